@@ -35,7 +35,7 @@ from foreknow.adversaries.priors.priors import Priors
 from foreknow.adversaries.priors.signature_groups import PriorMatrix, matrix
 from foreknow.data.utility import utility_of
 from foreknow.methods.art import ART
-from foreknow.methods.art.judge import safe_groups
+from foreknow.methods.art.exact_check import safe_groups
 from foreknow.methods.art.problem import ArtProblem
 from foreknow.methods.art.search import EVERY, best_grouping, robust_groups
 

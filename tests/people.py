@@ -10,7 +10,8 @@ import pyarrow.parquet as pq
 import foreknow as fk
 from foreknow.atomic_files import write_whole
 from foreknow.auditing.audit import Audit
-from foreknow.publishing import entries, tables
+from foreknow.publishing import distinct_rows as entries
+from foreknow.publishing import tables
 
 HARD = ["=1+1", "a, b", 'the "x"', "two\nlines", "Ä ö 漢字 🙂", "-x", "@cmd", " spaces "]
 EASY = fk.Policy([fk.Requirement(fk.Facts(), "0.9", knowing=[])])

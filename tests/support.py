@@ -15,8 +15,8 @@ from foreknow.methods.protocol import traits_of
 from foreknow.methods.registry import METHODS
 from foreknow.needs import Need
 from foreknow.skylines.survey import SURVEY
-from foreknow_judge.criteria import GAUGES
-from foreknow_judge.knowledge import VERIFIERS
+from foreknow_judge.criteria.gauges import GAUGES
+from foreknow_judge.knowledge.verifiers import VERIFIERS
 from foreknow_judge.messages import MESSAGES
 
 REFERENCE = Path(__file__).parents[1] / "docs" / "reference"

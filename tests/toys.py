@@ -11,9 +11,9 @@ from foreknow.adversaries.disclosure import Disclosure
 from foreknow.adversaries.release_counts import counts_of
 from foreknow.criteria.group_criterion import Attained, EachGroup, OfGroups
 from foreknow.needs import Need
-from foreknow_judge.criteria import Gauge
-from foreknow_judge.knowledge import Judge
-from foreknow_judge.settings import FromOne, Settings
+from foreknow_judge.criteria.gauges import Gauge
+from foreknow_judge.knowledge.verifiers import Judge
+from foreknow_judge.policy.settings import FromOne, Settings
 
 
 class FriendsSettings(Settings):

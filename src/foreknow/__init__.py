@@ -31,7 +31,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from foreknow_judge import scratch as _scratch
+from foreknow_judge.files import temporary_folder as _scratch
 
 # Where each public name lives, which the stub says, also in a zip file; a room is entered when one
 # of its names is first asked for.

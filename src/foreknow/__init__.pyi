@@ -37,16 +37,16 @@ from foreknow.criteria.measures import t_closeness as t_closeness
 from foreknow.criteria.risk import Risk as Risk
 from foreknow.criteria.size import GroupSize as GroupSize
 from foreknow.criteria.size import KAnonymity as KAnonymity
+from foreknow.data.columns.hierarchy import DateLevels as DateLevels
+from foreknow.data.columns.hierarchy import Intervals as Intervals
+from foreknow.data.columns.hierarchy import Mask as Mask
+from foreknow.data.columns.hierarchy import Ordered as Ordered
+from foreknow.data.columns.hierarchy import Tree as Tree
+from foreknow.data.columns.reading_rules import Reading as Reading
 from foreknow.data.counts import GroupCounts as GroupCounts
-from foreknow.data.engines.databases import limit_memory as limit_memory
-from foreknow.data.engines.frames import read_table as read_table
-from foreknow.data.hierarchy import DateLevels as DateLevels
-from foreknow.data.hierarchy import Intervals as Intervals
-from foreknow.data.hierarchy import Mask as Mask
-from foreknow.data.hierarchy import Ordered as Ordered
-from foreknow.data.hierarchy import Tree as Tree
+from foreknow.data.engines.tables.databases import limit_memory as limit_memory
+from foreknow.data.engines.tables.frames import read_table as read_table
 from foreknow.data.microdata import Microdata as Microdata
-from foreknow.data.reading import Reading as Reading
 from foreknow.data.release import Release as Release
 from foreknow.data.schema import Schema as Schema
 from foreknow.data.utility import Utility as Utility
@@ -87,7 +87,7 @@ from foreknow.planning.suggestion.policy import suggest_policy as suggest_policy
 from foreknow.policy.options import PublishOptions as PublishOptions
 from foreknow.policy.policy import Policy as Policy
 from foreknow.policy.requirement import Requirement as Requirement
-from foreknow.policy.tries import Try as Try
+from foreknow.policy.trials import Try as Try
 from foreknow.publishing.flat_table import draw as draw
 from foreknow.publishing.flat_table import read_release as read_release
 from foreknow.publishing.publish import Publication as Publication
@@ -101,8 +101,8 @@ from foreknow.risks.criteria import KMap as KMap
 from foreknow.risks.criteria import PopulationRisk as PopulationRisk
 from foreknow.risks.risk import RiskReport as RiskReport
 from foreknow.risks.risk import risk_report as risk_report
-from foreknow.several.joint import Unsettled as Unsettled
-from foreknow.several.joint import together as together
+from foreknow.several_releases.joint import Unsettled as Unsettled
+from foreknow.several_releases.joint import together as together
 from foreknow.skylines.curves import DisclosureCurves as DisclosureCurves
 from foreknow.skylines.curves import disclosure_curves as disclosure_curves
 from foreknow.skylines.knowledge_skyline import knowledge_skyline as knowledge_skyline
@@ -120,7 +120,7 @@ from foreknow.statements.formulas import same as same
 from foreknow.statements.posterior import Posterior as Posterior
 from foreknow.statements.statements import Statements as Statements
 from foreknow.trials.learned import Learned as Learned
-from foreknow.trials.measured import learned_report as learned_report
+from foreknow.trials.measured_guesses import learned_report as learned_report
 from foreknow.utility.query_error import QueryError as QueryError
 from foreknow.utility.query_error import query_error as query_error
 from foreknow.utility.query_error import query_error_of_groups as query_error_of_groups
@@ -129,7 +129,7 @@ from foreknow.utility.report import utility_report as utility_report
 from foreknow_judge._version import __version__ as __version__
 from foreknow_judge.errors import ForeknowError as ForeknowError
 from foreknow_judge.errors import InputError as InputError
-from foreknow_judge.scope import Scope as Scope
+from foreknow_judge.remarks.scope import Scope as Scope
 from foreknow_judge.verdict import Verdict as Verdict
 
 # The same by the names of the commands, and by names from elsewhere.

@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 from foreknow.errors import OutputError
-from foreknow_judge.scratch import CONTENT, PREFIX, make_private
+from foreknow_judge.files.temporary_folder import CONTENT, PREFIX, make_private
 
 try:
     import fcntl

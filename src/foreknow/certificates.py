@@ -16,7 +16,7 @@ from foreknow.wording import unit_counted
 from foreknow_judge._version import __version__
 from foreknow_judge.certificate import FORMAT, FORMAT_VERSION, IN_RELEASE
 from foreknow_judge.certificate import Certificate as CertificateRead
-from foreknow_judge.json_values import plain
+from foreknow_judge.files.json_values import plain
 
 # Written only if not empty.
 _SELDOM = ("grids", "commas", "after", "report", "code_book")

@@ -9,7 +9,7 @@ from typing import Any, ParamSpec, TypeVar
 
 from foreknow.errors import CallError, did_you_mean
 from foreknow.names import ATTRIBUTES, ELSEWHERE, OF_OBJECTS, renamed
-from foreknow_judge.json_values import Plain as PlainValues
+from foreknow_judge.files.json_values import Plain as PlainValues
 
 P = ParamSpec("P")
 

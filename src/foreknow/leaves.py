@@ -25,7 +25,7 @@ LEAVES: dict[str, str] = {
     "foreknow.risks": "measuring risk",
     "foreknow.skylines": "skylines, curves and surveys",
     "foreknow.evidence_page": "the evidence page",
-    "foreknow.several": "judging several releases together",
+    "foreknow.several_releases": "judging several releases together",
     "foreknow.spark": "reading tables of Spark",
     "foreknow.explore": "the local web page",
     "foreknow.exports": "exporting to Excel, SPSS and Stata",

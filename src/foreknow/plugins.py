@@ -76,7 +76,7 @@ def kinds(group: str, taken: Iterable[str]) -> tuple[Any, ...]:
     """The classes of other packages in a group; each is called by its key in a requirement."""
     # commands that read no policy do without these
     from foreknow.settings import known_keys
-    from foreknow_judge.grammar import RequireTable
+    from foreknow_judge.policy.grammar import RequireTable
 
     classes = []
     taken_names = {*known_keys(RequireTable), "at_level", "absent", *taken}

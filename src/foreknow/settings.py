@@ -13,7 +13,7 @@ from pydantic import BaseModel, BeforeValidator, Field, Strict, ValidationError,
 from foreknow.errors import did_you_mean
 from foreknow.names import EXAMPLES, KEYS
 from foreknow_judge.errors import InputError, PolicyError
-from foreknow_judge.settings import Settings
+from foreknow_judge.policy.settings import Settings
 
 _ALIKE = 0.85  # how much alike a misspelt key and the one that is meant are, at least
 T = TypeVar("T", bound=Settings)

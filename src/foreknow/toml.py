@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import Any
 
 from foreknow.numbers import decimal_text
-from foreknow_judge.documents import decode_utf8, read_bytes, refuse_deep, refuse_texts
 from foreknow_judge.errors import InputError
+from foreknow_judge.files.documents import decode_utf8, read_bytes, refuse_deep, refuse_texts
 from foreknow_judge.numbers import MOST_DIGITS
 
 _MOST_KEY_PARTS = 16

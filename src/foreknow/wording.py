@@ -6,8 +6,8 @@ import re
 from collections.abc import Callable, Iterable
 from typing import NamedTuple
 
-from foreknow_judge.printed import visible
-from foreknow_judge.said import SEVERAL_CASES
+from foreknow_judge.files.printable import visible
+from foreknow_judge.remarks.sentences import SEVERAL_CASES
 from foreknow_judge.text import number, some
 
 # Where rows are cases, and not people: what is written in place of a word, the longer ones first.

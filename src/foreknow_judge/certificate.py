@@ -24,10 +24,12 @@ from pydantic import (
     field_validator,
 )
 
-from foreknow_judge.documents import decode_utf8, from_json, read_bytes
+from foreknow_judge.counts.layout import multivalued_columns
 from foreknow_judge.errors import CertificateError, InputError, UnsupportedError
-from foreknow_judge.file_names import CERTIFICATE
-from foreknow_judge.grammar import (
+from foreknow_judge.files.documents import decode_utf8, from_json, read_bytes
+from foreknow_judge.files.file_names import CERTIFICATE
+from foreknow_judge.numbers import as_fraction, as_threshold
+from foreknow_judge.policy.grammar import (
     CertifiedTable,
     Count,
     FileFormat,
@@ -40,14 +42,12 @@ from foreknow_judge.grammar import (
     as_times,
     each_once,
 )
-from foreknow_judge.kinds import PopulationSettings, PriorSettings
-from foreknow_judge.layout import multivalued_columns
-from foreknow_judge.numbers import as_fraction, as_threshold
+from foreknow_judge.policy.kinds import PopulationSettings, PriorSettings
+from foreknow_judge.policy.roles import check_roles
+from foreknow_judge.policy.settings import Settings, Table, Texts, checked, reader_of
+from foreknow_judge.policy.support import refuse_knowledge, refuse_release
 from foreknow_judge.registry import OURS, Kinds
-from foreknow_judge.roles import check_roles
-from foreknow_judge.scope import Scope
-from foreknow_judge.settings import Settings, Table, Texts, checked, reader_of
-from foreknow_judge.support import refuse_knowledge, refuse_release
+from foreknow_judge.remarks.scope import Scope
 
 FORMAT = "foreknow certificate"
 FORMAT_VERSION = 1

@@ -15,8 +15,8 @@ def run() -> None:
     gc.set_threshold(200_000)
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     os.environ["PYDANTIC_DISABLE_PLUGINS"] = "1"
-    from foreknow_judge.lines import main
-    from foreknow_judge.no_pandas import NoPandas
+    from foreknow_judge.files.pandas_guard import NoPandas
+    from foreknow_judge.output_lines import main
 
     sys.meta_path.insert(0, NoPandas)
     try:
@@ -36,7 +36,7 @@ def _end(code: int, message: bytes = b"") -> None:
     An exception could be caught, or get another exit code, by DuckDB or while modules are imported;
     and an orderly end takes long. So DuckDB's scratch folder is deleted here.
     """
-    scratch = getattr(sys.modules.get("foreknow_judge.duckdb_files"), "_scratch", None)
+    scratch = getattr(sys.modules.get("foreknow_judge.files.duckdb_files"), "_scratch", None)
     try:
         if scratch is not None:
             from shutil import rmtree

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from foreknow_judge.criteria import GAUGES, Gauge
-from foreknow_judge.kinds import CRITERIA, KNOWLEDGE
-from foreknow_judge.knowledge import VERIFIERS, Judge
+from foreknow_judge.criteria.gauges import GAUGES, Gauge
+from foreknow_judge.knowledge.verifiers import VERIFIERS, Judge
+from foreknow_judge.policy.kinds import CRITERIA, KNOWLEDGE
 
 
 class Kinds(NamedTuple):

@@ -9,17 +9,17 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from itertools import chain
 from typing import Any
 
-from foreknow_judge.counting import GroupBags, Measured
-from foreknow_judge.criteria import GAUGES, Gauge, limits_values
+from foreknow_judge.counts.group_bags import GroupBags, Measured
+from foreknow_judge.criteria.gauges import GAUGES, Gauge, limits_values
 from foreknow_judge.errors import CertificateError, UnsupportedError
-from foreknow_judge.facts import Worst
-from foreknow_judge.grammar import RequireTable
-from foreknow_judge.kinds import settings_of
-from foreknow_judge.knowledge import VERIFIERS, Judge, Question
-from foreknow_judge.named_values import exempt_values, values_named
-from foreknow_judge.settings import Table, checked
+from foreknow_judge.files.written_release import Written, group_name, population_of
+from foreknow_judge.knowledge.facts import Worst
+from foreknow_judge.knowledge.verifiers import VERIFIERS, Judge, Question
+from foreknow_judge.policy.grammar import RequireTable
+from foreknow_judge.policy.kinds import settings_of
+from foreknow_judge.policy.named_values import exempt_values, values_named
+from foreknow_judge.policy.settings import Table, checked
 from foreknow_judge.verdict import Figure, Limit, Seal, Verdict, WorstCase
-from foreknow_judge.written import Written, group_name, population_of
 
 
 def verdicts(

@@ -15,18 +15,16 @@ from pathlib import Path
 from typing import Any, ClassVar, NamedTuple, TypeAlias
 
 from foreknow_judge._version import __version__
-from foreknow_judge.assumed import ONCE_CLAIMED, on_inference
 from foreknow_judge.certificate import (
     Certificate,
     bytes_of_certificate,
     has_kept_priors,
 )
-from foreknow_judge.cohorts import Cohorts
-from foreknow_judge.criteria import digests_of
-from foreknow_judge.differences import differences, failure_message, scope_differences
-from foreknow_judge.duckdb_files import Stamp, opened_once
+from foreknow_judge.counts.cohorts import Cohorts
+from foreknow_judge.criteria.gauges import digests_of
 from foreknow_judge.errors import CertificateError, InputError, Problem, memory_for
-from foreknow_judge.file_names import (
+from foreknow_judge.files.duckdb_files import Stamp, opened_once
+from foreknow_judge.files.file_names import (
     CERTIFICATE,
     CODE_BOOK,
     PRIORS,
@@ -34,7 +32,8 @@ from foreknow_judge.file_names import (
     SIGNATURE,
     owners_folder,
 )
-from foreknow_judge.folder import (
+from foreknow_judge.files.json_values import Plain
+from foreknow_judge.files.release_folder import (
     FOR_THE_OWNER,
     changed_files,
     names_apart,
@@ -42,17 +41,18 @@ from foreknow_judge.folder import (
     uncertified,
     wrong_companions,
 )
-from foreknow_judge.impossible import Rules
-from foreknow_judge.json_values import Plain
-from foreknow_judge.kept_priors import KeptPriors
+from foreknow_judge.files.written_release import Written, count_people, not_rounded, read_population
+from foreknow_judge.knowledge.impossible_values import Rules
+from foreknow_judge.policy.kept_priors import KeptPriors
+from foreknow_judge.policy.settings import Table, Texts, checked
 from foreknow_judge.registry import OURS, Kinds
-from foreknow_judge.remarks import NOT_JUDGED, remarks_of_files
-from foreknow_judge.scope import CLAIMED, Scope
-from foreknow_judge.settings import Table, Texts, checked
+from foreknow_judge.remarks.assumptions import ONCE_CLAIMED, on_inference
+from foreknow_judge.remarks.differences import differences, failure_message, scope_differences
+from foreknow_judge.remarks.remarks import NOT_JUDGED, remarks_of_files
+from foreknow_judge.remarks.scope import CLAIMED, Scope
 from foreknow_judge.text import some
 from foreknow_judge.verdict import NOTHING_JUDGED, Verdict
 from foreknow_judge.verdicts import read_requirements, verdicts
-from foreknow_judge.written import Written, count_people, not_rounded, read_population
 
 
 @dataclass(frozen=True, repr=False)

@@ -13,7 +13,7 @@ from foreknow.adversaries.facts.minima import FactsMeasure
 from foreknow.adversaries.ledger import MinLedger
 from foreknow.criteria.criterion import Criterion
 from foreknow.data.counts import GroupCounts
-from foreknow.data.labels import Labels
+from foreknow.data.labels.labels import Labels
 
 VALUES = Labels("abcd")
 

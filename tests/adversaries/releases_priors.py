@@ -8,7 +8,7 @@ import pyarrow as pa
 from tests.oracle.priors import binary, joint
 
 import foreknow as fk
-from foreknow_judge.written import Written
+from foreknow_judge.files.written_release import Written
 
 SETS = (("sex",), ("race",), ("sex", "race"))
 LABELS = {"sex": ("m", "f"), "race": ("w", "b", None)}

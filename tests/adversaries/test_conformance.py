@@ -52,13 +52,13 @@ from foreknow.adversaries.facts.facts import Facts
 from foreknow.adversaries.implications.implications import Implications
 from foreknow.criteria import registry as criteria
 from foreknow.data.counts import GroupCounts
-from foreknow.data.labels import Labels
+from foreknow.data.labels.labels import Labels
 from foreknow.errors import InternalError
 from foreknow.needs import Need
 from foreknow.policy.ledger import Part, PolicyLedger
 from foreknow_judge.errors import InputError, UnsupportedError
+from foreknow_judge.files.written_release import Written
 from foreknow_judge.verdicts import verdicts as verify
-from foreknow_judge.written import Written
 
 ADVERSARIES = tuple(registry.ADVERSARIES.values())
 

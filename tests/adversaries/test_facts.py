@@ -27,9 +27,9 @@ from foreknow.adversaries.disclosure import Disclosure
 from foreknow.adversaries.facts.facts import Facts
 from foreknow.data.counts import GroupCounts
 from foreknow_judge.errors import CertificateError, DataError, InputError
+from foreknow_judge.files.written_release import Written
 from foreknow_judge.numbers import as_fraction, as_threshold
 from foreknow_judge.verdicts import verdicts as verify
-from foreknow_judge.written import Written
 
 BOTH = pytest.mark.parametrize("semantics", ["set", "multiset"])
 slow = pytest.mark.slow

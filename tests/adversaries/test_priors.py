@@ -19,12 +19,12 @@ import foreknow as fk
 from foreknow.adversaries.disclosure import Disclosure, worst
 from foreknow.adversaries.priors import disclosure as priors_judged
 from foreknow.certificates import Certificate
-from foreknow.data.engines.renamed import Rearmed
 from foreknow.data.engines.sources import open_table
+from foreknow.data.engines.views.renamed_columns import Rearmed
 from foreknow.report.pages.audit import verdict_sentence
 from foreknow_judge.errors import CertificateError, DataError
+from foreknow_judge.files.written_release import Written
 from foreknow_judge.verdicts import verdicts as verify
-from foreknow_judge.written import Written
 
 SEEDS = st.integers(0, 2**40)
 READINGS = ["joint", "binary"]

@@ -15,9 +15,9 @@ from tests.examples import NIGHTLY, examples
 from tests.oracle.sets import windows_of, worst_of_two
 
 import foreknow as fk
-from foreknow_judge.counting import Column, GroupBags
-from foreknow_judge.facts import worst_facts
-from foreknow_judge.windows import worst_near
+from foreknow_judge.counts.group_bags import Column, GroupBags
+from foreknow_judge.knowledge.facts import worst_facts
+from foreknow_judge.knowledge.windows import worst_near
 
 
 def policy(adversary, below="1/2", within=5000, **more):

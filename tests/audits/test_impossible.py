@@ -15,15 +15,15 @@ from tests.examples import NIGHTLY
 from tests.oracle.rules import worst_cases
 
 import foreknow as fk
-from foreknow.data.fired_rules import decided, fired
-from foreknow.data.impossible import Rule, condition_of
-from foreknow.data.possible_values import PossibleMembers
+from foreknow.data.impossible.possible_values import PossibleMembers
+from foreknow.data.impossible.rules import Rule, condition_of
+from foreknow.data.impossible.rules_in_force import decided, fired
 from foreknow.data.sights import Possible
 from foreknow.errors import SchemaError
 from foreknow_judge.errors import CertificateError, InputError
-from foreknow_judge.impossible import Rules
+from foreknow_judge.files.written_release import Written
+from foreknow_judge.knowledge.impossible_values import Rules
 from foreknow_judge.verdicts import verdicts as verify
-from foreknow_judge.written import Written
 
 MOST = (2, 2, 1)
 FAMILIES = range(20_000 if NIGHTLY else 72)

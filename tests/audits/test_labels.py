@@ -17,15 +17,15 @@ from tests.people import rows_of as rows_of_alikes
 from tests.utility.brute import members_of
 
 import foreknow as fk
-from foreknow.data.generalization import coarsened, style_of
+from foreknow.data.labels.generalization import coarsened, style_of
 from foreknow.errors import HierarchyError
 from foreknow.methods.protocol import Grouping
 from foreknow.publishing.code_book import about_of
-from foreknow.publishing.extents import Extents
+from foreknow.publishing.label_extents import Extents
 from foreknow.utility.value_positions import covers_of_texts, positions_of
 from foreknow_judge.errors import CertificateError, DataError, PolicyError
+from foreknow_judge.files.written_release import Written
 from foreknow_judge.verdicts import verdicts as verify_written
-from foreknow_judge.written import Written
 
 SCALE = ["mild", "moderate", "mild to moderate", "severe"]
 ORDER = [*"abcd"]

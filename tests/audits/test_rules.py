@@ -18,14 +18,14 @@ from tests.refusals import refused
 import foreknow as fk
 from foreknow.adversaries.release_counts import counts_of
 from foreknow.cli import main
-from foreknow.data.windows import Width, Windows
+from foreknow.data.labels.windows import Width, Windows
 from foreknow.explore.release import ask as asked_in_explorer
 from foreknow.explore.session import Session
-from foreknow.releases.written import open_published
+from foreknow.releases.written_release import open_published
 from foreknow_judge.errors import CertificateError, PolicyError, UnsupportedError
-from foreknow_judge.impossible import Rules
+from foreknow_judge.files.written_release import Written
+from foreknow_judge.knowledge.impossible_values import Rules
 from foreknow_judge.verdicts import verdicts
-from foreknow_judge.written import Written
 
 
 class Kind:

@@ -19,10 +19,11 @@ import foreknow as fk
 from foreknow.auditing import audit as auditing
 from foreknow.cli import entry, process
 from foreknow.cli.entry import app
-from foreknow.publishing import entries, formats
+from foreknow.publishing import distinct_rows as entries
+from foreknow.publishing import formats
 from foreknow.publishing import publish as publishing
-from foreknow_judge import written as verifier
 from foreknow_judge.errors import memory_for
+from foreknow_judge.files import written_release as verifier
 
 HEADER, *ROWS = TABLE.splitlines()
 ENDED = "interrupted; nothing was left half-written\n"
@@ -347,7 +348,8 @@ def test_an_interrupt_at_any_stage(desk, monkeypatch, stage):
 # A signal in a process of its own, while a file of the release is being written.
 RUNNER = """
 import os, signal, sys
-from foreknow.publishing import entries, formats
+from foreknow.publishing import formats
+from foreknow.publishing import distinct_rows as entries
 from foreknow.cli import main
 
 name, call, engine = sys.argv[1:]

@@ -18,8 +18,8 @@ from foreknow.cli.entry import app
 from foreknow.data.engines import sources
 from foreknow.methods.registry import METHODS
 from foreknow.publishing import flat_table
-from foreknow_judge.duckdb_files import connect
 from foreknow_judge.errors import DataError, InputError
+from foreknow_judge.files.duckdb_files import connect
 
 PAPERS = {"certificate.json", "datapackage.json", "report.html"}
 STEERING, SHOWN = "job\x1b[31m\u202e", r"job\x1b[31m\u202e"

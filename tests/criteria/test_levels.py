@@ -17,9 +17,9 @@ from tests.oracle.label_ends import covered, tells_no_end_apart
 from tests.oracle.labels import NUMBERS, codes_of, keeps_top, numbers_of, whole
 
 import foreknow as fk
-from foreknow_judge import levels
-from foreknow_judge import levels as judge_levels
-from foreknow_judge.kinds import LevelSettings
+from foreknow_judge.criteria import levels
+from foreknow_judge.criteria import levels as judge_levels
+from foreknow_judge.policy.kinds import LevelSettings
 
 TIMES = 20_000 if NIGHTLY else 200
 ZIPS = ["".join(code) for code in product("12", "12", "123")]

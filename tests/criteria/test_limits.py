@@ -18,11 +18,11 @@ from foreknow.pages import page_of
 from foreknow.report.blocks import Items, Table
 from foreknow.report.pages.audit import AuditPage
 from foreknow.report.pages.verification import VerificationPage
-from foreknow_judge.assumed import ASSUMPTIONS, ONCE_CLAIMED
-from foreknow_judge.lines import main as judge_alone
-from foreknow_judge.said import ASSUMED, CASES_OF_FILES, ONCE_UNSEEN, SEVERAL_CASES
+from foreknow_judge.files.written_release import Written
+from foreknow_judge.output_lines import main as judge_alone
+from foreknow_judge.remarks.assumptions import ASSUMPTIONS, ONCE_CLAIMED
+from foreknow_judge.remarks.sentences import ASSUMED, CASES_OF_FILES, ONCE_UNSEEN, SEVERAL_CASES
 from foreknow_judge.verdicts import verdicts as verify
-from foreknow_judge.written import Written
 
 TREE = [["flu", "lung"], ["cold", "lung"], ["hiv", "blood"], ["mumps", "gland"]]
 VALUES = [row[0] for row in TREE]

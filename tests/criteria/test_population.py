@@ -17,11 +17,11 @@ from tests.oracle.risks import chosen, presence_in_worlds
 from tests.refusals import refused
 
 import foreknow as fk
+from foreknow_judge.criteria.population import Population, _LabelReader, count_matches
 from foreknow_judge.errors import CertificateError
-from foreknow_judge.kinds import PopulationSettings
-from foreknow_judge.population import Population, _LabelReader, count_matches
+from foreknow_judge.files.written_release import Written
+from foreknow_judge.policy.kinds import PopulationSettings
 from foreknow_judge.verdicts import verdicts as verify
-from foreknow_judge.written import Written
 
 BOXES = st.tuples(st.integers(0, 5), st.integers(0, 3), st.sampled_from(["m", "f", "*"]))
 CROWD = st.lists(st.tuples(st.integers(0, 8), st.sampled_from("mf")), min_size=1, max_size=7)

@@ -25,9 +25,9 @@ from foreknow.explore.session import Draft, path_keys
 from foreknow.policy.tables import PolicyTable, PublishTable
 from foreknow.settings import known_keys
 from foreknow.toml import from_toml, toml_value
-from foreknow_judge.assumed import ASSUMPTIONS
 from foreknow_judge.errors import InputError
-from foreknow_judge.settings import Settings
+from foreknow_judge.policy.settings import Settings
+from foreknow_judge.remarks.assumptions import ASSUMPTIONS
 
 
 @pytest.fixture

@@ -25,12 +25,12 @@ from tests.frames.backends import (
 from tests.frames.workbooks import write_workbook
 
 import foreknow as fk
-from foreknow.data.engines import parquet_table as parquet
 from foreknow.data.engines import table as tables
 from foreknow.data.engines.columns import Relabel
 from foreknow.data.engines.sources import open_table
-from foreknow.data.labels import Labels
-from foreknow.data.people import Members
+from foreknow.data.engines.tables import parquet_table as parquet
+from foreknow.data.labels.labels import Labels
+from foreknow.data.members import Members
 from foreknow.errors import SchemaError
 from foreknow.planning.suggestion.policy import suggest_policy
 from foreknow_judge.errors import DataError, InputError

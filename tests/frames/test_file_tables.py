@@ -28,9 +28,9 @@ from foreknow.adversaries.priors.priors import Priors
 from foreknow.cli import main as run_process
 from foreknow.data.engines.priors import count_chances, read_chances
 from foreknow.data.engines.sources import open_table
-from foreknow_judge.duckdb_files import scratch
 from foreknow_judge.errors import DataError, InputError
-from foreknow_judge.scratch import CONTENT
+from foreknow_judge.files.duckdb_files import scratch
+from foreknow_judge.files.temporary_folder import CONTENT
 
 PEOPLE = [
     (34, "01234", dt.date(1990, 1, 2), "flu"),

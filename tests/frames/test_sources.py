@@ -23,14 +23,14 @@ from tests.frames.backends import bags, parquet_folder, write
 from tests.frames.workbooks import write_workbook
 
 import foreknow as fk
-from foreknow.data.engines import workbook_bounds
-from foreknow.data.engines.csv_files import RawCsvFile
-from foreknow.data.engines.renamed import Rearmed
 from foreknow.data.engines.sources import counted_where_it_lives, open_table
 from foreknow.data.engines.table import Selected
-from foreknow.releases.written import open_published
-from foreknow_judge import bounds
+from foreknow.data.engines.tables import workbook_bounds
+from foreknow.data.engines.tables.csv_files import RawCsvFile
+from foreknow.data.engines.views.renamed_columns import Rearmed
+from foreknow.releases.written_release import open_published
 from foreknow_judge.errors import DataError, ForeknowError, PolicyError
+from foreknow_judge.files import bounds
 
 TABLE = pa.table({"gid": [1, 2], "d": ["Flu", "AIDS"]})
 

@@ -14,7 +14,7 @@ import pyarrow as pa
 import pytest
 
 import foreknow as fk
-from foreknow.data.hierarchy import (
+from foreknow.data.columns.hierarchy import (
     DateLevels,
     Hierarchy,
     Intervals,

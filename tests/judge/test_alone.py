@@ -20,9 +20,9 @@ from tests.support import UNSUPPORTED
 from foreknow.errors import InternalError, NoSafeRelease, StatementError
 from foreknow_judge import errors, messages
 from foreknow_judge.errors import CertificateError, DataError, NotEnoughMemory
-from foreknow_judge.kinds import LDiversitySettings, OfUnits
 from foreknow_judge.messages import MESSAGES
-from foreknow_judge.settings import checked
+from foreknow_judge.policy.kinds import LDiversitySettings, OfUnits
+from foreknow_judge.policy.settings import checked
 
 TESTS = Path(__file__).parents[1]
 JUDGE = TESTS.parent / "src" / "foreknow_judge"
@@ -248,7 +248,8 @@ WORK = {
 }
 INTERRUPTED = """
 import os, signal, sys, threading, time
-from foreknow_judge import duckdb_files, verify
+from foreknow_judge import verify
+from foreknow_judge.files import duckdb_files
 from foreknow_judge.command import run
 
 def certificate_path(folder):

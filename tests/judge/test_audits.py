@@ -15,12 +15,12 @@ from tests.verdicts import altered
 import foreknow as fk
 from foreknow.adversaries.disclosure import Disclosure, worst, worst_by_prior
 from foreknow.errors import InternalError
-from foreknow.policy import people
+from foreknow.policy import person_limits as people
+from foreknow.policy.call_arguments import policy_of
 from foreknow.policy.explanation import Explanation
-from foreknow.policy.from_call import policy_of
-from foreknow_judge import exchanges
 from foreknow_judge.errors import CertificateError
-from foreknow_judge.explained import explained, unjudged
+from foreknow_judge.knowledge import posterior_bounds as exchanges
+from foreknow_judge.remarks.explanations import explained, unjudged
 from foreknow_judge.verdict import Figure, Limit, Verdict, WorstCase
 from foreknow_judge.verdicts import decided
 

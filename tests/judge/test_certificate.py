@@ -18,13 +18,13 @@ from tests.refusals import refused
 from tests.support import UNSUPPORTED
 
 import foreknow as fk
-from foreknow_judge import folder as release_folder
 from foreknow_judge.certificate import digest_of
 from foreknow_judge.errors import CertificateError, UnsupportedError
-from foreknow_judge.lines import main
+from foreknow_judge.files import release_folder
+from foreknow_judge.files.written_release import read_population
 from foreknow_judge.messages import MESSAGES
 from foreknow_judge.numbers import exact_text
-from foreknow_judge.written import read_population
+from foreknow_judge.output_lines import main
 
 STORED = Path(__file__).parents[1] / "certificates"
 
@@ -366,7 +366,7 @@ RULE_ON_PAY = {"values": ["x"], "where": {"age": ["20"]}, "sensitive": "pay"}
 RULED = {**ROLES, "impossible": [RULE_ON_PAY]}
 CASES = {  # what is refused, and the way out
     "relative-links": (by_priors(1), by_priors(0)),
-    "whole-after": None,  # tests/several/test_after.py
+    "whole-after": None,  # tests/several_releases/test_after.py
     "bucketized-sets": (policy(SETS, [ILL], form="bucketized"), policy(SETS, [ILL])),
     "bucketized-shared": (policy(SHARED, SHOWN, form="bucketized"), policy(SHARED, SHOWN)),
     "shuffled-known": (knowing(["pay"]), knowing([])),

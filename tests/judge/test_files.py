@@ -21,10 +21,10 @@ from tests.fuzz.test_certificates import at, places
 
 import foreknow as fk
 from foreknow.publishing import verification
-from foreknow_judge import duckdb_files, verify
-from foreknow_judge import folder as release_folder
+from foreknow_judge import verify
 from foreknow_judge.certificate import digest_of
 from foreknow_judge.errors import CertificateError, DataError
+from foreknow_judge.files import duckdb_files, release_folder
 
 SICK = pa.table({"gid": ["1"] * 3, "disease": ["HIV"] * 3})
 WELL = pa.table({"gid": ["1"] * 3, "disease": ["Flu", "Cold", "Gout"]})
@@ -136,7 +136,7 @@ def test_odd_names_are_published(tmp_path, suffix):
 
 SPILL = """
 import signal, sys
-from foreknow_judge import duckdb_files
+from foreknow_judge.files import duckdb_files
 c = duckdb_files.connect()
 c.execute("SET memory_limit = '40MB'; SET threads = 1; SET enable_progress_bar = false")
 print(duckdb_files.scratch(), flush=True)
@@ -149,7 +149,7 @@ raise SystemExit(int(sys.argv[1]))
 """
 ENDS = """
 import sys
-from foreknow_judge import duckdb_files
+from foreknow_judge.files import duckdb_files
 duckdb_files.connect()
 raise SystemExit(int(sys.argv[1]))
 """

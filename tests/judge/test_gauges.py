@@ -16,14 +16,14 @@ from tests.refusals import refused
 import foreknow as fk
 from foreknow.criteria import registry as criteria
 from foreknow.needs import Need
-from foreknow_judge.counting import Column, GroupBags
-from foreknow_judge.criteria import GAUGES
+from foreknow_judge.counts.group_bags import Column, GroupBags
+from foreknow_judge.criteria.gauges import GAUGES
+from foreknow_judge.criteria.population import _LabelReader
 from foreknow_judge.errors import CertificateError, InputError
-from foreknow_judge.kinds import settings_of
+from foreknow_judge.files.written_release import Written, read_population
 from foreknow_judge.numbers import as_fraction
-from foreknow_judge.population import _LabelReader
+from foreknow_judge.policy.kinds import settings_of
 from foreknow_judge.verdicts import verdicts as verify
-from foreknow_judge.written import Written, read_population
 
 SCHEMA = fk.Schema(quasi_identifiers=["age"], sensitive="ill")
 # Everybody who can be in a table of these tests, and more people of two ages.

@@ -15,13 +15,13 @@ import pytest
 from tests.examples import NIGHTLY
 
 import foreknow as fk
-from foreknow.data.engines.write import write, write_in_parts
-from foreknow_judge import files as judge_files
-from foreknow_judge import parquet_layout as layout
-from foreknow_judge import written as judge_written
+from foreknow.data.engines.writers import write, write_in_parts
 from foreknow_judge.errors import CertificateError, DataError
-from foreknow_judge.files import holds_rows_alone
-from foreknow_judge.parquet_layout import ROWS, is_ours
+from foreknow_judge.files import parquet_layout as layout
+from foreknow_judge.files import release_files as judge_files
+from foreknow_judge.files import written_release as judge_written
+from foreknow_judge.files.parquet_layout import ROWS, is_ours
+from foreknow_judge.files.release_files import holds_rows_alone
 
 SCHEMA = {
     "identifiers": ["id"],

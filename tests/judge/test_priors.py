@@ -23,12 +23,12 @@ from tests.refusals import refused
 
 import foreknow as fk
 from foreknow.certificates import Certificate
-from foreknow_judge import exchanges
-from foreknow_judge import priors as verifier_priors
 from foreknow_judge.errors import CertificateError, UnsupportedError
-from foreknow_judge.priors import Chances, worst_priors
+from foreknow_judge.files.written_release import Written
+from foreknow_judge.knowledge import posterior_bounds as exchanges
+from foreknow_judge.knowledge import priors as verifier_priors
+from foreknow_judge.knowledge.priors import Chances, worst_priors
 from foreknow_judge.verdicts import verdicts as verify
-from foreknow_judge.written import Written
 
 SEEDS = st.integers(0, 2**40)
 

@@ -17,15 +17,15 @@ from tests.people import files
 from tests.refusals import refused
 
 import foreknow as fk
-from foreknow_judge import counting
-from foreknow_judge import facts as kernel
-from foreknow_judge.counting import Column
+from foreknow_judge.counts import group_bags as counting
+from foreknow_judge.counts.group_bags import Column
 from foreknow_judge.errors import CertificateError, UnsupportedError
-from foreknow_judge.facts import Worst, worst_implications
-from foreknow_judge.impossible import Rules
+from foreknow_judge.files.written_release import Written, count_people
+from foreknow_judge.knowledge import facts as kernel
+from foreknow_judge.knowledge.facts import Worst, worst_implications
+from foreknow_judge.knowledge.impossible_values import Rules
 from foreknow_judge.verdict import Limit
 from foreknow_judge.verdicts import verdicts as verify
-from foreknow_judge.written import Written, count_people
 
 FILES = pytest.mark.parametrize("fmt", ["csv", "parquet"])
 LETTERS = st.dictionaries(st.sampled_from("abcdefghijklmnop"), st.integers(1, 4), min_size=1)

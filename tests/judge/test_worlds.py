@@ -23,8 +23,8 @@ from tests.examples import NIGHTLY
 from tests.oracle.sets import meant
 
 import foreknow as fk
+from foreknow_judge.files.written_release import Written
 from foreknow_judge.verdicts import verdicts
-from foreknow_judge.written import Written
 
 TEXTS = {
     "ill": ["B20", "B20.1", "B2", "Z21", "Z21*", "Flu"],

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from tests.methods.reference import TREE, Levels, Line
 
 import foreknow as fk
-from foreknow.data.attribute import Attribute
+from foreknow.data.columns.attribute import Attribute
 
 _ABOVE = {value: path for value, *path in TREE}
 

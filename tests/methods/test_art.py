@@ -17,8 +17,8 @@ from foreknow.adversaries.priors.priors import Priors
 from foreknow.adversaries.priors.signature_groups import PriorMatrix, matrix
 from foreknow.errors import NoSafeRelease, SchemaError
 from foreknow.methods.art import ART
+from foreknow.methods.art.exact_check import safe_groups, safe_lists
 from foreknow.methods.art.infeasibility import ArtNames, impossible
-from foreknow.methods.art.judge import safe_groups, safe_lists
 from foreknow.methods.art.limits import LimitTable
 from foreknow.methods.art.mixer import Mixer, Way
 from foreknow.methods.art.problem import ArtProblem

@@ -24,7 +24,7 @@ from foreknow.cli import main
 from foreknow.cli.entry import app
 from foreknow.cli.inputs import COLUMNS, CRITERIA, Judging
 from foreknow.criteria.registry import CRITERIA as REGISTERED
-from foreknow.policy.from_call import KEYS
+from foreknow.policy.call_arguments import KEYS
 
 QI, S = ["age", "sex", "zip"], "illness"
 WITH = {"qi": QI, "sensitive": S}

@@ -12,7 +12,7 @@ from tests.people import schema as people_schema
 
 import foreknow as fk
 from foreknow import Facts, Policy, Requirement, Schema, sample
-from foreknow.data.hierarchy import Mask
+from foreknow.data.columns.hierarchy import Mask
 from foreknow.errors import CallError, HierarchyError, SchemaError
 from foreknow.policy.codes import classes_of, with_codes
 from foreknow_judge.errors import InputError, PolicyError

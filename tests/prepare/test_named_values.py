@@ -19,11 +19,11 @@ from tests.examples import examples
 from tests.oracle.sets import meant, of_tenths
 
 import foreknow as fk
-from foreknow.data.generalization import meant_by_sets
-from foreknow.data.ranges import Range
+from foreknow.data.labels.generalization import meant_by_sets
+from foreknow.data.labels.ranges import Range
 from foreknow.data.sights import placed
 from foreknow_judge.errors import CertificateError, PolicyError, UnsupportedError
-from foreknow_judge.lines import main
+from foreknow_judge.output_lines import main
 
 CODES = ["B20", "B20.1", "B2", "B", "Z21", "Z21*", "Flu"]
 TEXTS = [*CODES, "B20*", "B*", "Z*", "C34", "F*", "Q*", "cough"]

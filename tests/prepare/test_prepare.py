@@ -19,8 +19,8 @@ from tests.examples import NIGHTLY
 from tests.frames.backends import write
 
 import foreknow as fk
-from foreknow.data.engines.duckdb_table import DuckTable
 from foreknow.data.engines.sources import open_table
+from foreknow.data.engines.tables.duckdb_table import DuckTable
 from foreknow.errors import HierarchyError, SchemaError
 from foreknow_judge.errors import DataError, InputError, UnsupportedError
 

@@ -18,13 +18,14 @@ from tests.crossings.worlds import Facts, Member, added_up, sure_of
 from tests.examples import NIGHTLY
 
 import foreknow as fk
-from foreknow.data.engines import repeated, units
-from foreknow.data.engines.duckdb_table import DuckTable
+from foreknow.data.engines.people import repeated_people as repeated
+from foreknow.data.engines.people import units
+from foreknow.data.engines.tables.duckdb_table import DuckTable
 from foreknow.data.person_names import bare_name, refuse_two_spellings
 from foreknow.errors import SchemaError
-from foreknow_judge.cases import chances_by_facts, worst_sum
-from foreknow_judge.facts import worst_facts
-from foreknow_judge.written import Written
+from foreknow_judge.files.written_release import Written
+from foreknow_judge.knowledge.cases import chances_by_facts, worst_sum
+from foreknow_judge.knowledge.facts import worst_facts
 
 ROLES = {"person": "who", "unit": "row", "quasi_identifiers": ["ward"], "sensitive": "ill"}
 

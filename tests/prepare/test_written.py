@@ -19,9 +19,10 @@ from tests.examples import NIGHTLY
 
 import foreknow as fk
 from foreknow.cli.entry import app
-from foreknow.data.engines.typed import type_of, typed
+from foreknow.data.engines.views.typed_columns import type_of, typed
 from foreknow.errors import InternalError, NoSafeRelease
-from foreknow.publishing import entries, flat_table, formats
+from foreknow.publishing import distinct_rows as entries
+from foreknow.publishing import flat_table, formats
 from foreknow.randomness import generator
 from foreknow_judge.certificate import digest_of
 from foreknow_judge.errors import CertificateError, InputError, PolicyError

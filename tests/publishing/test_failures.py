@@ -28,11 +28,12 @@ from foreknow.adversaries.facts.facts import Facts
 from foreknow.atomic_files import require_new, whole_folders, write_whole
 from foreknow.errors import InternalError, NoSafeRelease, OutputError
 from foreknow.methods.protocol import Traits
-from foreknow.publishing import entries, formats
+from foreknow.publishing import distinct_rows as entries
+from foreknow.publishing import formats
 from foreknow.publishing import publish as publishing
-from foreknow_judge import duckdb_files
 from foreknow_judge.errors import CertificateError, NotEnoughMemory
-from foreknow_judge.scratch import CONTENT
+from foreknow_judge.files import duckdb_files
+from foreknow_judge.files.temporary_folder import CONTENT
 
 
 def raising(error):

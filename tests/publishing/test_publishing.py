@@ -29,15 +29,15 @@ from tests.people import (
 )
 
 import foreknow as fk
-from foreknow.data.generalization import coarsened, style_of
-from foreknow.data.hierarchy import DateLevels, Intervals, Ordered, Tree
+from foreknow.data.columns.hierarchy import DateLevels, Intervals, Ordered, Tree
+from foreknow.data.labels.generalization import coarsened, style_of
 from foreknow.data.microdata import Microdata
 from foreknow.errors import OutputError, SchemaError
-from foreknow.publishing.extents import Extents
+from foreknow.publishing.label_extents import Extents
 from foreknow.publishing.notes import NOT_MINIMAL
 from foreknow.publishing.tables import group_ids
 from foreknow.randomness import SecretGenerator
-from foreknow.releases.written import open_published
+from foreknow.releases.written_release import open_published
 from foreknow_judge.certificate import digest_of
 from foreknow_judge.errors import CertificateError
 

@@ -14,7 +14,7 @@ from foreknow.adversaries.facts.facts import FactsWitness
 from foreknow.adversaries.release_counts import counts_of
 from foreknow.needs import Need
 from foreknow.policy.explanation import Explanation
-from foreknow_judge.explained import unjudged
+from foreknow_judge.remarks.explanations import unjudged
 
 BAGS = [
     {"Flu": 6, "AIDS": 2, "Cancer": 3, "Asthma": 4},

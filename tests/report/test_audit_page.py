@@ -25,7 +25,7 @@ from foreknow.cli.entry import app
 from foreknow.errors import OutputError
 from foreknow.policy.explanation import Explanation
 from foreknow.report import render
-from foreknow.report.exposed import exposed_csv, exposed_figure
+from foreknow.report.exposed_people import exposed_csv, exposed_figure
 from foreknow.report.knowledge import describe, share_text
 from foreknow.report.pages.audit import (
     AuditPage,
@@ -36,7 +36,7 @@ from foreknow.report.pages.audit import (
     verdict_sentence,
 )
 from foreknow.report.words import group_text
-from foreknow_judge.explained import unjudged
+from foreknow_judge.remarks.explanations import unjudged
 
 
 def audit_of(bags, *requirements, **more):

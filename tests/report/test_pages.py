@@ -25,7 +25,7 @@ from foreknow.report import render
 from foreknow.report.pages import lattice as lattice_page
 from foreknow.result import Result
 from foreknow_judge.errors import InputError
-from foreknow_judge.printed import visible
+from foreknow_judge.files.printable import visible
 
 NEVER_WRITTEN = "NamedWitness"  # is printed, and no file names people
 WRITTEN = [name for name, _ in PAGES if name != NEVER_WRITTEN]

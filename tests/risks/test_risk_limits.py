@@ -15,7 +15,7 @@ from tests.oracle.risks import figures_of_risk_figures as figures
 from tests.oracle.risks import first_of
 
 import foreknow as fk
-from foreknow.policy.tries import Try
+from foreknow.policy.trials import Try
 from foreknow.risks.individual import expected_chances
 from foreknow_judge.errors import UnsupportedError
 

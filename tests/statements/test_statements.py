@@ -27,8 +27,8 @@ from tests.statements.scenes import (
 )
 
 import foreknow as fk
-from foreknow.data.labels import Labels
-from foreknow.data.people import Members
+from foreknow.data.labels.labels import Labels
+from foreknow.data.members import Members
 from foreknow.errors import ContradictionError, StatementError
 from foreknow.statements.formulas import (
     MOST_DEEP,

@@ -52,7 +52,7 @@ ENTRIES = {
     "foreknow.risks": "fk.Policy.from_dict({'require': [{'k_map': {'k': 2}}]})",
     "foreknow.skylines": "fk.skyline_report",
     "foreknow.evidence_page": "fk.evidence_report",
-    "foreknow.several": "fk.audit(['release', 'release'], policy)",
+    "foreknow.several_releases": "fk.audit(['release', 'release'], policy)",
     "foreknow.spark": "fk.audit(frame_of_spark(), policy)",
     "foreknow.explore": "command('explore')",
     "foreknow.exports": "fk.export",

@@ -19,12 +19,12 @@ from foreknow.criteria import registry as criteria
 from foreknow.methods import registry as methods
 from foreknow.methods.protocol import Grouper, Grouping, Traits, check_needs, grouping_of, traits_of
 from foreknow.needs import Analysis, Need, require, several_values
-from foreknow.policy.from_call import KEYS
-from foreknow_judge.criteria import GAUGES
+from foreknow.policy.call_arguments import KEYS
+from foreknow_judge.criteria.gauges import GAUGES
 from foreknow_judge.errors import UnsupportedError
-from foreknow_judge.kinds import TClosenessSettings
-from foreknow_judge.knowledge import VERIFIERS
-from foreknow_judge.settings import Settings
+from foreknow_judge.knowledge.verifiers import VERIFIERS
+from foreknow_judge.policy.kinds import TClosenessSettings
+from foreknow_judge.policy.settings import Settings
 
 # ---- what is there -----------------------------------------------------------------------------
 
@@ -32,7 +32,7 @@ from foreknow_judge.settings import Settings
 @pytest.mark.parametrize("kind", adversaries.ADVERSARIES.values(), ids=lambda kind: kind.key)
 def test_every_knowledge_has_a_judge(kind, tmp_path):
     """It declares the same, and the kind reads what it writes."""
-    assert kind.key in VERIFIERS, "add a line to VERIFIERS in foreknow_judge/knowledge.py"
+    assert kind.key in VERIFIERS, "add a line to VERIFIERS in foreknow_judge/knowledge/verifiers.py"
     judge = VERIFIERS[kind.key]
     assert judge.of_several == (Need.ONE_VALUE not in kind.needs)
     assert judge.of_windows == (Need.NO_WINDOWS not in kind.needs)
@@ -48,7 +48,7 @@ def test_every_knowledge_has_a_judge(kind, tmp_path):
     "criterion", criteria.CRITERIA.values(), ids=lambda criterion: criterion.key
 )
 def test_every_criterion_has_a_gauge(criterion):
-    assert criterion.key in GAUGES, "add a line to GAUGES in foreknow_judge/criteria.py"
+    assert criterion.key in GAUGES, "add a line to GAUGES in foreknow_judge/criteria/gauges.py"
     gauge = GAUGES[criterion.key]
     assert gauge.of_people == criterion.of_people == (Need.ONE_VALUE not in criterion.needs)
     assert gauge.of_classes == (criterion.of_groups is not None)

@@ -17,11 +17,11 @@ from tests.trials.test_trials import planted, policy, publish
 
 import foreknow as fk
 from foreknow.auditing.trial import Tried, trials_beside
-from foreknow.data.labels import Labels
+from foreknow.data.labels.labels import Labels
+from foreknow.data.labels.windows import Line, Width
 from foreknow.data.sights import Sight
-from foreknow.data.windows import Line, Width
 from foreknow.errors import NoSafeRelease
-from foreknow.policy.tries import Try
+from foreknow.policy.trials import Try
 from foreknow.trials import fit as fitting
 from foreknow.trials import trees
 from foreknow.trials.expectation import LEARNING, CaseLayout

@@ -19,7 +19,7 @@ import foreknow as fk
 from foreknow import sample
 from foreknow.auditing.trial import Tried
 from foreknow.data.sights import Sight
-from foreknow.policy.tries import Try
+from foreknow.policy.trials import Try
 from foreknow.report.trial import trial_notes, trial_sentences
 from foreknow.trials import learned as attack
 from foreknow.trials.learned import learned_trial

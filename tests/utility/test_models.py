@@ -17,7 +17,7 @@ from tests.people import made, schema
 from tests.people import people as people_report
 
 import foreknow as fk
-from foreknow.data.labels import text_of
+from foreknow.data.labels.labels import text_of
 from foreknow.utility.models import NEEDED
 
 K = [{"k_anonymity": 4, "knowing": []}]

@@ -13,14 +13,14 @@ from numpy.typing import NDArray
 from foreknow.needs import Need, Needs, check_members
 from foreknow_judge.errors import InputError, PolicyError
 from foreknow_judge.numbers import Number
-from foreknow_judge.settings import Settings
+from foreknow_judge.policy.settings import Settings
 
 if TYPE_CHECKING:
     from foreknow.adversaries.disclosure import Disclosure
     from foreknow.data.arrays import BoolArray, FloatArray
     from foreknow.data.counts import GroupCounts
-    from foreknow.data.labels import Label
-    from foreknow_judge.grammar import Semantics
+    from foreknow.data.labels.labels import Label
+    from foreknow_judge.policy.grammar import Semantics
 
 
 class HasCounts(Protocol):

@@ -9,7 +9,7 @@ from functools import cached_property
 from operator import le, lt
 from typing import Any, Protocol
 
-from foreknow.data.labels import Label
+from foreknow.data.labels.labels import Label
 from foreknow.figures import significant
 from foreknow.hints import Plain
 from foreknow_judge.errors import InputError

@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 
 from foreknow.data.arrays import BoolArray, FloatArray, IntArray
 from foreknow.data.counts import GroupCounts
-from foreknow.data.labels import Labels
+from foreknow.data.labels.labels import Labels
 from foreknow.errors import InternalError
 from foreknow_judge.errors import InputError
 from foreknow_judge.numbers import CLOSE

@@ -8,7 +8,7 @@ from typing import Any
 from foreknow.adversaries.adversary import HasCounts
 from foreknow.data.counts import GroupCounts
 from foreknow.data.counts import counts_of as counts_of
-from foreknow.data.labels import Label
+from foreknow.data.labels.labels import Label
 from foreknow.needs import RULES, Need, Needs, called, refuse_rules, require, several_values
 from foreknow_judge.errors import InputError
 

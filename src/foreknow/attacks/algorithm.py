@@ -18,26 +18,26 @@ from typing import Any, ClassVar, Unpack
 import numpy as np
 
 from foreknow.adversaries.adversary import HasCounts
+from foreknow.adversaries.counts_cache import remembered
 from foreknow.adversaries.disclosure import Disclosure, worst
 from foreknow.adversaries.release_counts import asked_of, counts_of, signatures_of
-from foreknow.adversaries.remembered import remembered
-from foreknow.attacks.exact import NoWorldError, Posteriors, enumerated, proved
+from foreknow.attacks.exact_posteriors import NoWorldError, Posteriors, enumerated, proved
 from foreknow.attacks.method_runner import Runs, messages_once, name_of, settings_of
-from foreknow.attacks.of_release import AttackedRelease, is_release
 from foreknow.attacks.parts import by_parts
+from foreknow.attacks.release_attack import AttackedRelease, is_release
 from foreknow.attacks.results import Attack, limits_of
-from foreknow.attacks.sampled import estimated
+from foreknow.attacks.sampled_worlds import estimated
 from foreknow.attacks.worlds import ATTACK, Codes, Worlds, amount_text
 from foreknow.data.arrays import IntArray
 from foreknow.data.counts import Semantics
-from foreknow.data.engines.arrow_table import table_of_texts
-from foreknow.data.labels import Label
+from foreknow.data.engines.tables.arrow_table import table_of_texts
+from foreknow.data.labels.labels import Label
 from foreknow.data.microdata import Microdata
 from foreknow.data.schema import Schema
 from foreknow.methods.registry import kind_of, method_of
 from foreknow.needs import Need, Needs
 from foreknow.numbers import whole_number
-from foreknow.policy.from_call import Arguments, hinted_with_keys, microdata_of, policy_of
+from foreknow.policy.call_arguments import Arguments, hinted_with_keys, microdata_of, policy_of
 from foreknow.policy.policy import Policy
 from foreknow_judge.errors import DataError, InputError, UnsupportedError
 

@@ -85,8 +85,8 @@ def attack(
         The column that names people.
     """
     from foreknow.attacks.algorithm import attack as run
-    from foreknow.attacks.of_release import AttackedRelease
     from foreknow.attacks.page import AttackPage
+    from foreknow.attacks.release_attack import AttackedRelease
     from foreknow.methods.registry import method_of
 
     start = time.monotonic()
@@ -215,7 +215,7 @@ def _run(path: Path) -> Any:
     folder = str(path.resolve().parent)
     if folder not in sys.path:
         sys.path.append(folder)
-    from foreknow.data.engines.databases import admit_pandas
+    from foreknow.data.engines.tables.databases import admit_pandas
 
     admit_pandas()
     bytecode_setting, sys.dont_write_bytecode = sys.dont_write_bytecode, True

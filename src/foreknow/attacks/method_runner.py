@@ -21,8 +21,8 @@ from foreknow.attacks.observation import Observation, Reader, numbered, read_ret
 from foreknow.attacks.worlds import ATTACK, Codes
 from foreknow.criteria.group_criterion import OfGroups
 from foreknow.data.arrays import IntArray
-from foreknow.data.engines.arrow_table import with_column_from
-from foreknow.data.labels import text_of
+from foreknow.data.engines.tables.arrow_table import with_column_from
+from foreknow.data.labels.labels import text_of
 from foreknow.data.microdata import Microdata
 from foreknow.errors import BeyondReach, NoSafeRelease, refuse_other_type
 from foreknow.methods.mondrian.replay import Replay

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from foreknow.data.arrays import IntArray
-from foreknow.data.generalization import coarsened, style_of
+from foreknow.data.labels.generalization import coarsened, style_of
 from foreknow.data.microdata import Microdata
 from foreknow_judge.errors import InputError
 

@@ -10,7 +10,7 @@ from foreknow.figures import percentage
 from foreknow.report.blocks import Block, Heading, Mood, Sentence, Table
 from foreknow.report.page import Page
 from foreknow.report.words import chance_text
-from foreknow_judge.printed import visible
+from foreknow_judge.files.printable import visible
 from foreknow_judge.text import number, some
 
 # Cases of a page, and of a notebook or terminal.

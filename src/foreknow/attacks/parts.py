@@ -33,8 +33,8 @@ from foreknow.attacks.divisions import (
     ways_to_take,
     with_next_cell,
 )
-from foreknow.attacks.exact import Posteriors
-from foreknow.attacks.sampled import Sampled
+from foreknow.attacks.exact_posteriors import Posteriors
+from foreknow.attacks.sampled_worlds import Sampled
 from foreknow.attacks.worlds import Worlds
 from foreknow.data.arrays import FloatArray, IntArray
 from foreknow.methods.protocol import Decision

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from foreknow.attacks.divisions import Tables, assignments, assignments_of_tables, divided
 from foreknow.data.arrays import IntArray, combine
-from foreknow.data.attribute import Attribute
+from foreknow.data.columns.attribute import Attribute
 from foreknow.needs import Analysis, Need
 
 Codes: TypeAlias = NDArray[Any]

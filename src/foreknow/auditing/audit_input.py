@@ -9,25 +9,25 @@ from typing import Any, NamedTuple, TypeAlias, TypeVar, cast
 import numpy as np
 
 from foreknow.data.arrays import IntArray, count_pairs
+from foreknow.data.columns.reading_rules import Reading
 from foreknow.data.counts import GroupCounts
 from foreknow.data.engines.columns import Missing, UnreadColumn
-from foreknow.data.engines.households import ELSEWHERE, Shared
+from foreknow.data.engines.people.households import ELSEWHERE, Shared
 from foreknow.data.engines.sources import is_records
 from foreknow.data.engines.table import is_text
 from foreknow.data.microdata import Microdata
 from foreknow.data.person_names import refuse_two_spellings
 from foreknow.data.prepare import refuse_as_written
-from foreknow.data.reading import Reading
 from foreknow.data.release import Release
 from foreknow.data.schema import Schema
 from foreknow.data.sights import Sight
 from foreknow.errors import SchemaError
 from foreknow.leaves import load
-from foreknow.policy.people import CaseOwners, owners_counts
+from foreknow.policy.person_limits import CaseOwners, owners_counts
 from foreknow.policy.policy import Policy
-from foreknow.releases.written import open_published
+from foreknow.releases.written_release import open_published
 from foreknow_judge.errors import DataError, PolicyError
-from foreknow_judge.file_names import CERTIFICATE
+from foreknow_judge.files.file_names import CERTIFICATE
 
 Part = TypeVar("Part")
 # The table of the owner, the group of each row, and what groups are called.
@@ -160,7 +160,7 @@ def _release_of(
     source: Any, policy: Policy | None, group: str | None, unsaid: str = _UNSAID
 ) -> Release:
     if isinstance(source, (list, tuple)) and not is_records(source):
-        source = load("foreknow.several.joint:together")(source)
+        source = load("foreknow.several_releases.joint:together")(source)
     if (release := part_of(source, "release", Release)) is not None:
         source = release
     if isinstance(source, GroupCounts):

@@ -20,19 +20,19 @@ from foreknow.auditing.audit_input import (
     read_at_once,
     release_of,
 )
-from foreknow.auditing.judged import judged
+from foreknow.auditing.compared_verdicts import judged
 from foreknow.auditing.named_values import held_by, refuse_misspelt
+from foreknow.data.columns.reading_rules import BLANKS, Reading
 from foreknow.data.counts import GroupCounts
-from foreknow.data.engines.column_advice import refuse_misread
-from foreknow.data.engines.households import Shared
+from foreknow.data.engines.people.households import Shared
+from foreknow.data.engines.profile.column_advice import refuse_misread
 from foreknow.data.microdata import Microdata
-from foreknow.data.reading import BLANKS, Reading
 from foreknow.data.release import Release
 from foreknow.data.schema import Schema
 from foreknow.data.sights import Possible, Sight, seen_with
-from foreknow.policy.counted import RequirementCounts
 from foreknow.policy.explanation import Explanation
 from foreknow.policy.policy import Policy
+from foreknow.policy.requirement_counts import RequirementCounts
 from foreknow_judge.errors import DataError, InputError, UnsupportedError
 from foreknow_judge.verdict import Verdict
 

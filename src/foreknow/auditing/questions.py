@@ -14,16 +14,16 @@ import numpy as np
 
 from foreknow.data.arrays import IntArray, combine
 from foreknow.data.engines.columns import codes_of, fetch, sorted_texts, to_python
-from foreknow.data.engines.held_values import HeldRows
+from foreknow.data.engines.people.values_of_people import HeldRows
 from foreknow.data.engines.rows import TallyRows, ValuesRows, no_signatures, tallied
 from foreknow.data.engines.table import Table, free_name
 from foreknow.data.engines.tally import amounts_of
 from foreknow.data.release_tables import COUNT, ReleaseTables
-from foreknow_judge.counted import Counted
-from foreknow_judge.counting import Column
+from foreknow_judge.counts.group_bags import Column
+from foreknow_judge.counts.layout import multivalued_columns
+from foreknow_judge.counts.owner_counts import Counted
 from foreknow_judge.errors import UnsupportedError
-from foreknow_judge.impossible import Rules
-from foreknow_judge.layout import multivalued_columns
+from foreknow_judge.knowledge.impossible_values import Rules
 from foreknow_judge.registry import Kinds
 from foreknow_judge.verdict import Verdict
 from foreknow_judge.verdicts import verdicts

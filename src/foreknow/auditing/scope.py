@@ -10,14 +10,14 @@ from foreknow.auditing.remarks.remark import JudgedRelease
 from foreknow.auditing.remarks.remarks import counted_of
 from foreknow.data.arrays import IntArray
 from foreknow.data.counts import GroupCounts
-from foreknow.data.engines.households import ELSEWHERE
-from foreknow.data.labels import Labels
+from foreknow.data.engines.people.households import ELSEWHERE
+from foreknow.data.labels.labels import Labels
 from foreknow.data.release import Release
 from foreknow.policy.policy import Policy
 from foreknow.policy.requirement import Requirement
-from foreknow_judge.counting import Column, GroupBags
-from foreknow_judge.remarks import Question, remarks_on_values
-from foreknow_judge.scope import Scope
+from foreknow_judge.counts.group_bags import Column, GroupBags
+from foreknow_judge.remarks.remarks import Question, remarks_on_values
+from foreknow_judge.remarks.scope import Scope
 
 
 def scope_of(release: Release, policy: Policy | None = None) -> Scope:

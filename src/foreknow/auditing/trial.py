@@ -17,13 +17,13 @@ from typing import Any
 from numpy.typing import NDArray
 
 from foreknow.auditing.scope import unprotected_codes
-from foreknow.data.labels import Label
+from foreknow.data.labels.labels import Label
 from foreknow.data.release import Release
 from foreknow.data.sights import Sight
 from foreknow.hints import Plain
 from foreknow.leaves import is_installed, load
 from foreknow.policy.policy import Policy
-from foreknow.policy.tries import Try
+from foreknow.policy.trials import Try
 from foreknow.result import Result
 from foreknow_judge.errors import DataError, UnsupportedError
 from foreknow_judge.numbers import Number, as_fraction

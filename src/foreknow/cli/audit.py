@@ -33,7 +33,7 @@ from foreknow.cli.options import (
 from foreknow.cli.publish import verify_release
 from foreknow.cli.terminal import print_plain, say_readings
 from foreknow_judge.errors import InputError
-from foreknow_judge.printed import visible
+from foreknow_judge.files.printable import visible
 
 
 @command("foreknow.auditing.audit:audit")
@@ -70,7 +70,7 @@ def audit(
         Print how each column was read: as numbers, dates or texts.
     """
     from foreknow.auditing import audit as auditing
-    from foreknow.data.engines.databases import limit_memory
+    from foreknow.data.engines.tables.databases import limit_memory
     from foreknow.data.microdata import Microdata
     from foreknow.pages import page_of
 

@@ -18,7 +18,7 @@ import click
 from foreknow.cli.options import REQUIRED, STDOUT, Files, ForwardedOptions, More, Only, Output
 from foreknow.cli.process import address_space
 from foreknow.cli.sources import Source
-from foreknow.cli.typed import (
+from foreknow.cli.typed_words import (
     about_option,
     as_one,
     in_full,
@@ -29,10 +29,10 @@ from foreknow.cli.typed import (
     with_slashes,
     with_source,
 )
-from foreknow.data.reading import with_part
+from foreknow.data.columns.reading_rules import with_part
 from foreknow_judge.errors import InputError
-from foreknow_judge.file_names import CERTIFICATE
-from foreknow_judge.printed import visible
+from foreknow_judge.files.file_names import CERTIFICATE
+from foreknow_judge.files.printable import visible
 
 POLICY = "policy.toml"  # that lies in the folder is taken where none is named
 # Options that have a letter, too: their first.
@@ -104,7 +104,7 @@ class Command(click.Command):
     def _call(self, **values: Any) -> None:
         """Call the function with what the command line gives."""
         if address_space() is None:  # else imports may fail in any place
-            from foreknow_judge.no_pandas import spare_pandas
+            from foreknow_judge.files.pandas_guard import spare_pandas
 
             spare_pandas()
         for name, value in values.items():

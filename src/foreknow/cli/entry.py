@@ -19,15 +19,15 @@ from click.shell_completion import shell_complete
 from foreknow.cli.completion import COMPLETE, SHELL, install, script
 from foreknow.cli.options import BAD_INPUT, BUG, UNSAFE
 from foreknow.cli.process import INTERRUPTED, Interrupts, prepare_memory, streams
-from foreknow.data.address import hidden
+from foreknow.data.engines.tables.database_address import hidden
 from foreknow.errors import InternalError, NoSafeRelease, NotSettled, StatementError
 from foreknow.leaves import LEAVES, is_installed, leaf_of, load
 from foreknow.names import COMMANDS as COMMON
 from foreknow.names import HELP, TO_TYPE
 from foreknow_judge._version import __version__
 from foreknow_judge.errors import ForeknowError, InputError, NotEnoughMemory, short_of_memory
-from foreknow_judge.file_names import CERTIFICATE
-from foreknow_judge.printed import one_line, visible
+from foreknow_judge.files.file_names import CERTIFICATE
+from foreknow_judge.files.printable import one_line, visible
 
 # Set free where memory has run out, so that this can be said.
 _SPARE = 4 << 20

@@ -11,7 +11,7 @@ from foreknow.cli.inputs import require_published
 from foreknow.cli.options import ForwardedOptions, Only, Quiet
 from foreknow.cli.terminal import print_plain, progress
 from foreknow.errors import OutputError
-from foreknow_judge.printed import visible
+from foreknow_judge.files.printable import visible
 from foreknow_judge.text import some
 
 if TYPE_CHECKING:

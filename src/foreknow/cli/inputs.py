@@ -12,18 +12,18 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, cast
 
 from foreknow.cli.options import Files, Only, among
 from foreknow.cli.terminal import print_plain
-from foreknow.cli.typed import listed
-from foreknow.data.address import spoken
+from foreknow.cli.typed_words import listed
+from foreknow.data.engines.tables.database_address import spoken
 from foreknow.errors import SchemaError, did_you_mean
 from foreknow.leaves import is_installed, load
 from foreknow.needs import ONE_BY_ONE, refuse_rules
 from foreknow_judge.errors import InputError, PolicyError, UnsupportedError
-from foreknow_judge.printed import visible
+from foreknow_judge.files.printable import visible
 
 if TYPE_CHECKING:
+    from foreknow.data.columns.reading_rules import Reading
     from foreknow.data.engines.columns import Missing
     from foreknow.data.microdata import Microdata
-    from foreknow.data.reading import Reading
     from foreknow.data.release import Release
     from foreknow.data.schema import Schema
     from foreknow.needs import Needs
@@ -91,7 +91,7 @@ class Columns(Files):
     def whole(self, path: Path, policy: Policy | None = None) -> Release:
         """Open a release with all its sensitive columns; no other column counts as known."""
         from foreknow.data.release import Release
-        from foreknow.releases.written import open_published
+        from foreknow.releases.written_release import open_published
 
         policy = policy or self.given
         if policy is None and not is_published(path):
@@ -127,7 +127,7 @@ class Columns(Files):
                     "it has to be known who is in each; in Python, see fk.together"
                 )
             self._refuse_beside_certificate(path, but=("person",))
-        joint: Release = load("foreknow.several.joint:together")(paths, person=self.person)
+        joint: Release = load("foreknow.several_releases.joint:together")(paths, person=self.person)
         return joint
 
     def named(self, path: Path, members: Path | None) -> Release:
@@ -313,10 +313,10 @@ class Judging(Columns):
 
     def rules(self, table: Path) -> Policy:
         """The policy for a table; where none is named, the error says how."""
+        from foreknow.data.columns.reading_rules import STDIN, is_address
         from foreknow.data.engines.sources import open_table
-        from foreknow.data.reading import STDIN, is_address
         from foreknow.planning.suggestion.call import guessed_roles, options_of
-        from foreknow.policy.from_call import policy_of
+        from foreknow.policy.call_arguments import policy_of
 
         settings: dict[str, Any] = {name: getattr(self, name) for name in CRITERIA}
         for name in COLUMNS:
@@ -354,8 +354,8 @@ class Judging(Columns):
 
     def _columns_of(self, table: Path, names: list[str]) -> list[str]:
         """The columns of a table that are meant, whatever the letters' case, where one is."""
+        from foreknow.data.columns.reading_rules import STDIN, is_address
         from foreknow.data.engines.sources import open_table
-        from foreknow.data.reading import STDIN, is_address
 
         if str(table) == STDIN or is_address(table) or is_published(table) or not table.exists():
             return names
@@ -412,7 +412,7 @@ def tally_columns(rules: Policy) -> list[str]:
 
 def is_published(path: Path) -> bool:
     """True if a path is a folder that `foreknow publish` wrote."""
-    from foreknow_judge.file_names import CERTIFICATE
+    from foreknow_judge.files.file_names import CERTIFICATE
 
     return path.is_dir() and (path / CERTIFICATE).is_file()
 
@@ -424,7 +424,7 @@ def attack_on(
 
     The rules are those of the policy, where there is one.
     """
-    from foreknow_judge.file_names import MEMBERS, owners_folder
+    from foreknow_judge.files.file_names import MEMBERS, owners_folder
 
     (folder, *more_folders) = folders
     if not is_installed("foreknow.attacks"):
@@ -434,7 +434,7 @@ def attack_on(
     words = [folder] if table is None else [table, "--release", folder]
     words += [] if policy is None else ["--policy", policy]
     command = f"foreknow attack {' '.join(shlex.quote(str(word)) for word in words)}"
-    can_be_attacked = load("foreknow.attacks.of_release:can_be_attacked")
+    can_be_attacked = load("foreknow.attacks.release_attack:can_be_attacked")
     can_be = can_be_attacked(folder, None if policy is None else rules, table)
     return command if can_be and visible(command) == command else "foreknow attack --help"
 

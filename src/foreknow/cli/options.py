@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 import click
 
 from foreknow.cli.terminal import console, progress
-from foreknow.data.reading import Reading, named_part
+from foreknow.data.columns.reading_rules import Reading, named_part
 from foreknow.errors import OutputError
 from foreknow_judge.errors import InputError
-from foreknow_judge.file_names import CERTIFICATE
+from foreknow_judge.files.file_names import CERTIFICATE
 
 if TYPE_CHECKING:
     from foreknow.policy.policy import Policy
@@ -108,8 +108,8 @@ class Files:
 
 def _replaces(target: Path, source: Path) -> bool:
     """True if a file to be written is an input, or lies in it, or is one of its owner's files."""
-    from foreknow_judge.file_names import NEWCOMERS, owners_folder
-    from foreknow_judge.folder import FOR_THE_OWNER
+    from foreknow_judge.files.file_names import NEWCOMERS, owners_folder
+    from foreknow_judge.files.release_folder import FOR_THE_OWNER
 
     place = target.resolve()
     is_inside = source.is_dir() and source in place.parents and place.exists()
@@ -144,7 +144,7 @@ class Output:
         It would replace an input or another output, lie in what is published, or has the wrong
         ending.
         """
-        from foreknow_judge.file_names import owners_folder
+        from foreknow_judge.files.file_names import owners_folder
 
         files = (self.html, None if self.json == STDOUT else self.json, self.exposed)
         targets = [path for path in files if path is not None]

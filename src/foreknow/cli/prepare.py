@@ -9,10 +9,10 @@ from pathlib import Path
 from foreknow.cli.command import POLICY, command
 from foreknow.cli.options import Files, ForwardedOptions, Output, Quiet, Raw
 from foreknow.cli.terminal import console, print_plain, progress
-from foreknow.cli.typed import listed
-from foreknow.data.address import spoken
-from foreknow.data.reading import STDIN
-from foreknow_judge.printed import visible
+from foreknow.cli.typed_words import listed
+from foreknow.data.columns.reading_rules import STDIN
+from foreknow.data.engines.tables.database_address import spoken
+from foreknow_judge.files.printable import visible
 from foreknow_judge.text import some
 
 

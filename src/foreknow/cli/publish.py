@@ -17,7 +17,7 @@ from foreknow.cli.options import UNSAFE, Choice, ForwardedOptions, Memory, Only,
 from foreknow.cli.terminal import console, print_plain, progress, say_readings
 from foreknow.wording import people_text
 from foreknow_judge.errors import InputError
-from foreknow_judge.printed import encodable, one_line, visible
+from foreknow_judge.files.printable import encodable, one_line, visible
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -60,7 +60,7 @@ class Folder:
         from foreknow.pages import page_of
         from foreknow.publishing.publish import publish as make
         from foreknow.publishing.signature import Signer
-        from foreknow_judge import file_names
+        from foreknow_judge.files import file_names
 
         out = _place(table, self.out)
         owner = file_names.owners_folder(out) if self.owner is None else self.owner
@@ -96,7 +96,7 @@ class Folder:
     @staticmethod
     def _say_files(out: Path, owner: Path) -> None:
         """Print the files that were written, and what each is for; also those for the owner."""
-        from foreknow_judge import file_names
+        from foreknow_judge.files import file_names
 
         notes = {
             file_names.CERTIFICATE: "what was required and found, for foreknow verify",
@@ -122,7 +122,7 @@ class Folder:
 
 def _place(table: Path, out: Path | None) -> Path:
     """The folder of a release: of the name that is given, or beside where one is, by its table."""
-    from foreknow.data.reading import is_address
+    from foreknow.data.columns.reading_rules import is_address
 
     if out is None:
         named = not is_address(table) and table.stem not in ("", "-")
@@ -146,7 +146,7 @@ def publish(
     it may be published. Writes the folder OUT.owner, for you only: the key of the source's digest,
     who is in which group, and what the method reports about the table.
     """
-    from foreknow.data.engines.databases import limit_memory
+    from foreknow.data.engines.tables.databases import limit_memory
 
     limit_memory(memory)
     folder.publish(table, choice.over(rules.rules(table)), rules.policy, **forwarded)
@@ -194,7 +194,7 @@ def verify(
     evidence
         A page of foreknow evidence, signed with the same key.
     """
-    from foreknow_judge.file_names import OWNER
+    from foreknow_judge.files.file_names import OWNER
 
     if release is not None and (release / OWNER).is_file():
         raise InputError(
@@ -220,7 +220,7 @@ def verify_release(
     from foreknow.pages import page_of
     from foreknow.publishing.signature import check_signature
     from foreknow.publishing.verification import judge, load_signed
-    from foreknow_judge.file_names import CERTIFICATE
+    from foreknow_judge.files.file_names import CERTIFICATE
 
     if certificate.is_dir():
         certificate = certificate / CERTIFICATE
@@ -263,7 +263,7 @@ def demo(
     """Run the main job on the bundled sample, end to end: publish, audit, verify."""
     from foreknow import sample
     from foreknow.policy.policy import Policy
-    from foreknow_judge.file_names import CERTIFICATE
+    from foreknow_judge.files.file_names import CERTIFICATE
 
     for name, path in (("Table: ", sample.table_path()), ("Policy:", sample.policy_path())):
         print_plain(f"{name} {path}", soft_wrap=True)

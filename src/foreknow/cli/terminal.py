@@ -5,7 +5,7 @@ from __future__ import annotations
 from contextlib import AbstractContextManager, nullcontext
 from typing import TYPE_CHECKING, Any
 
-from foreknow_judge.printed import visible
+from foreknow_judge.files.printable import visible
 
 if TYPE_CHECKING:
     from rich.console import Console

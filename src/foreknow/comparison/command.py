@@ -8,7 +8,7 @@ from foreknow.cli.command import command
 from foreknow.cli.inputs import Rules, refuse_published
 from foreknow.cli.options import UNSAFE, ForwardedOptions, More, Raw, Results
 from foreknow.cli.process import INTERRUPTED
-from foreknow.cli.typed import listed
+from foreknow.cli.typed_words import listed
 from foreknow_judge.errors import InputError
 
 

@@ -17,14 +17,14 @@ import numpy as np
 from foreknow.auditing.audit import Audit, audit
 from foreknow.auditing.named_values import refuse_misspelt
 from foreknow.auditing.trial import Trial
-from foreknow.data.engines.bare import frame_of
+from foreknow.data.engines.views.plain_columns import frame_of
 from foreknow.data.microdata import Microdata
 from foreknow.errors import NoSafeRelease, did_you_mean
 from foreknow.hints import Plain
 from foreknow.leaves import load
 from foreknow.methods.registry import METHODS, OURS, key_of
 from foreknow.numbers import whole_number
-from foreknow.policy.from_call import Arguments, hinted_with_keys, policy_of
+from foreknow.policy.call_arguments import Arguments, hinted_with_keys, policy_of
 from foreknow.policy.policy import Policy
 from foreknow.policy.requirement import Point, Requirement
 from foreknow.publishing.priors import marked
@@ -553,7 +553,7 @@ def _trial(publication: Publication, microdata: Microdata) -> Trial | None:
     if publication.certificate.form != "bucketized":
         return None
     try:
-        trial: Trial = load("foreknow.trials.measured:learned_report")(
+        trial: Trial = load("foreknow.trials.measured_guesses:learned_report")(
             publication, people=microdata
         )
         return trial

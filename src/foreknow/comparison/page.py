@@ -18,8 +18,8 @@ from foreknow.report.chart import LIMIT, STYLES, Chart, Series, shares
 from foreknow.report.page import Page
 from foreknow.report.words import limit_text, measure_text, percent
 from foreknow.wording import listing
-from foreknow_judge.printed import visible
-from foreknow_judge.said import UNLIMITED
+from foreknow_judge.files.printable import visible
+from foreknow_judge.remarks.sentences import UNLIMITED
 from foreknow_judge.text import number, some
 from foreknow_judge.verdict import NOTHING_JUDGED
 

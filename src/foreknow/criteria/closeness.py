@@ -25,20 +25,20 @@ from foreknow.criteria.group_criterion import (
     distinguished,
 )
 from foreknow.data.arrays import BoolArray, FloatArray, IntArray
+from foreknow.data.columns.hierarchy import Tree
 from foreknow.data.counts import GroupCounts, Semantics
-from foreknow.data.hierarchy import Tree
-from foreknow.data.labels import Label
+from foreknow.data.labels.labels import Label
 from foreknow.data.schema import Schema
 from foreknow.errors import did_you_mean, refuse_other
 from foreknow.needs import Need, Needs
 from foreknow.settings import with_examples
 from foreknow_judge.errors import InputError
-from foreknow_judge.frozen import set_fields
-from foreknow_judge.kinds import (
+from foreknow_judge.frozen_fields import set_fields
+from foreknow_judge.numbers import CLOSE, Number, as_fraction
+from foreknow_judge.policy.kinds import (
     CRITERIA,
     Distance,
 )
-from foreknow_judge.numbers import CLOSE, Number, as_fraction
 
 # Numbers of a table of groups by values that is made at once.
 _AT_ONCE = 1 << 20

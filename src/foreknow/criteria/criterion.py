@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from foreknow.criteria.group_criterion import Attained
     from foreknow.data.arrays import BoolArray
     from foreknow.data.counts import GroupCounts
-    from foreknow_judge.grammar import Semantics
+    from foreknow_judge.policy.grammar import Semantics
 
 
 @runtime_checkable

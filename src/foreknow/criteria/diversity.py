@@ -37,9 +37,9 @@ from foreknow.numbers import whole_number
 from foreknow.settings import with_examples
 from foreknow.wording import people_text
 from foreknow_judge.errors import InputError
-from foreknow_judge.frozen import set_fields
-from foreknow_judge.kinds import CRITERIA, DiversityKind
+from foreknow_judge.frozen_fields import set_fields
 from foreknow_judge.numbers import CLOSE, Number, as_fraction
+from foreknow_judge.policy.kinds import CRITERIA, DiversityKind
 
 # Digits by which entropies are compared; of people in a group, for which whole numbers decide.
 _DIGITS, _MOST_POWERS = 70, 10**5

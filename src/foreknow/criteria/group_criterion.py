@@ -18,12 +18,12 @@ from foreknow.adversaries.adversary import HasCounts, Ledger
 from foreknow.adversaries.release_counts import asked_of
 from foreknow.data.arrays import BoolArray, FloatArray, IntArray
 from foreknow.data.counts import GroupCounts, Semantics
-from foreknow.data.labels import Label
+from foreknow.data.labels.labels import Label
 from foreknow.figures import significant
 from foreknow.hints import Plain
 from foreknow.needs import Need, Needs, require, several_values
 from foreknow_judge.errors import DataError, InputError
-from foreknow_judge.json_values import plain
+from foreknow_judge.files.json_values import plain
 from foreknow_judge.numbers import Number, as_fraction
 
 

@@ -18,8 +18,7 @@ from foreknow.adversaries.adversary import HasCounts, KnowledgeReach
 from foreknow.criteria.group_criterion import Attained, OfGroups, as_setting, classes_of
 from foreknow.criteria.size import Anybody
 from foreknow.data.arrays import BoolArray
-from foreknow.data.counts import GroupCounts
-from foreknow.data.hierarchy import (
+from foreknow.data.columns.hierarchy import (
     MONTHS,
     DateLevels,
     Hierarchy,
@@ -28,8 +27,9 @@ from foreknow.data.hierarchy import (
     Tree,
     hierarchy_from,
 )
-from foreknow.data.level_limits import Level
-from foreknow.data.meaning import MISSING, OR_MISSING, meanings_of
+from foreknow.data.columns.level_limits import Level
+from foreknow.data.counts import GroupCounts
+from foreknow.data.labels.label_meaning import MISSING, OR_MISSING, meanings_of
 from foreknow.data.schema import Schema
 from foreknow.errors import did_you_mean
 from foreknow.needs import Need, Needs
@@ -37,9 +37,9 @@ from foreknow.numbers import whole_number
 from foreknow.settings import given_of
 from foreknow.wording import people_text
 from foreknow_judge.errors import InputError, PolicyError
-from foreknow_judge.frozen import set_fields
-from foreknow_judge.kinds import CRITERIA
+from foreknow_judge.frozen_fields import set_fields
 from foreknow_judge.numbers import as_fraction
+from foreknow_judge.policy.kinds import CRITERIA
 
 _ENDS = ("top", "bottom")
 _TOO_LARGE = 10**300

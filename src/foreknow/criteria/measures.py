@@ -15,7 +15,7 @@ from foreknow.criteria.group_criterion import classes_of
 from foreknow.data.counts import GroupCounts
 from foreknow.data.engines.group_counts import combinations_of
 from foreknow.data.engines.sources import open_table
-from foreknow.data.labels import Label
+from foreknow.data.labels.labels import Label
 from foreknow.data.microdata import Microdata
 from foreknow.data.release import Release
 from foreknow.data.schema import Schema
@@ -23,8 +23,8 @@ from foreknow.hints import hinted
 from foreknow.needs import RULES, Need, Needs, refuse_rules, require
 from foreknow.numbers import whole_number
 from foreknow_judge.errors import InputError
-from foreknow_judge.kinds import Distance, DiversityKind
 from foreknow_judge.numbers import Number
+from foreknow_judge.policy.kinds import Distance, DiversityKind
 
 _measuring = partial(
     hinted,

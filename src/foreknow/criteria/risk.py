@@ -32,9 +32,9 @@ from foreknow.needs import Need, Needs
 from foreknow.settings import with_examples
 from foreknow.wording import people_text
 from foreknow_judge.errors import InputError
-from foreknow_judge.frozen import set_fields
-from foreknow_judge.kinds import CRITERIA
+from foreknow_judge.frozen_fields import set_fields
 from foreknow_judge.numbers import Number, as_fraction
+from foreknow_judge.policy.kinds import CRITERIA
 
 
 class Figure(NamedTuple):

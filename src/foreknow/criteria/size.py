@@ -22,15 +22,15 @@ from foreknow.criteria.group_criterion import (
 )
 from foreknow.data.arrays import BoolArray, IntArray
 from foreknow.data.counts import GroupCounts, Semantics, UnitCounts
-from foreknow.data.labels import GroupLabels
+from foreknow.data.labels.labels import GroupLabels
 from foreknow.errors import did_you_mean
 from foreknow.hints import hints
 from foreknow.needs import Need, Needs
 from foreknow.wording import people_text
 from foreknow_judge.errors import InputError, UnsupportedError
-from foreknow_judge.frozen import set_fields
-from foreknow_judge.kinds import CRITERIA
-from foreknow_judge.settings import FromOne, Settings
+from foreknow_judge.frozen_fields import set_fields
+from foreknow_judge.policy.kinds import CRITERIA
+from foreknow_judge.policy.settings import FromOne, Settings
 
 _GROUP_SIZE, _K_ANONYMITY = CRITERIA["group_size"], CRITERIA["k_anonymity"]
 

@@ -17,8 +17,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from foreknow.data.arrays import IntArray, combine, count_pairs, ranges, row_sums
-from foreknow.data.joint_labels import Bags, JointLabels
-from foreknow.data.labels import (
+from foreknow.data.impossible.possible_values import EVERYBODY, Everybody, JointCells
+from foreknow.data.labels.joint_labels import Bags, JointLabels
+from foreknow.data.labels.labels import (
     GroupLabel,
     GroupLabels,
     Label,
@@ -30,13 +31,12 @@ from foreknow.data.labels import (
     name_of_set,
     not_a_label,
 )
-from foreknow.data.possible_values import EVERYBODY, Everybody, JointCells
 from foreknow.errors import did_you_mean, refuse_other
 from foreknow.needs import Lacks
 from foreknow.wording import people_text
 from foreknow_judge.errors import DataError, InputError, UnsupportedError
-from foreknow_judge.frozen import set_fields
-from foreknow_judge.grammar import Semantics as Semantics
+from foreknow_judge.frozen_fields import set_fields
+from foreknow_judge.policy.grammar import Semantics as Semantics
 from foreknow_judge.text import some
 
 Kind = TypeVar("Kind", bound="GroupCounts")

@@ -8,7 +8,7 @@ import pyarrow as pa
 
 from foreknow.data.engines.columns import codes_of, dictionary_of
 from foreknow.data.keys import Keys, nearly_all_differ
-from foreknow.data.rows_read import RowsRead
+from foreknow.data.raw_rows import RowsRead
 
 
 def by_equal_rows(table_read: RowsRead) -> tuple[Keys, RowsRead] | None:

@@ -6,8 +6,8 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from foreknow_judge.layout import Layout as LayoutOfFiles
-from foreknow_judge.layout import Seen
+from foreknow_judge.counts.layout import Layout as LayoutOfFiles
+from foreknow_judge.counts.layout import Seen
 
 
 @dataclass(frozen=True)

@@ -13,37 +13,37 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from foreknow.data.arrays import IntArray, combine_encoded
-from foreknow.data.attribute import Attribute
+from foreknow.data.columns.attribute import Attribute
+from foreknow.data.columns.column_layout import attribute_of, grids_of, in_cells
+from foreknow.data.columns.grids import Grid
+from foreknow.data.columns.level_limits import Level
+from foreknow.data.columns.rare_values import (
+    ends_at_values,
+    lists_values,
+    refuse_rare_ends,
+    without_rare,
+)
+from foreknow.data.columns.reading_rules import Dialect, Reading
 from foreknow.data.counts import GroupCounts, Semantics
-from foreknow.data.engines.column_advice import described, doubts, refuse_dates
 from foreknow.data.engines.columns import (
     Codes,
     Column,
     codes_of,
     fetch,
 )
-from foreknow.data.engines.held_values import Holdings
-from foreknow.data.engines.missing import LeftOut
-from foreknow.data.engines.person_numbers import Coded, coded_values, people_of
+from foreknow.data.engines.people.missing_values import LeftOut
+from foreknow.data.engines.people.person_numbers import Coded, coded_values, people_of
+from foreknow.data.engines.people.units import shared
+from foreknow.data.engines.people.values_of_people import Holdings
+from foreknow.data.engines.profile.column_advice import described, doubts, refuse_dates
 from foreknow.data.engines.table import Snapshot, Table, require
-from foreknow.data.engines.typed import read_as
-from foreknow.data.engines.units import shared
+from foreknow.data.engines.views.typed_columns import read_as
 from foreknow.data.equal_rows import by_equal_rows
-from foreknow.data.fired_rules import Fired
-from foreknow.data.grids import Grid
+from foreknow.data.impossible.rules_in_force import Fired
 from foreknow.data.keys import Keys
-from foreknow.data.labels import GroupLabels, Labels, text_of
-from foreknow.data.laid_out import attribute_of, grids_of, in_cells
-from foreknow.data.level_limits import Level
+from foreknow.data.labels.labels import GroupLabels, Labels, text_of
 from foreknow.data.prepare import Prepared, prepare
-from foreknow.data.rare_values import (
-    ends_at_values,
-    lists_values,
-    refuse_rare_ends,
-    without_rare,
-)
-from foreknow.data.reading import Dialect, Reading
-from foreknow.data.rows_read import RowsRead, RowsReader, with_nodes
+from foreknow.data.raw_rows import RowsRead, RowsReader, with_nodes
 from foreknow.data.schema import Schema
 from foreknow.errors import InternalError, SchemaError, refuse_other_type
 from foreknow.needs import Lacks

@@ -12,19 +12,18 @@ from typing import Any, cast
 import numpy as np
 from numpy.typing import NDArray
 
+from foreknow.data.columns.reading_rules import BLANKS, Reading
 from foreknow.data.engines.columns import Relabel, UnreadColumn, alike_texts, fetch
-from foreknow.data.engines.households import Shared, ShownOnce
-from foreknow.data.engines.missing import Shown
-from foreknow.data.engines.persons import refuse_repeats, require_person
-from foreknow.data.engines.read_values import ReadValues, read_otherwise
-from foreknow.data.engines.repeated import (
+from foreknow.data.engines.people.households import Shared, ShownOnce
+from foreknow.data.engines.people.missing_values import Shown
+from foreknow.data.engines.people.persons import refuse_repeats, require_person
+from foreknow.data.engines.people.repeated_people import (
     refuse_repeated,
     refuse_rows_of_one,
     refuse_spelt_twice,
     unique_identifiers,
 )
 from foreknow.data.engines.sources import open_table
-from foreknow.data.engines.stacked import Below
 from foreknow.data.engines.table import (
     Selected,
     Snapshot,
@@ -34,10 +33,11 @@ from foreknow.data.engines.table import (
     require,
     stable,
 )
-from foreknow.data.reading import BLANKS, Reading
+from foreknow.data.engines.views.read_values import ReadValues, read_otherwise
+from foreknow.data.engines.views.stacked_tables import Below
 from foreknow.data.schema import Schema
 from foreknow.errors import SchemaError
-from foreknow_judge.grammar import Kind
+from foreknow_judge.policy.grammar import Kind
 
 _HALF_CHARACTER = re.compile("[\ud800-\udfff]")
 # What the name of a column ends with that was shuffled within each group: a reader must know.

@@ -13,8 +13,8 @@ from typing import Any, NamedTuple, Self, cast
 import numpy as np
 
 from foreknow.data.arrays import IntArray, combine_encoded
+from foreknow.data.columns.reading_rules import Reading
 from foreknow.data.counts import GroupCounts, Semantics
-from foreknow.data.engines.column_advice import described
 from foreknow.data.engines.columns import (
     Missing,
     codes_of,
@@ -23,21 +23,21 @@ from foreknow.data.engines.columns import (
 from foreknow.data.engines.combinations import Combinations
 from foreknow.data.engines.given_counts import GivenCounts
 from foreknow.data.engines.group_counts import HeldTable, PeopleTable, TallyTable, ValuesTable
-from foreknow.data.engines.held_values import Holdings
-from foreknow.data.engines.missing import LeftOut, Shown
-from foreknow.data.engines.person_numbers import coded_values, people_of
-from foreknow.data.engines.person_rows import PersonRows
-from foreknow.data.engines.persons import refuse_repeats
-from foreknow.data.engines.renamed import Renamed
+from foreknow.data.engines.people.missing_values import LeftOut, Shown
+from foreknow.data.engines.people.person_numbers import coded_values, people_of
+from foreknow.data.engines.people.person_rows import PersonRows
+from foreknow.data.engines.people.persons import refuse_repeats
+from foreknow.data.engines.people.units import shared
+from foreknow.data.engines.people.values_of_people import Holdings
+from foreknow.data.engines.profile.column_advice import described
 from foreknow.data.engines.sources import open_table
-from foreknow.data.engines.stacked import bare_rows
 from foreknow.data.engines.table import require, stable
 from foreknow.data.engines.tally import Tally
-from foreknow.data.engines.units import shared
-from foreknow.data.labels import GroupLabels, Label, in_order
-from foreknow.data.people import Members, Signatures
+from foreknow.data.engines.views.renamed_columns import Renamed
+from foreknow.data.engines.views.stacked_tables import bare_rows
+from foreknow.data.labels.labels import GroupLabels, Label, in_order
+from foreknow.data.members import Members, Signatures
 from foreknow.data.prepare import Prepared, header_of_shuffled, prepare
-from foreknow.data.reading import Reading
 from foreknow.data.release_tables import COUNT, ReleaseTables
 from foreknow.data.schema import PLAIN, Schema
 from foreknow.data.semantics import check_semantics

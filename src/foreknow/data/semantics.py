@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, cast, get_args
 
 from foreknow.errors import SchemaError, did_you_mean, refuse_other
-from foreknow_judge.grammar import Semantics
+from foreknow_judge.policy.grammar import Semantics
 
 
 def semantics_of_each(semantics: Any, sensitives: Sequence[str]) -> Any:

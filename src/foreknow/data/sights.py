@@ -11,22 +11,28 @@ import numpy as np
 from numpy.typing import NDArray
 
 from foreknow.data.arrays import IntArray, combine, combine_encoded, count_pairs
-from foreknow.data.attribute import Attribute
+from foreknow.data.columns.attribute import Attribute
 from foreknow.data.counts import GroupCounts
 from foreknow.data.engines.sources import open_table
 from foreknow.data.engines.table import require
-from foreknow.data.fired_rules import Fired, about_of, fired, refuse_unfit, refuse_unmet
-from foreknow.data.generalization import style_of, wording_of
-from foreknow.data.labels import Labels, in_order
+from foreknow.data.impossible.possible_values import Classes, JointCells
+from foreknow.data.impossible.rules_in_force import (
+    Fired,
+    about_of,
+    fired,
+    refuse_unfit,
+    refuse_unmet,
+)
+from foreknow.data.labels.generalization import style_of, wording_of
+from foreknow.data.labels.labels import Labels, in_order
+from foreknow.data.members import Signature, Signatures, printed
 from foreknow.data.microdata import Microdata
-from foreknow.data.people import Signature, Signatures, printed
-from foreknow.data.possible_values import Classes, JointCells
 from foreknow.data.release import Release
 from foreknow.data.schema import PLAIN, Schema
 from foreknow.errors import did_you_mean
 from foreknow.wording import people_text
+from foreknow_judge.counts.layout import Seen
 from foreknow_judge.errors import DataError, InputError, UnsupportedError
-from foreknow_judge.layout import Seen
 
 # Points of people times groups that are compared at a time.
 _AT_ONCE = 1 << 22

@@ -10,7 +10,7 @@ import numpy as np
 
 from foreknow.data.arrays import IntArray
 from foreknow.data.counts import GroupCounts, counts_of
-from foreknow.data.generalization import coarsened, style_of
+from foreknow.data.labels.generalization import coarsened, style_of
 from foreknow.data.microdata import Microdata
 from foreknow.data.release import Release
 from foreknow.errors import refuse_other_type

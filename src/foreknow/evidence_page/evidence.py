@@ -17,7 +17,7 @@ from foreknow.pages import page_of
 from foreknow.policy.policy import Policy
 from foreknow.publishing.verification import Verification, judge, load_signed, names_population
 from foreknow.releases.members import is_source, shown_of, table_schema
-from foreknow.releases.written import (
+from foreknow.releases.written_release import (
     Published,
     open_published,
     refuse_other_schema,
@@ -30,8 +30,8 @@ from foreknow_judge.certificate import (
     map_prior_tables,
 )
 from foreknow_judge.errors import CertificateError, DataError
-from foreknow_judge.file_names import CERTIFICATE, NEWCOMERS, OWNER, PRIORS, owners_folder
-from foreknow_judge.kept_priors import KeptPriors
+from foreknow_judge.files.file_names import CERTIFICATE, NEWCOMERS, OWNER, PRIORS, owners_folder
+from foreknow_judge.policy.kept_priors import KeptPriors
 from foreknow_judge.verify import populations_of
 
 

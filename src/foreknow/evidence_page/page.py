@@ -10,7 +10,7 @@ from importlib.resources import files
 from itertools import chain
 from typing import Any
 
-from foreknow.auditing.exposed import Exposed
+from foreknow.auditing.exposed_people import Exposed
 from foreknow.auditing.remarks.grounds import OTHER_RELEASES
 from foreknow.auditing.remarks.remark import Reader
 from foreknow.evidence_page.evidence import EvidenceReport
@@ -29,7 +29,7 @@ from foreknow.report.blocks import (
     Sentence,
     Table,
 )
-from foreknow.report.exposed import count_text, exposed_blocks, exposed_figure
+from foreknow.report.exposed_people import count_text, exposed_blocks, exposed_figure
 from foreknow.report.figures import worst_cell
 from foreknow.report.knowledge import Terms, describe, is_learned
 from foreknow.report.page import Page
@@ -60,10 +60,10 @@ from foreknow.report.trial import lacking_for_trial, trial_notes
 from foreknow.report.words import average_text, nouns_of, setting_text
 from foreknow.toml import from_toml
 from foreknow.wording import CASES, PEOPLE, listing, people_text
-from foreknow_judge.assumed import ONCE_CLAIMED, as_rounded
-from foreknow_judge.file_names import CERTIFICATE, CODE_BOOK, REPORT
-from foreknow_judge.printed import visible
-from foreknow_judge.said import (
+from foreknow_judge.files.file_names import CERTIFICATE, CODE_BOOK, REPORT
+from foreknow_judge.files.printable import visible
+from foreknow_judge.remarks.assumptions import ONCE_CLAIMED, as_rounded
+from foreknow_judge.remarks.sentences import (
     CASES_OF_FILES,
     SEVERAL_CASES,
     about,

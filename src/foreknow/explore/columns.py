@@ -11,10 +11,10 @@ import numpy as np
 
 from foreknow.adversaries.registry import ADVERSARIES
 from foreknow.criteria.registry import CRITERIA
-from foreknow.data.engines.profile import Profile, profiles, reading_of
+from foreknow.data.columns.hierarchy import hierarchy_from
+from foreknow.data.columns.reading_rules import Reading
+from foreknow.data.engines.profile.column_profile import Profile, profiles, reading_of
 from foreknow.data.engines.sources import open_table
-from foreknow.data.hierarchy import hierarchy_from
-from foreknow.data.reading import Reading
 from foreknow.errors import HierarchyError, SchemaError
 from foreknow.explore.decisions import (
     Decision,
@@ -32,7 +32,7 @@ from foreknow.report.pages.audit import coarsening
 from foreknow.report.values import table_values
 from foreknow.toml import from_toml
 from foreknow_judge.errors import InputError
-from foreknow_judge.printed import visible
+from foreknow_judge.files.printable import visible
 from foreknow_judge.text import number
 
 # The key of each role in a policy.

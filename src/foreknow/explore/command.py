@@ -12,8 +12,8 @@ import click
 from foreknow.cli.command import command
 from foreknow.cli.options import Files, More
 from foreknow.cli.terminal import print_plain
-from foreknow.data.address import spoken
-from foreknow.data.reading import NOTHING, is_address, named_part
+from foreknow.data.columns.reading_rules import NOTHING, is_address, named_part
+from foreknow.data.engines.tables.database_address import spoken
 from foreknow.errors import OutputError
 from foreknow_judge.errors import InputError, UnsupportedError
 
@@ -47,7 +47,7 @@ def explore(
             f'the page needs {error.name}: pip install ".[explore]" in a clone'
         ) from None
     from foreknow.explore.session import Session
-    from foreknow_judge.file_names import CERTIFICATE
+    from foreknow_judge.files.file_names import CERTIFICATE
 
     gc.set_threshold(700)  # as usual: it stays, and drops results that hold each other
     folder, first_path = Path(), table

@@ -7,12 +7,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from foreknow.data.engines.profile import Profile
+from foreknow.data.engines.profile.column_profile import Profile
 from foreknow.planning.suggestion.policy import PolicySuggestion
 from foreknow.policy.tables import SECRET
 from foreknow.toml import from_toml, toml_key, toml_value
 from foreknow.wording import listing
-from foreknow_judge.printed import one_line, visible
+from foreknow_judge.files.printable import one_line, visible
 from foreknow_judge.text import some
 
 _QUESTION = "DECIDE: "

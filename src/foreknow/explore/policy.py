@@ -20,7 +20,7 @@ from foreknow.explore.session import Draft, Session
 from foreknow.report.pages.audit import policy_rows
 from foreknow.toml import from_toml, toml_value
 from foreknow_judge.errors import InputError
-from foreknow_judge.printed import visible
+from foreknow_judge.files.printable import visible
 
 _MOST_TEXT = 1 << 20
 _NUMBER = re.compile(r"-?\d{1,15}(\.\d{1,15})?")

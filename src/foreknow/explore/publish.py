@@ -19,7 +19,7 @@ from foreknow.auditing.audit import Audit
 from foreknow.certificates import Certificate
 from foreknow.data.engines.columns import Relabel
 from foreknow.data.engines.sources import open_table
-from foreknow.data.engines.write import read_noted
+from foreknow.data.engines.writers import read_noted
 from foreknow.data.microdata import Microdata
 from foreknow.errors import NoSafeRelease, OutputError, did_you_mean
 from foreknow.explore.security import is_device
@@ -32,7 +32,7 @@ from foreknow.pages import page_of
 from foreknow.policy.policy import Policy
 from foreknow.publishing.publish import publish
 from foreknow.report.blocks import Cell, Mood, Row, Table
-from foreknow.report.exposed import exposed_table
+from foreknow.report.exposed_people import exposed_table
 from foreknow.report.pages.audit import (
     criterion_text,
     sizes_block,
@@ -45,10 +45,10 @@ from foreknow.settings import known_keys
 from foreknow.toml import from_toml
 from foreknow.workers import Failure, side_by_side, start
 from foreknow_judge.errors import InputError
-from foreknow_judge.file_names import MEMBERS, owners_folder
-from foreknow_judge.printed import visible
-from foreknow_judge.said import UNLIMITED
-from foreknow_judge.scratch import CONTENT, make_private
+from foreknow_judge.files.file_names import MEMBERS, owners_folder
+from foreknow_judge.files.printable import visible
+from foreknow_judge.files.temporary_folder import CONTENT, make_private
+from foreknow_judge.remarks.sentences import UNLIMITED
 from foreknow_judge.text import number, some
 
 _PURPOSE = "publish it"

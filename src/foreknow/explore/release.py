@@ -13,19 +13,19 @@ import numpy as np
 from foreknow.adversaries.facts.facts import Facts
 from foreknow.adversaries.release_counts import counts_of
 from foreknow.auditing.audit import audit
-from foreknow.auditing.exposed import Exposed, exposed_by
+from foreknow.auditing.exposed_people import Exposed, exposed_by
+from foreknow.data.columns.reading_rules import Reading
 from foreknow.data.engines.sources import open_table
-from foreknow.data.reading import Reading
 from foreknow.data.release import Release
 from foreknow.explore.session import Dial, JudgedSource
 from foreknow.leaves import load
 from foreknow.numbers import whole_number
 from foreknow.pages import page_of
-from foreknow.policy.counted import RequirementCounts
+from foreknow.policy.requirement_counts import RequirementCounts
 from foreknow.releases.members import OwnRelease
-from foreknow.releases.written import open_published
+from foreknow.releases.written_release import open_published
 from foreknow.report.blocks import Cell, Row, Table, mood_of
-from foreknow.report.exposed import MEANING, exposed_sentence, exposed_table
+from foreknow.report.exposed_people import MEANING, exposed_sentence, exposed_table
 from foreknow.report.figures import worst_cell
 from foreknow.report.knowledge import Terms
 from foreknow.report.pages.audit import (
@@ -39,8 +39,8 @@ from foreknow.report.pages.audit import (
 from foreknow.report.values import block_values, table_values
 from foreknow.report.words import answer_texts, group_text, limit_of, limit_text, named
 from foreknow_judge.errors import InputError
+from foreknow_judge.files.printable import visible
 from foreknow_judge.numbers import as_threshold, read_number, shown
-from foreknow_judge.printed import visible
 from foreknow_judge.text import number
 
 _MOST_VALUES, _MOST_GROUPS, _MOST_ANSWERS = 2000, 8, 200

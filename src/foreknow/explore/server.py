@@ -24,7 +24,7 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, JSONResponse, RedirectResponse, Response
 from starlette.routing import Route
 
-from foreknow.data.engines.databases import new_file
+from foreknow.data.engines.tables.databases import new_file
 from foreknow.errors import OutputError
 from foreknow.explore import columns, policy, release, trials
 from foreknow.explore.publish import Press
@@ -32,9 +32,9 @@ from foreknow.explore.security import HOST, MOST_BYTES, Guard, Keys
 from foreknow.explore.session import Choice, Session
 from foreknow.report.html import templates
 from foreknow_judge._version import __version__
-from foreknow_judge.documents import from_json
 from foreknow_judge.errors import ForeknowError, InputError
-from foreknow_judge.printed import one_line, visible
+from foreknow_judge.files.documents import from_json
+from foreknow_judge.files.printable import one_line, visible
 
 if TYPE_CHECKING:
     import uvicorn

@@ -18,20 +18,20 @@ from foreknow.adversaries.facts.facts import Facts
 from foreknow.auditing.audit import Audit, audit
 from foreknow.auditing.audit_input import release_of
 from foreknow.certificates import Certificate
+from foreknow.data.columns.reading_rules import Reading, named_part, with_part
 from foreknow.data.engines.sources import parts_of
-from foreknow.data.labels import Label, is_pattern
-from foreknow.data.reading import Reading, named_part, with_part
-from foreknow.data.windows import Windows
+from foreknow.data.labels.labels import Label, is_pattern
+from foreknow.data.labels.windows import Windows
 from foreknow.explore.security import inside
 from foreknow.methods.registry import key_of, policy_schema, settings_for
 from foreknow.planning.suggestion.policy import PolicySuggestion, suggest_policy
-from foreknow.policy.counted import RequirementCounts
 from foreknow.policy.policy import Policy
 from foreknow.policy.requirement import Point, Requirement
+from foreknow.policy.requirement_counts import RequirementCounts
 from foreknow.publishing.verification import certified_policy
 from foreknow.toml import from_toml, read_text
 from foreknow_judge.errors import InputError, PolicyError
-from foreknow_judge.file_names import CERTIFICATE, OWNER, owners_folder
+from foreknow_judge.files.file_names import CERTIFICATE, OWNER, owners_folder
 from foreknow_judge.verdict import Limit
 
 _TABLES = (".csv", ".csv.gz", ".tsv", ".parquet", ".xlsx", ".sqlite", ".duckdb", ".sav", ".dta")

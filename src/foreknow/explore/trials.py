@@ -12,10 +12,10 @@ from foreknow.leaves import load
 from foreknow.pages import page_of
 from foreknow.report.values import block_values
 from foreknow.result import Result
-from foreknow_judge.documents import from_json
 from foreknow_judge.errors import InputError, UnsupportedError
-from foreknow_judge.file_names import OWNER, owners_folder
-from foreknow_judge.printed import visible
+from foreknow_judge.files.documents import from_json
+from foreknow_judge.files.file_names import OWNER, owners_folder
+from foreknow_judge.files.printable import visible
 
 _MOST_RELEASES = 20
 
@@ -55,7 +55,7 @@ def run_learned(session: Session, inputs: Mapping[str, Any]) -> dict[str, Any]:
     people = session.path_of(str(table)) if table else None
     release = looked.path if looked.published else looked.release
     policy = looked.policy if people is not None else None
-    learned_report = load("foreknow.trials.measured:learned_report")
+    learned_report = load("foreknow.trials.measured_guesses:learned_report")
     try:
         trial = learned_report(release, columns or None, people=people, policy=policy)
     except UnsupportedError as error:

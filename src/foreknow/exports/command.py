@@ -8,7 +8,7 @@ from typing import Annotated
 from foreknow.cli.command import command
 from foreknow.cli.options import Quiet, among
 from foreknow.cli.terminal import print_plain, progress
-from foreknow_judge.printed import visible
+from foreknow_judge.files.printable import visible
 
 
 @command("foreknow.exports.export:export")

@@ -7,15 +7,15 @@ from pathlib import Path
 from typing import Any, Literal, TypeAlias, get_args
 
 from foreknow.atomic_files import replaced
-from foreknow.data.engines.write import disarmed
+from foreknow.data.engines.writers import disarmed
 from foreknow.errors import OutputError, did_you_mean
 from foreknow.exports.writers import LONGEST_TITLE, write_statistics, write_workbook
 from foreknow.hints import hinted
 from foreknow.publishing.verification import load_signed, verify
-from foreknow.releases.written import Published, open_published
-from foreknow_judge.documents import decode_utf8, from_json, read_bytes
+from foreknow.releases.written_release import Published, open_published
 from foreknow_judge.errors import CertificateError, InputError
-from foreknow_judge.file_names import CODE_BOOK
+from foreknow_judge.files.documents import decode_utf8, from_json, read_bytes
+from foreknow_judge.files.file_names import CODE_BOOK
 from foreknow_judge.verify import certificate_path
 
 ExportFormat: TypeAlias = Literal["xlsx", "sav", "dta"]

@@ -27,7 +27,7 @@ from foreknow.methods.protocol import (
 from foreknow.needs import require, several_values
 from foreknow.policy.policy import Policy
 from foreknow.randomness import generator
-from foreknow_judge.settings import Settings
+from foreknow_judge.policy.settings import Settings
 
 # How many people are planned at once.
 _BLOCK = 1 << 20

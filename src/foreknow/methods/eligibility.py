@@ -29,7 +29,7 @@ from foreknow.numbers import whole_number
 from foreknow.policy.policy import Policy
 from foreknow.policy.requirement import Requirement
 from foreknow_judge.errors import InputError, PolicyError
-from foreknow_judge.frozen import set_fields
+from foreknow_judge.frozen_fields import set_fields
 
 # Values that are too frequent and that a message names.
 _NAMED = 3

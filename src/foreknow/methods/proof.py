@@ -11,7 +11,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from foreknow.adversaries.adversary import KnowledgeReach
-from foreknow.data.labels import Labels
+from foreknow.data.labels.labels import Labels
 
 if TYPE_CHECKING:
     from foreknow.policy.policy import Policy

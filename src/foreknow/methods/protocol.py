@@ -12,18 +12,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from foreknow.data.arrays import IntArray
+from foreknow.data.members import CASES, units
 from foreknow.data.microdata import Microdata
-from foreknow.data.people import CASES, units
 from foreknow.methods.proof import Proof
 from foreknow.needs import Need, Needs, called, require, several_columns, several_values
 from foreknow.wording import people_text
 from foreknow_judge.errors import InputError, UnsupportedError
 from foreknow_judge.numbers import as_fraction
-from foreknow_judge.settings import Settings
+from foreknow_judge.policy.settings import Settings
 
 if TYPE_CHECKING:
     from foreknow.policy.policy import Policy
-    from foreknow_judge.grammar import Form
+    from foreknow_judge.policy.grammar import Form
 
 
 class Anonymizer(Protocol):

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from foreknow.data.arrays import IntArray
 from foreknow.data.counts import GroupCounts
-from foreknow.data.labels import Labels
+from foreknow.data.labels.labels import Labels
 from foreknow.methods.mondrian.cuts import counts_of_table
 
 Refuses: TypeAlias = Callable[[GroupCounts, IntArray], NDArray[np.bool_]]

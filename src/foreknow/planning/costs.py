@@ -15,8 +15,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from foreknow.data.attribute import Attribute
-from foreknow.data.generalization import Coarsened, coarsened, exact_labels, style_of
+from foreknow.data.columns.attribute import Attribute
+from foreknow.data.labels.generalization import Coarsened, coarsened, exact_labels, style_of
 from foreknow.data.microdata import Microdata
 from foreknow.errors import NoSafeRelease
 from foreknow.methods.protocol import grouping_of

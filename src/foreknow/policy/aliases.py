@@ -34,7 +34,7 @@ from foreknow.names import (
     own_name,
 )
 from foreknow.policy.tables import PublishTable
-from foreknow_judge.grammar import LIMITS, SchemaTable
+from foreknow_judge.policy.grammar import LIMITS, SchemaTable
 
 _LISTS = ("quasi_identifiers", "identifiers", "other")
 _SUPPRESSION = "suppression"

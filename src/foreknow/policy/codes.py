@@ -14,8 +14,8 @@ from pathlib import Path
 from typing import Any
 
 from foreknow.criteria.registry import CRITERIA
-from foreknow.data.labels import is_pattern, matching
-from foreknow.data.spellings import Spellings
+from foreknow.data.columns.spellings import Spellings
+from foreknow.data.labels.labels import is_pattern, matching
 from foreknow.toml import read_text
 from foreknow_judge.errors import PolicyError
 

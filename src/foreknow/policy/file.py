@@ -15,7 +15,7 @@ from foreknow.adversaries import registry as adversaries
 from foreknow.adversaries.adversary import Adversary, Kind
 from foreknow.criteria import registry as criteria
 from foreknow.criteria.criterion import Criterion
-from foreknow.data.reading import Reading
+from foreknow.data.columns.reading_rules import Reading
 from foreknow.data.schema import Schema
 from foreknow.errors import did_you_mean
 from foreknow.leaves import is_installed, load
@@ -24,13 +24,13 @@ from foreknow.policy.kinds import kind_of
 from foreknow.policy.options import PublishOptions
 from foreknow.policy.requirement import Requirement
 from foreknow.policy.tables import PolicyTable, PublishTable, Registered, policy_table
-from foreknow.policy.tries import Try
+from foreknow.policy.trials import Try
 from foreknow.settings import read
 from foreknow.toml import from_toml, read_text, toml_key, toml_value
-from foreknow_judge.documents import from_json
 from foreknow_judge.errors import PolicyError
-from foreknow_judge.kinds import CRITERIA as JUDGED
-from foreknow_judge.settings import Settings
+from foreknow_judge.files.documents import from_json
+from foreknow_judge.policy.kinds import CRITERIA as JUDGED
+from foreknow_judge.policy.settings import Settings
 
 _MOST_BYTES = 16 << 20
 _IN_TOML = (

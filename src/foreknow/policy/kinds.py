@@ -8,10 +8,10 @@ from typing import Any
 from foreknow.adversaries import registry as adversaries
 from foreknow.criteria import registry as criteria
 from foreknow.plugins import foreign, package_of
-from foreknow_judge.criteria import GAUGES, Gauge
+from foreknow_judge.criteria.gauges import GAUGES, Gauge
 from foreknow_judge.errors import InputError
-from foreknow_judge.kinds import CRITERIA, KNOWLEDGE
-from foreknow_judge.knowledge import VERIFIERS, Judge
+from foreknow_judge.knowledge.verifiers import VERIFIERS, Judge
+from foreknow_judge.policy.kinds import CRITERIA, KNOWLEDGE
 from foreknow_judge.registry import Kinds
 
 
@@ -64,9 +64,9 @@ def _brought(
         elif key in needed:
             message = f"{kind.__name__} lacks {name}, a foreknow_judge {judge_type.__name__}"
             if not package_of(kind):
-                line = "GAUGES in foreknow_judge/criteria.py"
+                line = "GAUGES in foreknow_judge/criteria/gauges.py"
                 if judge_type is not Gauge:
-                    line = "VERIFIERS in foreknow_judge/knowledge.py"
+                    line = "VERIFIERS in foreknow_judge/knowledge/verifiers.py"
                 message += f": add a line to {line}"
             raise InputError(message)
     return brought

@@ -12,18 +12,18 @@ from typing import Any, get_args
 import numpy as np
 from numpy.typing import NDArray
 
+from foreknow.data.columns.reading_rules import DELIMITERS, Dialect
 from foreknow.data.prepare import header_of_shuffled
-from foreknow.data.reading import DELIMITERS, Dialect
 from foreknow.data.schema import Schema
 from foreknow.errors import did_you_mean, refuse_other
 from foreknow.hints import hints
 from foreknow.numbers import nearest_multiple, whole_number
 from foreknow.policy.tables import PublishTable, Style
 from foreknow_judge.errors import InputError, PolicyError
-from foreknow_judge.frozen import set_fields
-from foreknow_judge.grammar import FileFormat, Form
-from foreknow_judge.json_values import plain
+from foreknow_judge.files.json_values import plain
+from foreknow_judge.frozen_fields import set_fields
 from foreknow_judge.numbers import as_fraction, read_number
+from foreknow_judge.policy.grammar import FileFormat, Form
 
 # The settings of files that are for one format alone.
 _OF_CSV = "delimiter", "decimal", "bom"

@@ -14,34 +14,34 @@ from typing import Any, ClassVar
 
 from foreknow.adversaries.adversary import HasCounts
 from foreknow.atomic_files import write_new
-from foreknow.data.combined import combined
+from foreknow.data.columns.grids import SHARED
+from foreknow.data.columns.level_limits import Level
+from foreknow.data.combined_columns import combined
 from foreknow.data.counts import GroupCounts, Semantics
-from foreknow.data.grids import SHARED
-from foreknow.data.impossible import Rule
-from foreknow.data.labels import Labels
+from foreknow.data.impossible.rules import Rule
+from foreknow.data.labels.labels import Labels
+from foreknow.data.labels.windows import Width
 from foreknow.data.layout import Layout, RowLayout
-from foreknow.data.level_limits import Level
+from foreknow.data.members import CASES
 from foreknow.data.microdata import Microdata
-from foreknow.data.people import CASES
 from foreknow.data.schema import PLAIN, Schema
-from foreknow.data.windows import Width
 from foreknow.errors import CallError, SchemaError, did_you_mean
 from foreknow.hints import hints
 from foreknow.needs import Need
 from foreknow.pages import page_of
 from foreknow.policy.aliases import in_our_tables
 from foreknow.policy.codes import with_codes
-from foreknow.policy.counted import RequirementCounts
 from foreknow.policy.file import parts_of, read_tables, tables_of, text_of
 from foreknow.policy.ledger import PolicyLedger
 from foreknow.policy.options import PublishOptions
 from foreknow.policy.requirement import Point, Requirement, check_agreement, columns_of_priors
-from foreknow.policy.tries import Try, check_survey
+from foreknow.policy.requirement_counts import RequirementCounts
+from foreknow.policy.trials import Try, check_survey
 from foreknow.toml import from_toml
 from foreknow_judge.errors import ForeknowError, InputError, PolicyError, UnsupportedError
-from foreknow_judge.frozen import set_fields
+from foreknow_judge.frozen_fields import set_fields
 from foreknow_judge.numbers import Number
-from foreknow_judge.support import refuse_knowledge, refuse_release
+from foreknow_judge.policy.support import refuse_knowledge, refuse_release
 
 # A search distinguishes this many times as many units as a group must have.
 _NUMBERS = 8

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from foreknow.criteria.criterion import by_other_columns
 from foreknow.data.counts import GroupCounts, UnitCounts
 from foreknow.data.layout import Layout
-from foreknow.data.people import units
+from foreknow.data.members import units
 from foreknow.data.schema import Schema
+from foreknow_judge.counts.layout import Seen
 from foreknow_judge.errors import UnsupportedError
-from foreknow_judge.layout import Seen
 
 if TYPE_CHECKING:
     from foreknow.data.release import Release

@@ -17,7 +17,7 @@ from pydantic import (
     model_validator,
 )
 
-from foreknow_judge.grammar import (
+from foreknow_judge.policy.grammar import (
     LIMITS,
     FileFormat,
     Form,
@@ -25,7 +25,7 @@ from foreknow_judge.grammar import (
     SchemaTable,
     labels_of,
 )
-from foreknow_judge.settings import Settings
+from foreknow_judge.policy.settings import Settings
 
 # Keys that say what must stay hidden; in a certificate, labels are written out as their values.
 SECRET = ("values", "except", "any_of", "at_level", "within")
@@ -68,7 +68,7 @@ class Sets(dict[str, Any]):
 
 
 class Secret(NamedTuple):
-    """The secret, as in `foreknow_judge.grammar.Secret`, or as labels of a hierarchy."""
+    """The secret, as in `foreknow_judge.policy.grammar.Secret`, or as labels of a hierarchy."""
 
     values: tuple[Any, ...] | None = None  # each by itself; None if no list names them
     excluded: tuple[Any, ...] = ()  # values that are exempt

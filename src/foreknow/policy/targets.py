@@ -17,21 +17,21 @@ import numpy as np
 from foreknow.adversaries.disclosure import Disclosure
 from foreknow.adversaries.release_counts import counts_of
 from foreknow.data.arrays import BoolArray, IntArray
+from foreknow.data.columns.hierarchy import Hierarchy
 from foreknow.data.counts import GroupCounts, Semantics, refuse_sets
-from foreknow.data.engines.households import ELSEWHERE
-from foreknow.data.hierarchy import Hierarchy
-from foreknow.data.labels import Labels, chosen, is_pattern, matching, name_of_set
-from foreknow.data.ranges import Range
-from foreknow.data.windows import Windows
+from foreknow.data.engines.people.households import ELSEWHERE
+from foreknow.data.labels.labels import Labels, chosen, is_pattern, matching, name_of_set
+from foreknow.data.labels.ranges import Range
+from foreknow.data.labels.windows import Windows
 from foreknow.errors import HierarchyError, did_you_mean
 from foreknow_judge.errors import InputError, PolicyError, UnsupportedError
-from foreknow_judge.grammar import Secret
-from foreknow_judge.json_values import plain
+from foreknow_judge.files.json_values import plain
+from foreknow_judge.policy.grammar import Secret
 
 if TYPE_CHECKING:
     from foreknow.data.schema import Schema
-    from foreknow.policy.counted import RequirementCounts
     from foreknow.policy.requirement import Point, Requirement
+    from foreknow.policy.requirement_counts import RequirementCounts
 
 
 # Where the sum over a person's cases proves nothing, and what to do.
@@ -595,7 +595,7 @@ def _listed(required: Requirement) -> set[str]:
 def labelled(hierarchy: Hierarchy, values: Labels) -> dict[str, tuple[str, ...]]:
     """The values below each label of a hierarchy, except labels that are values.
 
-    >>> from foreknow.data.hierarchy import Tree
+    >>> from foreknow.data.columns.hierarchy import Tree
     >>> tree = Tree([["B20", "HIV", "*"], ["Z21", "HIV", "*"], ["flu", "flu", "*"]])
     >>> labelled(tree, Labels(["B20", "Z21", "flu"]))
     {'HIV': ('B20', 'Z21')}

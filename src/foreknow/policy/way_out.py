@@ -23,7 +23,7 @@ import numpy as np
 from foreknow.adversaries.adversary import HasCounts
 from foreknow.adversaries.disclosure import Disclosure
 from foreknow.adversaries.release_counts import counts_of
-from foreknow.data.labels import is_pattern, matching
+from foreknow.data.labels.labels import is_pattern, matching
 from foreknow.errors import NoSafeRelease
 from foreknow.figures import significant
 from foreknow.policy.policy import Policy
@@ -31,8 +31,8 @@ from foreknow.policy.requirement import Point, Requirement
 from foreknow.policy.tables import SECRET
 from foreknow.toml import toml_value
 from foreknow_judge.errors import InputError
-from foreknow_judge.grammar import LIMITS
-from foreknow_judge.printed import visible
+from foreknow_judge.files.printable import visible
+from foreknow_judge.policy.grammar import LIMITS
 
 # The most values named in one line, and the most lines with amounts.
 _MOST_VALUES, _MOST_AMOUNTS = 12, 6

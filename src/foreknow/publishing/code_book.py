@@ -14,19 +14,19 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from foreknow.data.arrays import IntArray
-from foreknow.data.engines.renamed import rearmed
-from foreknow.data.engines.typed import type_of
+from foreknow.data.engines.views.renamed_columns import rearmed
+from foreknow.data.engines.views.typed_columns import type_of
 from foreknow.data.prepare import header_of_shuffled
 from foreknow.data.release_tables import COUNT
-from foreknow.publishing.extents import About, Extents
-from foreknow.releases.written import hints_of, is_text
+from foreknow.publishing.label_extents import About, Extents
+from foreknow.releases.written_release import hints_of, is_text
 from foreknow.wording import unit_counted
 from foreknow_judge.certificate import Certificate
-from foreknow_judge.documents import decode_utf8, from_json, read_bytes
 from foreknow_judge.errors import CertificateError, InputError
-from foreknow_judge.file_names import CERTIFICATE, CODE_BOOK
-from foreknow_judge.files import unescape_formula
-from foreknow_judge.written import Written, count_column_sets
+from foreknow_judge.files.documents import decode_utf8, from_json, read_bytes
+from foreknow_judge.files.file_names import CERTIFICATE, CODE_BOOK
+from foreknow_judge.files.release_files import unescape_formula
+from foreknow_judge.files.written_release import Written, count_column_sets
 
 _SCHEMA = "https://datapackage.org/profiles/2.0/datapackage.json"
 _MOST_BYTES, _LONGEST_TITLE, _SHOWN = 64 << 20, 1000, 200

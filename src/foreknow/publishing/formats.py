@@ -10,8 +10,8 @@ from typing import Any, ClassVar
 import pyarrow as pa
 
 from foreknow.certificates import Certificate
-from foreknow.data.engines.bare import bare
-from foreknow.data.engines.write import write_csv, write_in_parts
+from foreknow.data.engines.views.plain_columns import bare
+from foreknow.data.engines.writers import write_csv, write_in_parts
 from foreknow.data.microdata import Microdata
 from foreknow.data.prepare import header_of_shuffled
 from foreknow.errors import OutputError

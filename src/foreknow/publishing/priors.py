@@ -11,13 +11,13 @@ import numpy as np
 from foreknow.adversaries.priors.priors import Priors
 from foreknow.adversaries.priors.table import PriorTable
 from foreknow.data.arrays import combine, count_pairs
+from foreknow.data.members import printed
 from foreknow.data.microdata import Microdata
-from foreknow.data.people import printed
 from foreknow.policy.policy import Policy
 from foreknow.policy.requirement import Requirement
 from foreknow_judge.certificate import map_prior_tables
-from foreknow_judge.file_names import PRIORS
-from foreknow_judge.kept_priors import PARTS, KeptPriors
+from foreknow_judge.files.file_names import PRIORS
+from foreknow_judge.policy.kept_priors import PARTS, KeptPriors
 
 # So near to a frequency, a prior is that frequency, rounded; less near, if all priors are.
 _NEAR, _NEAR_IF_ALL = 0.0005, 0.01

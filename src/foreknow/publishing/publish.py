@@ -19,23 +19,23 @@ import pyarrow as pa
 from foreknow.adversaries.adversary import Gaining
 from foreknow.atomic_files import as_json, replaced, require_new, whole_folders, write_whole
 from foreknow.auditing.audit import Audit, explained_audit
-from foreknow.auditing.judged import with_witnesses
+from foreknow.auditing.compared_verdicts import with_witnesses
 from foreknow.auditing.named_values import refuse_misspelt
 from foreknow.auditing.remarks.remarks import for_readers
 from foreknow.auditing.trial import Trial
 from foreknow.certificates import Certificate
 from foreknow.data.arrays import IntArray
+from foreknow.data.columns.reading_rules import UTF8, Dialect, Reading
 from foreknow.data.counts import GroupCounts
-from foreknow.data.engines.bare import bare, frame_of
 from foreknow.data.engines.columns import fetch
-from foreknow.data.engines.digests import column_digests
+from foreknow.data.engines.profile.column_digests import column_digests
 from foreknow.data.engines.table import Table, unshown
-from foreknow.data.engines.write import write_csv, write_in_parts
-from foreknow.data.generalization import Coarsened, KnownLabels
-from foreknow.data.labels import GroupLabels, Label, Labels
+from foreknow.data.engines.views.plain_columns import bare, frame_of
+from foreknow.data.engines.writers import write_csv, write_in_parts
+from foreknow.data.labels.generalization import Coarsened, KnownLabels
+from foreknow.data.labels.labels import GroupLabels, Label, Labels
 from foreknow.data.microdata import Microdata
 from foreknow.data.prepare import header_of_shuffled
-from foreknow.data.reading import UTF8, Dialect, Reading
 from foreknow.data.release import Release
 from foreknow.data.sights import Sight
 from foreknow.data.utility import Utility, utility_of
@@ -61,12 +61,12 @@ from foreknow.planning.advice import advice_of
 from foreknow.planning.costs import KeptDetail
 from foreknow.planning.suggestion.call import call_of
 from foreknow.plugins import package_of
-from foreknow.policy.from_call import KEYS, Arguments, hinted_with_keys, policy_of
+from foreknow.policy.call_arguments import KEYS, Arguments, hinted_with_keys, policy_of
 from foreknow.policy.options import PublishOptions
 from foreknow.policy.policy import Policy
 from foreknow.policy.way_out import ASK_SOMETHING
 from foreknow.publishing.code_book import Contents, code_book
-from foreknow.publishing.entries import Aside, Entries, InMemory, Placed, Stored, entries_of
+from foreknow.publishing.distinct_rows import Aside, Entries, InMemory, Placed, Stored, entries_of
 from foreknow.publishing.formats import format_of
 from foreknow.publishing.notes import CUT_OFF, NOT_MINIMAL, OF_LISTS, PERHAPS_LARGER, note_of_others
 from foreknow.publishing.priors import (
@@ -94,13 +94,13 @@ from foreknow.publishing.verification import (
 )
 from foreknow.randomness import generator
 from foreknow.releases.members import rows_of_people
-from foreknow.releases.written import as_release
+from foreknow.releases.written_release import as_release
 from foreknow.settings import known_keys
 from foreknow.wording import in_cases, people_text
 from foreknow_judge.certificate import digest_of
-from foreknow_judge.duckdb_files import in_threads
 from foreknow_judge.errors import CertificateError, InputError, UnsupportedError, memory_for
-from foreknow_judge.file_names import (
+from foreknow_judge.files.duckdb_files import in_threads
+from foreknow_judge.files.file_names import (
     CERTIFICATE,
     CODE_BOOK,
     LATTICE,
@@ -111,14 +111,14 @@ from foreknow_judge.file_names import (
     REPORT,
     owners_folder,
 )
-from foreknow_judge.grammar import Form
-from foreknow_judge.kept_priors import KeptPriors
-from foreknow_judge.scope import CLAIMED
+from foreknow_judge.policy.grammar import Form
+from foreknow_judge.policy.kept_priors import KeptPriors
+from foreknow_judge.remarks.scope import CLAIMED
 from foreknow_judge.verdict import NOTHING_JUDGED, Verdict
 from foreknow_judge.verify import written_of
 
 if TYPE_CHECKING:
-    from foreknow.several.earlier_releases import CohortChanges
+    from foreknow.several_releases.earlier_releases import CohortChanges
 
 _log = logging.getLogger(__name__)
 
@@ -784,7 +784,7 @@ def _published_after(
 
     Raises NoSafeRelease if the newcomers are too few.
     """
-    several = load("foreknow.several.earlier_releases")
+    several = load("foreknow.several_releases.earlier_releases")
     earlier = several.Earlier.open(folders)
     newcomers, since = earlier.newcomers(microdata, policy)
     if policy.compared:
@@ -960,7 +960,7 @@ def _stop_by_weights(task: _Task, placed: Placed, release: Release) -> None:
     """Raise an error if somebody's estimated risk to be found is above the policy's limit."""
     for attempt in task.policy.tries:
         if attempt.individual_risk:
-            risk_of_release = load("foreknow.risks.of_release:risk_of_release")
+            risk_of_release = load("foreknow.risks.release_risk:risk_of_release")
             labelled = task.options.labelled
             risk = risk_of_release(task.raw, placed, release.counts, attempt.limit, labelled)
             highest = f"at most {risk.highest:.3g} and on average {risk.average:.3g}"

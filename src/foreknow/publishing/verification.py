@@ -20,8 +20,8 @@ from foreknow.atomic_files import as_json, write_whole
 from foreknow.auditing.named_values import refuse_misspelt
 from foreknow.certificates import Certificate
 from foreknow.data.counts import GroupCounts
-from foreknow.data.fired_rules import refuse_unmet
-from foreknow.data.labels import GroupLabels, Labels
+from foreknow.data.impossible.rules_in_force import refuse_unmet
+from foreknow.data.labels.labels import GroupLabels, Labels
 from foreknow.errors import refuse_other_type
 from foreknow.hints import hinted
 from foreknow.methods.proof import NOT_JUDGED
@@ -31,7 +31,7 @@ from foreknow.policy.kinds import registered_kinds
 from foreknow.policy.policy import Policy
 from foreknow.publishing.code_book import contradictions_of
 from foreknow.publishing.signature import check_signature
-from foreknow.releases.written import refuse_other_schema, require_folder, schema_of
+from foreknow.releases.written_release import refuse_other_schema, require_folder, schema_of
 from foreknow.result import Result
 from foreknow.wording import unit_counted
 from foreknow_judge import verify as judges
@@ -41,17 +41,17 @@ from foreknow_judge.certificate import (
     check_certificate,
     has_kept_priors,
 )
-from foreknow_judge.counting import Column, GroupBags
-from foreknow_judge.documents import from_json
+from foreknow_judge.counts.group_bags import Column, GroupBags
 from foreknow_judge.errors import CertificateError, InputError, Problem
+from foreknow_judge.files.documents import from_json
+from foreknow_judge.files.written_release import Written
 from foreknow_judge.registry import Kinds
-from foreknow_judge.remarks import remarks_of_files
-from foreknow_judge.said import how_far, no_limit, unlimited
-from foreknow_judge.scope import Scope
+from foreknow_judge.remarks.remarks import remarks_of_files
+from foreknow_judge.remarks.scope import Scope
+from foreknow_judge.remarks.sentences import how_far, no_limit, unlimited
 from foreknow_judge.verdict import Verdict
 from foreknow_judge.verdicts import verdicts
 from foreknow_judge.verify import OwnPolicy, certificate_path
-from foreknow_judge.written import Written
 
 __all__ = ["Verification", "findings_of", "judge", "load_signed", "verify"]
 

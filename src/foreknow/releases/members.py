@@ -15,31 +15,31 @@ import numpy as np
 from foreknow.certificates import Certificate
 from foreknow.criteria.levels import levels_of
 from foreknow.data.arrays import IntArray
+from foreknow.data.columns.level_limits import Level
 from foreknow.data.counts import GroupCounts
 from foreknow.data.digests import digest_of_counts, digest_of_rows
 from foreknow.data.engines.columns import codes_of, fetch, to_python
-from foreknow.data.engines.digests import column_digests
 from foreknow.data.engines.group_counts import group_codes
-from foreknow.data.engines.held_values import Holdings
-from foreknow.data.engines.persons import People
+from foreknow.data.engines.people.persons import People
+from foreknow.data.engines.people.values_of_people import Holdings
+from foreknow.data.engines.profile.column_digests import column_digests
 from foreknow.data.engines.table import unshown
-from foreknow.data.engines.write import read_noted, write_changed
-from foreknow.data.labels import Labels
-from foreknow.data.level_limits import Level
+from foreknow.data.engines.writers import read_noted, write_changed
+from foreknow.data.labels.labels import Labels
+from foreknow.data.members import Members
 from foreknow.data.microdata import Microdata
-from foreknow.data.people import Members
 from foreknow.data.person_names import bare_name, same_name
 from foreknow.data.release import Release
 from foreknow.data.schema import Schema
 from foreknow.data.sights import held_values
 from foreknow.errors import SchemaError, unknown_column
 from foreknow.policy.policy import Policy
-from foreknow.releases.written import Published, open_published
+from foreknow.releases.written_release import Published, open_published
 from foreknow.settings import read
-from foreknow_judge.documents import from_json
 from foreknow_judge.errors import DataError, InputError
-from foreknow_judge.file_names import MEMBERS, NEWCOMERS, OWNER, owners_folder
-from foreknow_judge.grammar import SchemaTable
+from foreknow_judge.files.documents import from_json
+from foreknow_judge.files.file_names import MEMBERS, NEWCOMERS, OWNER, owners_folder
+from foreknow_judge.policy.grammar import SchemaTable
 
 # How the digest of a source is called: of its rows, or of how often each occurs.
 KEYED = "BLAKE2b-256 keyed with the owner's key"

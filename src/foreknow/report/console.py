@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from rich.console import Console
 from rich.text import Text
 
-from foreknow_judge.printed import encodable, visible
+from foreknow_judge.files.printable import encodable, visible
 
 _LOGGER = "foreknow"
 _DELAY = 0.5

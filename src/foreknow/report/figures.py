@@ -26,7 +26,7 @@ from foreknow.report.words import (
     required_text,
     signature_words,
 )
-from foreknow_judge.printed import visible
+from foreknow_judge.files.printable import visible
 from foreknow_judge.text import number, some
 from foreknow_judge.verdict import Limit, Verdict
 

@@ -12,8 +12,8 @@ from markupsafe import Markup
 
 from foreknow.report.blocks import Block, Heading
 from foreknow_judge._version import __version__
-from foreknow_judge.printed import visible
-from foreknow_judge.said import ASSUMED
+from foreknow_judge.files.printable import visible
+from foreknow_judge.remarks.sentences import ASSUMED
 
 if TYPE_CHECKING:
     from foreknow.report.page import Page

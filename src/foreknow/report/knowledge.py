@@ -18,11 +18,11 @@ from foreknow.adversaries.priors.disclosure import PriorsWitness
 from foreknow.adversaries.priors.priors import Priors
 from foreknow.adversaries.priors.table import PriorTable
 from foreknow.data.counts import Semantics
-from foreknow.data.labels import Label
+from foreknow.data.labels.labels import Label
 from foreknow.figures import significant
 from foreknow.report.words import group_words, named, plural, signature_words, singular
 from foreknow.wording import listing
-from foreknow_judge.printed import visible
+from foreknow_judge.files.printable import visible
 from foreknow_judge.text import number, some
 
 NOUN = "sensitive value"

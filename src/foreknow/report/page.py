@@ -22,7 +22,7 @@ from foreknow.report.blocks import (
 from foreknow.report.terminal import Laid
 from foreknow.wording import PEOPLE, Unit, unit_counted, wording_of_cases
 from foreknow_judge.errors import InputError
-from foreknow_judge.said import ASSUMED
+from foreknow_judge.remarks.sentences import ASSUMED
 
 R = TypeVar("R")
 

@@ -4,20 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from foreknow.auditing.remarks import sights
+from foreknow.auditing.remarks import columns as sights
 from foreknow.auditing.remarks.grounds import CASES_OF_PEOPLE, OTHER_RELEASES, SIZES_OF_PEOPLE
 from foreknow.auditing.remarks.remark import Reader, SpreadLimits
 from foreknow.auditing.remarks.remarks import said_to
 from foreknow.wording import listing
-from foreknow_judge.printed import visible
-from foreknow_judge.said import (
+from foreknow_judge.files.printable import visible
+from foreknow_judge.remarks.scope import Scope
+from foreknow_judge.remarks.sentences import (
     CASES_OF_FILES,
     OF_PEOPLE_CLAIMED,
     OF_PEOPLE_OPEN,
     SEVERAL_CASES,
     UNLIMITED_OF_PEOPLE,
 )
-from foreknow_judge.scope import Scope
 
 HEADING = "What the verdicts do not cover:"
 # Of a limit relative to priors: what is said to be the worst, and what stands beside it.

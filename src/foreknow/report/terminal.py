@@ -21,7 +21,7 @@ from foreknow.report.blocks import (
     Table,
     at_a_glance,
 )
-from foreknow_judge.printed import encodable, visible
+from foreknow_judge.files.printable import encodable, visible
 
 _STYLES = {"safe": "green", "unsafe": "bold red", "warning": "yellow", "strong": "bold"}
 _LONG_TITLE, _BAR, _WIDE = 14, 15, 10_000

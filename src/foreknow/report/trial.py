@@ -9,7 +9,7 @@ from foreknow.auditing.trial import LEAST_GROUPS, Share, Trial
 from foreknow.figures import percentage
 from foreknow.report.words import limit_text, named
 from foreknow.wording import listing, noun_of
-from foreknow_judge.printed import visible
+from foreknow_judge.files.printable import visible
 from foreknow_judge.text import some
 
 if TYPE_CHECKING:

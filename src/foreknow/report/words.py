@@ -9,16 +9,16 @@ from fractions import Fraction
 from typing import Any
 
 from foreknow.adversaries.disclosure import Disclosure
-from foreknow.data.labels import GroupLabel, Label
-from foreknow.data.ranges import Range
-from foreknow.data.windows import Width, Window
+from foreknow.data.labels.labels import GroupLabel, Label
+from foreknow.data.labels.ranges import Range
+from foreknow.data.labels.windows import Width, Window
 from foreknow.figures import percentage
 from foreknow.numbers import Rounding, fixed, rounded
 from foreknow.policy.tables import Secret
 from foreknow.wording import PLURALS, listing, noun_of
-from foreknow_judge.grammar import SHOWN_ELSEWHERE
+from foreknow_judge.files.printable import quoted, visible
 from foreknow_judge.numbers import CLOSE
-from foreknow_judge.printed import quoted, visible
+from foreknow_judge.policy.grammar import SHOWN_ELSEWHERE
 from foreknow_judge.verdict import Limit
 
 _MOST_SHOWN = 8  # values of a list

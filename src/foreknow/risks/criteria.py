@@ -31,12 +31,12 @@ from foreknow.criteria.group_criterion import (
 from foreknow.criteria.risk import Figure, Limits
 from foreknow.criteria.size import Anybody
 from foreknow.data.arrays import BoolArray, IntArray, combine
+from foreknow.data.columns.hierarchy import Mask, Ordered, Tree
 from foreknow.data.counts import GroupCounts
-from foreknow.data.fired_rules import OTHER
-from foreknow.data.generalization import exact_labels
-from foreknow.data.hierarchy import Mask, Ordered, Tree
-from foreknow.data.labels import GroupLabels
-from foreknow.data.meaning import Values
+from foreknow.data.impossible.rules_in_force import OTHER
+from foreknow.data.labels.generalization import exact_labels
+from foreknow.data.labels.label_meaning import Values
+from foreknow.data.labels.labels import GroupLabels
 from foreknow.data.microdata import Microdata
 from foreknow.data.schema import Schema
 from foreknow.needs import Need, Needs
@@ -44,10 +44,10 @@ from foreknow.numbers import whole_number
 from foreknow.settings import with_examples
 from foreknow.wording import people_text
 from foreknow_judge.errors import DataError, InputError
-from foreknow_judge.frozen import set_fields
-from foreknow_judge.kinds import CRITERIA, PopulationSettings
+from foreknow_judge.files.written_release import read_population
+from foreknow_judge.frozen_fields import set_fields
 from foreknow_judge.numbers import Number, as_fraction
-from foreknow_judge.written import read_population
+from foreknow_judge.policy.kinds import CRITERIA, PopulationSettings
 
 
 class _Points(NamedTuple):

@@ -16,9 +16,9 @@ from typing import Any
 import numpy as np
 
 from foreknow.data.arrays import FloatArray, IntArray, combine
+from foreknow.data.columns.reading_rules import Reading
 from foreknow.data.engines.columns import as_plain_texts, codes_of, fetch
 from foreknow.data.engines.table import Table, require
-from foreknow.data.reading import Reading
 from foreknow.errors import SchemaError
 from foreknow.hints import Plain
 from foreknow_judge.errors import DataError

@@ -27,9 +27,9 @@ from foreknow.risks.individual import IndividualRisk
 from foreknow.risks.population import SMALL, UniquesEstimate
 from foreknow.risks.risk import ColumnSet, Contribution, PopulationUniques, Risk, RiskReport
 from foreknow.wording import listing
+from foreknow_judge.files.printable import visible
 from foreknow_judge.numbers import as_fraction
-from foreknow_judge.printed import visible
-from foreknow_judge.said import SEVERAL_CASES
+from foreknow_judge.remarks.sentences import SEVERAL_CASES
 from foreknow_judge.text import number, some
 
 _WORST = 10  # sets and pairs that a page shows; a terminal shows half of them

@@ -19,6 +19,7 @@ import numpy as np
 
 from foreknow.auditing.audit_input import release_of
 from foreknow.data.arrays import IntArray
+from foreknow.data.columns.reading_rules import Reading
 from foreknow.data.counts import GroupCounts
 from foreknow.data.engines.columns import fetch
 from foreknow.data.engines.combinations import Combinations
@@ -27,7 +28,6 @@ from foreknow.data.engines.priors import naming_of, refuse_named_twice
 from foreknow.data.engines.sources import open_table
 from foreknow.data.engines.table import Table, require
 from foreknow.data.microdata import Microdata
-from foreknow.data.reading import Reading
 from foreknow.data.release import Release
 from foreknow.data.schema import PLAIN
 from foreknow.errors import SchemaError, unknown_column

@@ -15,7 +15,7 @@ from foreknow.cli.inputs import (
 )
 from foreknow.cli.options import AnyOf, ForwardedOptions, Only, Published, Raw, Results
 from foreknow.cli.terminal import console, say_readings
-from foreknow.cli.typed import is_whole
+from foreknow.cli.typed_words import is_whole
 from foreknow.errors import SchemaError
 from foreknow_judge.errors import InputError
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from foreknow.data.counts import GroupCounts
-    from foreknow.data.labels import Label
+    from foreknow.data.labels.labels import Label
     from foreknow.data.release import Release
     from foreknow.policy.policy import Policy
     from foreknow.skylines.skyline import Point, SkylineReport
@@ -259,7 +259,7 @@ def _value_named(counts: GroupCounts, text: str) -> Label:
 
 def _named_set(counts: GroupCounts, texts: Sequence[str] | None, policy: Policy | None) -> Any:
     """Values of one secret; a single text that is no value is a label of the policy's hierarchy."""
-    from foreknow.data.labels import matching
+    from foreknow.data.labels.labels import matching
 
     labels = list(dict.fromkeys(texts or ()))
     if policy is None or len(labels) != 1 or matching(labels[0], set(map(str, counts.values))):

@@ -9,7 +9,7 @@ from foreknow.data.counts import GroupCounts
 from foreknow.report.page import Page
 from foreknow.report.scope import HEADING, TOLD_OF_PEOPLE
 from foreknow.report.words import group_text
-from foreknow_judge.printed import visible
+from foreknow_judge.files.printable import visible
 from foreknow_judge.text import some
 
 R = TypeVar("R")

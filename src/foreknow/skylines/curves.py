@@ -12,13 +12,13 @@ from foreknow.adversaries.disclosure import Disclosure
 from foreknow.adversaries.implications.implications import Implications, Negations
 from foreknow.adversaries.release_counts import counts_of
 from foreknow.data.counts import GroupCounts
-from foreknow.data.labels import Label
+from foreknow.data.labels.labels import Label
 from foreknow.hints import hinted
 from foreknow.policy.policy import Policy
 from foreknow.result import Result
 from foreknow.skylines.skyline_input import open_release
 from foreknow_judge.errors import DataError, InputError
-from foreknow_judge.scope import Scope
+from foreknow_judge.remarks.scope import Scope
 
 _MOST = 200
 

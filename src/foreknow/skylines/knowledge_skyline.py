@@ -28,8 +28,8 @@ from foreknow.adversaries.facts.windows import worst_window
 from foreknow.adversaries.release_counts import asked_of
 from foreknow.data.arrays import BoolArray, FloatArray, IntArray, order_of, ranges
 from foreknow.data.counts import GroupCounts
-from foreknow.data.labels import Label
-from foreknow.data.windows import Width, Windows
+from foreknow.data.labels.labels import Label
+from foreknow.data.labels.windows import Width, Windows
 from foreknow_judge.errors import DataError, InputError
 from foreknow_judge.numbers import CLOSE, Number, as_threshold
 

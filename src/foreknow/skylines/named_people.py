@@ -11,9 +11,9 @@ import numpy as np
 from foreknow.adversaries.disclosure import Disclosure
 from foreknow.adversaries.facts.facts import FactsWitness
 from foreknow.data.counts import GroupCounts, Semantics
-from foreknow.data.labels import Label
+from foreknow.data.labels.labels import Label
+from foreknow.data.labels.windows import Window
 from foreknow.data.release import Release
-from foreknow.data.windows import Window
 from foreknow.errors import InternalError, refuse_other_type
 from foreknow.figures import significant
 from foreknow.hints import Plain

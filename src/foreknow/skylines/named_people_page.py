@@ -9,7 +9,7 @@ from html import escape
 from rich.console import Console, ConsoleOptions, RenderResult
 
 from foreknow.adversaries.disclosure import Disclosure
-from foreknow.data.labels import Label
+from foreknow.data.labels.labels import Label
 from foreknow.report.blocks import Block, Items, Sentence
 from foreknow.report.knowledge import Terms
 from foreknow.report.page import Page
@@ -18,7 +18,7 @@ from foreknow.report.words import is_certain, named, percent
 from foreknow.skylines.named_people import NamedWitness
 from foreknow.wording import PEOPLE, Unit, listing
 from foreknow_judge.errors import InputError
-from foreknow_judge.printed import visible
+from foreknow_judge.files.printable import visible
 
 _WARNING = "This page names people and their values. It is for the owner of the data only."
 

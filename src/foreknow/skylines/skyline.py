@@ -18,8 +18,8 @@ from foreknow.adversaries.facts.fronts import front
 from foreknow.adversaries.facts.minima import theorem2_terms
 from foreknow.adversaries.release_counts import counts_of
 from foreknow.data.counts import GroupCounts
-from foreknow.data.labels import Label
-from foreknow.data.windows import Width, Window, Windows
+from foreknow.data.labels.labels import Label
+from foreknow.data.labels.windows import Width, Window, Windows
 from foreknow.hints import hinted
 from foreknow.policy.policy import Policy
 from foreknow.policy.requirement import Requirement
@@ -34,7 +34,7 @@ from foreknow.skylines.knowledge_skyline import (
 from foreknow.skylines.skyline_input import open_release
 from foreknow_judge.errors import DataError, InputError, memory_for
 from foreknow_judge.numbers import Number, as_threshold
-from foreknow_judge.scope import Scope
+from foreknow_judge.remarks.scope import Scope
 
 Point: TypeAlias = tuple[int, int, int]
 

@@ -10,7 +10,7 @@ from foreknow.auditing.audit_input import release_of
 from foreknow.auditing.scope import scope_of
 from foreknow.data.release import Release
 from foreknow.needs import ONE_BY_ONE, Analysis, refuse_rules
-from foreknow.policy.from_call import schema_of
+from foreknow.policy.call_arguments import schema_of
 from foreknow.policy.policy import Policy
 
 # Of cases, it says that it is about cases.

@@ -13,7 +13,7 @@ import numpy as np
 from foreknow.adversaries.disclosure import Disclosure
 from foreknow.adversaries.facts.facts import Facts, FactsWitness
 from foreknow.auditing.remarks.remark import Reader
-from foreknow.data.labels import Label
+from foreknow.data.labels.labels import Label
 from foreknow.report.blocks import (
     Block,
     Cell,
@@ -35,7 +35,7 @@ from foreknow.skylines.counts_page import CountsPage
 from foreknow.skylines.knowledge_skyline import Skylines, ValueClass
 from foreknow.skylines.skyline import Corner, Point, SkylineReport, fewest_beyond
 from foreknow.wording import capital, noun_of
-from foreknow_judge.printed import visible
+from foreknow_judge.files.printable import visible
 from foreknow_judge.text import number, some
 
 _MOST_VALUES, _MOST_CLASSES, _MOST_ROWS, _MOST_LISTED = 60, 6, 400, 1_000

@@ -14,13 +14,13 @@ from foreknow.adversaries.disclosure import Disclosure
 from foreknow.adversaries.implications.implications import Implications, Negations
 from foreknow.data.arrays import FloatArray, IntArray
 from foreknow.data.counts import GroupCounts
-from foreknow.data.labels import Label
+from foreknow.data.labels.labels import Label
 from foreknow.errors import refuse_other
 from foreknow.hints import Plain
 from foreknow.methods.fulldomain.lattice import Lattice, Node, label_of_level
 from foreknow.methods.fulldomain.rollup import Rollup
 from foreknow.needs import Analysis, Need, refuse_rules, require, several_values
-from foreknow.policy.from_call import Arguments, hinted_with_keys, microdata_of
+from foreknow.policy.call_arguments import Arguments, hinted_with_keys, microdata_of
 from foreknow.policy.policy import Policy
 from foreknow.result import Result
 from foreknow_judge.errors import InputError

@@ -11,7 +11,7 @@ from foreknow.report.page import Page
 from foreknow.report.words import percent, plural
 from foreknow.skylines.survey import LatticeSurvey, SurveyedNode
 from foreknow.wording import noun_of
-from foreknow_judge.printed import visible
+from foreknow_judge.files.printable import visible
 from foreknow_judge.text import number, some
 
 _ALL = Fraction(1)

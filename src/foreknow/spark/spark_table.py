@@ -21,13 +21,13 @@ import numpy as np
 import pyarrow as pa
 
 from foreknow.data.arrays import IntArray
-from foreknow.data.engines.duckdb_table import Distinct, pairs_of, values_of
+from foreknow.data.columns.reading_rules import BLANKS
 from foreknow.data.engines.table import check_columns, with_signs
-from foreknow.data.engines.write import part_of, write_parts
-from foreknow.data.reading import BLANKS
+from foreknow.data.engines.tables.duckdb_table import Distinct, pairs_of, values_of
+from foreknow.data.engines.writers import part_of, write_parts
 from foreknow.spark import lookup
-from foreknow_judge.duckdb_files import new_folder
 from foreknow_judge.errors import DataError
+from foreknow_judge.files.duckdb_files import new_folder
 
 _log = logging.getLogger(__name__)
 # Types of which equal values are one to Spark and to readers of what is published.

@@ -64,7 +64,7 @@ def ask(
     priors
         A table of how likely values are for people of each kind, by which worlds are weighted.
     """
-    from foreknow.data.labels import matching
+    from foreknow.data.labels.labels import matching
     from foreknow.statements.formulas import spelled_out
     from foreknow.statements.statements import BUDGET, Statements
 
@@ -167,7 +167,7 @@ def _answers_page(release: Release, known_statements: Statements, answers: list[
     from foreknow.report.scope import sight
     from foreknow.report.terminal import Laid
     from foreknow.report.words import answer_texts
-    from foreknow_judge.printed import visible
+    from foreknow_judge.files.printable import visible
 
     sentences = []
     for number, statement in enumerate(known_statements.statements, 1):

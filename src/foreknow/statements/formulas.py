@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeAlias
 
 from foreknow.errors import StatementError
 from foreknow_judge.errors import InputError
-from foreknow_judge.frozen import set_fields
+from foreknow_judge.frozen_fields import set_fields
 
 if TYPE_CHECKING:
     from lark import Lark, Token

@@ -20,8 +20,8 @@ import numpy as np
 from foreknow.adversaries.adversary import HasCounts
 from foreknow.adversaries.release_counts import counts_of
 from foreknow.data.counts import GroupCounts
-from foreknow.data.labels import Label, Labels
-from foreknow.data.people import Members
+from foreknow.data.labels.labels import Label, Labels
+from foreknow.data.members import Members
 from foreknow.data.person_names import like_name
 from foreknow.errors import StatementError, did_you_mean
 from foreknow.needs import ONE_BY_ONE, refuse_rules

@@ -9,7 +9,7 @@ from html import escape
 from itertools import islice
 from typing import Any
 
-from foreknow.data.labels import Label, Labels
+from foreknow.data.labels.labels import Label, Labels
 from foreknow.figures import significant
 from foreknow.hints import Plain
 from foreknow_judge.numbers import Number, as_fraction

@@ -16,12 +16,12 @@ import numpy as np
 from foreknow.adversaries.adversary import HasCounts
 from foreknow.adversaries.disclosure import Disclosure, worst
 from foreknow.data.counts import GroupCounts, Semantics
-from foreknow.data.labels import Label, name_of_set
+from foreknow.data.labels.labels import Label, name_of_set
 from foreknow.errors import ContradictionError, StatementError
 from foreknow.hints import Plain
 from foreknow.needs import Need, Needs, require, several_values
 from foreknow.numbers import whole_number
-from foreknow.statements.exact import Exact, elimination_rank
+from foreknow.statements.exact_chance import Exact, elimination_rank
 from foreknow.statements.formulas import Formula, Has, Not, as_formula, parse
 from foreknow.statements.model import (
     FALSE,
@@ -31,10 +31,10 @@ from foreknow.statements.model import (
     Unknown,
 )
 from foreknow.statements.posterior import Posterior, Posteriors, PosteriorsOfOne
-from foreknow.statements.weighed import WeighedCase, require_weights
+from foreknow.statements.weighted_worlds import WeighedCase, require_weights
 from foreknow.worlds import components
 from foreknow_judge.errors import InputError, UnsupportedError
-from foreknow_judge.frozen import set_fields
+from foreknow_judge.frozen_fields import set_fields
 from foreknow_judge.numbers import CLOSE
 
 

@@ -15,7 +15,7 @@ from foreknow.cli.options import ForwardedOptions, Only, Published, Results
 from foreknow.needs import Need
 
 
-@command("foreknow.trials.measured:learned_report")
+@command("foreknow.trials.measured_guesses:learned_report")
 def learned(
     release: Published,
     table: Annotated[Path | None, "The raw table of the release, to count right guesses."] = None,
@@ -38,7 +38,7 @@ def learned(
         A table with the exact quasi-identifiers of everybody, if the release is generalized.
     """
     from foreknow.data.microdata import Microdata
-    from foreknow.trials.measured import learned_report
+    from foreknow.trials.measured_guesses import learned_report
 
     with output.progress("Learning from the release"):
         if table is not None:

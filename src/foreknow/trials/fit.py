@@ -26,7 +26,7 @@ from foreknow.adversaries.priors.signature_groups import SignatureGroups
 from foreknow.adversaries.priors.table import PriorTable
 from foreknow.adversaries.release_counts import counts_of
 from foreknow.data.arrays import FloatArray, IntArray, combine, count_pairs
-from foreknow.data.people import Signature, Signatures
+from foreknow.data.members import Signature, Signatures
 from foreknow.data.sights import seen_with
 from foreknow.trials.expectation import JUDGING, LEARNING, CaseLayout, Expected
 from foreknow_judge.numbers import read_number

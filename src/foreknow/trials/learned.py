@@ -17,24 +17,24 @@ from numpy.typing import NDArray
 from pydantic import Field
 
 from foreknow.adversaries.adversary import HasCounts
+from foreknow.adversaries.counts_cache import remembered
 from foreknow.adversaries.disclosure import Disclosure, of_value
 from foreknow.adversaries.release_counts import counts_of, signatures_of
-from foreknow.adversaries.remembered import remembered
 from foreknow.auditing.trial import LEAST_GROUPS, Claim, Share, Trial
 from foreknow.data.arrays import FloatArray, IntArray, ranges
 from foreknow.data.counts import GroupCounts, Semantics
-from foreknow.data.labels import Label
-from foreknow.data.people import Signature, Signatures
+from foreknow.data.labels.labels import Label
+from foreknow.data.labels.windows import Line, Width
+from foreknow.data.members import Signature, Signatures
 from foreknow.data.release import Release
 from foreknow.data.sights import Sight
-from foreknow.data.windows import Line, Width
 from foreknow.needs import Need, Needs
 from foreknow.trials.expectation import JUDGING, LEARNING, SOON, CaseLayout, Expected
 from foreknow.trials.fit import SMOOTHINGS, Kinds, fits, numbers_among
 from foreknow.trials.trees import TREES, Forest, features_of
 from foreknow_judge.errors import DataError, InputError, UnsupportedError
-from foreknow_judge.frozen import set_fields
-from foreknow_judge.settings import Settings
+from foreknow_judge.frozen_fields import set_fields
+from foreknow_judge.policy.settings import Settings
 
 Effort: TypeAlias = Literal["look", "beside", "policy", "full"]
 

@@ -11,7 +11,7 @@ from foreknow.report.page import Page
 from foreknow.report.trial import trial_sentences, what_it_is
 from foreknow.report.words import group_words, named, signature_words
 from foreknow.wording import listing
-from foreknow_judge.printed import visible
+from foreknow_judge.files.printable import visible
 from foreknow_judge.text import some
 
 _MOST = 12

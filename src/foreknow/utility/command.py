@@ -17,7 +17,7 @@ from foreknow.cli.inputs import (
 from foreknow.cli.options import ForwardedOptions, More, Only, Published, Raw, Results
 from foreknow.errors import SchemaError
 from foreknow_judge.errors import InputError
-from foreknow_judge.printed import visible
+from foreknow_judge.files.printable import visible
 
 
 @command("foreknow.utility.report:utility_report")
@@ -58,7 +58,7 @@ def utility(
     """
     from foreknow.data.microdata import Microdata
     from foreknow.data.release import Release
-    from foreknow.releases.written import open_published
+    from foreknow.releases.written_release import open_published
     from foreknow.utility.report import utility_report
 
     if is_published(table) and not is_published(release):  # given in the other order

@@ -19,9 +19,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from foreknow.data.arrays import FloatArray, IntArray
-from foreknow.data.engines.typed import read_as
-from foreknow.data.hierarchy import DateLevels, Intervals
-from foreknow.data.labels import text_of
+from foreknow.data.columns.hierarchy import DateLevels, Intervals
+from foreknow.data.engines.views.typed_columns import read_as
+from foreknow.data.labels.labels import text_of
 from foreknow.data.microdata import Microdata
 from foreknow.errors import did_you_mean
 from foreknow.figures import days_of, read_moment
@@ -30,7 +30,7 @@ from foreknow.numbers import whole_number
 from foreknow.publishing.flat_table import Coded, Flat
 from foreknow.publishing.publish import Publication
 from foreknow.randomness import generator
-from foreknow.releases.written import Published
+from foreknow.releases.written_release import Published
 from foreknow_judge.errors import InputError
 from foreknow_judge.numbers import read_number
 

@@ -12,7 +12,7 @@ from foreknow.report.words import measure_text
 from foreknow.utility.models import CrossTable, Estimate, Fit, Models
 from foreknow.utility.report import UtilityReport
 from foreknow.wording import listing
-from foreknow_judge.printed import visible
+from foreknow_judge.files.printable import visible
 from foreknow_judge.text import some
 
 

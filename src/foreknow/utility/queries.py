@@ -12,22 +12,22 @@ import numpy as np
 from numpy.typing import NDArray
 
 from foreknow.data.arrays import BoolArray, FloatArray, IntArray, combine, count_pairs
-from foreknow.data.attribute import Attribute
+from foreknow.data.columns.attribute import Attribute
 from foreknow.data.counts import GroupCounts
 from foreknow.data.digests import printed
-from foreknow.data.generalization import KnownLabels, style_of, wording_of
-from foreknow.data.labels import text_of
+from foreknow.data.labels.generalization import KnownLabels, style_of, wording_of
+from foreknow.data.labels.labels import text_of
 from foreknow.data.microdata import Microdata
 from foreknow.data.release import Release
 from foreknow.data.utility import given_groups
 from foreknow.errors import did_you_mean
 from foreknow.numbers import is_real, whole_number
-from foreknow.policy.from_call import microdata_of
+from foreknow.policy.call_arguments import microdata_of
 from foreknow.policy.options import weights_of
 from foreknow.policy.policy import Policy
 from foreknow.publishing.publish import Publication
 from foreknow.releases.members import shown_of
-from foreknow.releases.written import Published, as_opened
+from foreknow.releases.written_release import Published, as_opened
 from foreknow.utility.value_positions import (
     Covers,
     all_positions,
@@ -38,8 +38,8 @@ from foreknow.utility.value_positions import (
 )
 from foreknow.wording import people_text
 from foreknow_judge.errors import DataError, InputError
-from foreknow_judge.file_names import CERTIFICATE
-from foreknow_judge.grammar import Form
+from foreknow_judge.files.file_names import CERTIFICATE
+from foreknow_judge.policy.grammar import Form
 
 # What some cells have for some queries, shape (cells, queries).
 Factor: TypeAlias = Callable[[slice], NDArray[Any]]

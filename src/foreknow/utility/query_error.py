@@ -12,13 +12,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from foreknow.data.arrays import FloatArray, IntArray
-from foreknow.data.attribute import Attribute
+from foreknow.data.columns.attribute import Attribute
 from foreknow.data.microdata import Microdata
 from foreknow.data.utility import require_microdata
 from foreknow.errors import did_you_mean
 from foreknow.figures import percentage
 from foreknow.hints import Plain
-from foreknow.policy.from_call import Arguments, hinted_with_keys
+from foreknow.policy.call_arguments import Arguments, hinted_with_keys
 from foreknow.policy.policy import Policy
 from foreknow.utility.queries import (
     Boxes,
@@ -31,7 +31,7 @@ from foreknow.utility.queries import (
     true_answers,
 )
 from foreknow_judge.errors import InputError
-from foreknow_judge.grammar import Form
+from foreknow_judge.policy.grammar import Form
 
 _QUANTILES = (0.25, 0.5, 0.75, 0.9, 0.95)
 

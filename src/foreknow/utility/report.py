@@ -8,19 +8,19 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Unpack
 
-from foreknow.data.laid_out import grids_of
+from foreknow.data.columns.column_layout import grids_of
 from foreknow.data.microdata import Microdata
 from foreknow.data.utility import Utility, optimal_discernibility, utility_of
 from foreknow.figures import percentage
-from foreknow.policy.from_call import Arguments, hinted_with_keys
+from foreknow.policy.call_arguments import Arguments, hinted_with_keys
 from foreknow.policy.policy import Policy
-from foreknow.releases.written import as_opened
+from foreknow.releases.written_release import as_opened
 from foreknow.result import Result
 from foreknow.utility.models import Models, models_of
 from foreknow.utility.queries import Boxes, draw_queries, release_and_table, release_reader
 from foreknow.utility.query_error import QueryError, compared, one_group
 from foreknow_judge.errors import InputError
-from foreknow_judge.grammar import Form
+from foreknow_judge.policy.grammar import Form
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -14,11 +14,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from foreknow.data.arrays import BoolArray, IntArray
-from foreknow.data.attribute import Attribute
-from foreknow.data.generalization import Coarsened, Codes, Style, coarsened, wording_of
-from foreknow.data.hierarchy import DateLevels, Intervals, Ordered, Tree, period_of
-from foreknow.data.labels import text_of
-from foreknow.data.meaning import is_open_ended
+from foreknow.data.columns.attribute import Attribute
+from foreknow.data.columns.hierarchy import DateLevels, Intervals, Ordered, Tree, period_of
+from foreknow.data.labels.generalization import Coarsened, Codes, Style, coarsened, wording_of
+from foreknow.data.labels.label_meaning import is_open_ended
+from foreknow.data.labels.labels import text_of
 from foreknow.data.microdata import Microdata
 from foreknow.figures import common_unit, read_moment
 from foreknow_judge.errors import DataError

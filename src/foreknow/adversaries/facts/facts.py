@@ -37,13 +37,13 @@ from foreknow.adversaries.ledger import MinLedger
 from foreknow.adversaries.release_counts import asked_of, code_of
 from foreknow.data.arrays import BoolArray, FloatArray, IntArray
 from foreknow.data.counts import GroupCounts, Semantics
-from foreknow.data.labels import Label
-from foreknow.data.possible_values import JointMembers
-from foreknow.data.windows import Windows
+from foreknow.data.impossible.possible_values import JointMembers
+from foreknow.data.labels.labels import Label
+from foreknow.data.labels.windows import Windows
 from foreknow.hints import hints
 from foreknow.needs import Need, Needs
 from foreknow_judge.errors import UnsupportedError
-from foreknow_judge.frozen import set_fields
+from foreknow_judge.frozen_fields import set_fields
 from foreknow_judge.numbers import Number, as_threshold
 
 
@@ -122,7 +122,7 @@ class Facts:
 
         Examples
         --------
-        >>> from foreknow.data.windows import Width, Windows
+        >>> from foreknow.data.labels.windows import Width, Windows
         >>> counts = GroupCounts.from_bags([[30000, 31000, 34000, 60000, 90000]])
         >>> Facts(l=1).disclosure(Windows.of(counts, Width(5000)))
         Disclosure('between 30,000 and 35,000', 0.75)

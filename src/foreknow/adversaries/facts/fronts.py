@@ -11,8 +11,8 @@ from dataclasses import replace
 
 import numpy as np
 
+from foreknow.adversaries.counts_cache import remembered
 from foreknow.adversaries.facts.profiles import Profiles, formulas_of
-from foreknow.adversaries.remembered import remembered
 from foreknow.data.arrays import IntArray, order_of, ranges
 from foreknow.data.counts import GroupCounts
 

@@ -21,11 +21,11 @@ from typing import Any, ClassVar, Literal, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from foreknow.adversaries.remembered import remembered
+from foreknow.adversaries.counts_cache import remembered
 from foreknow.data.arrays import FloatArray, IntArray, order_of, ranges
 from foreknow.data.counts import GroupCounts, Semantics
-from foreknow.data.labels import Label, in_order
-from foreknow.data.possible_values import JointMembers
+from foreknow.data.impossible.possible_values import JointMembers
+from foreknow.data.labels.labels import Label, in_order
 from foreknow_judge.errors import UnsupportedError
 from foreknow_judge.numbers import CLOSE
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pydantic import Field
 
-from foreknow_judge import kinds
-from foreknow_judge.settings import Amount
+from foreknow_judge.policy import kinds
+from foreknow_judge.policy.settings import Amount
 
 
 class FactsSettings(kinds.FactsSettings):

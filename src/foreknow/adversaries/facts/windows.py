@@ -33,7 +33,7 @@ from foreknow.adversaries.facts.profiles import (
 )
 from foreknow.data.arrays import BoolArray, FloatArray, IntArray, combine
 from foreknow.data.counts import GroupCounts
-from foreknow.data.windows import Window, Windows
+from foreknow.data.labels.windows import Window, Windows
 from foreknow_judge.numbers import CLOSE
 
 # Cells worked on at once.

@@ -36,13 +36,13 @@ from foreknow.adversaries.ledger import MinLedger
 from foreknow.adversaries.release_counts import asked_of, code_of
 from foreknow.data.arrays import BoolArray
 from foreknow.data.counts import GroupCounts, Semantics
-from foreknow.data.labels import Label, in_order
+from foreknow.data.labels.labels import Label, in_order
 from foreknow.hints import Plain, hints
 from foreknow.needs import Need, Needs, require, several_values
 from foreknow.settings import with_examples
-from foreknow_judge.frozen import set_fields
-from foreknow_judge.kinds import KNOWLEDGE
+from foreknow_judge.frozen_fields import set_fields
 from foreknow_judge.numbers import CLOSE, Number, as_threshold
+from foreknow_judge.policy.kinds import KNOWLEDGE
 
 _SETTINGS = with_examples(KNOWLEDGE["implications"], k=1)
 

@@ -32,9 +32,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from foreknow.adversaries.counts_cache import remembered
 from foreknow.adversaries.facts.profiles import safe_product
 from foreknow.adversaries.ledger import KeyedRatios, Measure
-from foreknow.adversaries.remembered import remembered
 from foreknow.data.arrays import BoolArray, FloatArray, IntArray
 from foreknow.data.counts import GroupCounts
 from foreknow.needs import require, several_values

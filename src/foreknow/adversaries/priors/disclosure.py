@@ -16,10 +16,11 @@ from numpy.typing import NDArray
 
 from foreknow.adversaries.adversary import HasCounts
 from foreknow.adversaries.chances import Chances
+from foreknow.adversaries.counts_cache import remembered
 from foreknow.adversaries.disclosure import Disclosure
 from foreknow.adversaries.priors.exact import exact_group
 from foreknow.adversaries.priors.exchanges import Amounts
-from foreknow.adversaries.priors.known import Bounds, Known
+from foreknow.adversaries.priors.known_people import Bounds, Known
 from foreknow.adversaries.priors.posteriors import GroupPosteriors, cell_places, posteriors
 from foreknow.adversaries.priors.signature_groups import (
     PriorMatrix,
@@ -28,11 +29,10 @@ from foreknow.adversaries.priors.signature_groups import (
 )
 from foreknow.adversaries.priors.table import PriorTable
 from foreknow.adversaries.release_counts import asked_of, signatures_of
-from foreknow.adversaries.remembered import remembered
 from foreknow.data.arrays import FloatArray, IntArray, order_of
 from foreknow.data.counts import GroupCounts
-from foreknow.data.labels import Label, Labels
-from foreknow.data.people import Signature, Signatures
+from foreknow.data.labels.labels import Label, Labels
+from foreknow.data.members import Signature, Signatures
 from foreknow.hints import Plain
 from foreknow_judge.errors import DataError, UnsupportedError
 from foreknow_judge.numbers import CLOSE

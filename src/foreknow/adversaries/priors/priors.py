@@ -24,12 +24,12 @@ from foreknow.adversaries.priors.signature_groups import ValueMode
 from foreknow.adversaries.priors.table import PriorTable
 from foreknow.adversaries.release_counts import counts_of, signatures_of
 from foreknow.data.counts import Semantics
-from foreknow.data.labels import Label
+from foreknow.data.labels.labels import Label
 from foreknow.errors import refuse_other
 from foreknow.leaves import load
 from foreknow.needs import Need, Needs
 from foreknow_judge.errors import DataError, InputError
-from foreknow_judge.frozen import set_fields
+from foreknow_judge.frozen_fields import set_fields
 from foreknow_judge.numbers import Number, as_fraction
 
 

@@ -7,7 +7,7 @@ from typing import Any, Literal
 from pydantic import Field, model_validator
 
 from foreknow.adversaries.facts.settings import FactsSettings
-from foreknow_judge.settings import Settings
+from foreknow_judge.policy.settings import Settings
 
 
 class TableSettings(Settings):

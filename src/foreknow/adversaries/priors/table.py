@@ -13,7 +13,7 @@ from typing import Any
 
 from foreknow.adversaries.priors.signature_groups import PriorMatrix
 from foreknow.atomic_files import write_whole
-from foreknow.data.people import Signature, signature_text
+from foreknow.data.members import Signature, signature_text
 from foreknow.errors import did_you_mean
 from foreknow_judge.errors import DataError, InputError
 from foreknow_judge.numbers import as_fraction

@@ -12,8 +12,8 @@ from foreknow.data.schema import Schema
 from foreknow.methods.proof import AS_REQUIRED, AT_MOST, FREQUENCIES, NOT_JUDGED
 from foreknow.plugins import foreign
 from foreknow.wording import capital, listing
-from foreknow_judge.printed import quoted, visible
-from foreknow_judge.said import SEVERAL_CASES
+from foreknow_judge.files.printable import quoted, visible
+from foreknow_judge.remarks.sentences import SEVERAL_CASES
 from foreknow_judge.text import some
 
 _ADDED_UP = ", and limits hold for the sum over a person's cases"

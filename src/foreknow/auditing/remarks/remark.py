@@ -15,8 +15,8 @@ from foreknow.data.schema import Schema
 from foreknow.policy.policy import Policy
 from foreknow.policy.requirement import Requirement
 from foreknow.wording import few, listing
-from foreknow_judge.printed import visible
-from foreknow_judge.scope import Scope
+from foreknow_judge.files.printable import visible
+from foreknow_judge.remarks.scope import Scope
 
 MOST = 6  # how many names a list shows
 # Where nothing says which release is attacked.

@@ -9,10 +9,11 @@ from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from typing import Any
 
-from foreknow.auditing.remarks import grounds, sights, sizes, values
+from foreknow.auditing.remarks import columns as sights
+from foreknow.auditing.remarks import grounds, sizes, values
 from foreknow.auditing.remarks.remark import JudgedRelease, Reader, Remark
 from foreknow.data.schema import Schema
-from foreknow_judge.scope import Scope
+from foreknow_judge.remarks.scope import Scope
 
 REMARKS = (
     sights.IF_KNOWN,

@@ -7,7 +7,7 @@ from operator import attrgetter
 
 from foreknow.auditing.remarks.remark import JudgedRelease, Reader, Remark
 from foreknow.wording import capital, few, noun_of
-from foreknow_judge.said import rows_left_out, smallest_group
+from foreknow_judge.remarks.sentences import rows_left_out, smallest_group
 from foreknow_judge.text import some
 
 

@@ -15,12 +15,12 @@ from foreknow.auditing.remarks.remark import (
     of_column,
     on_each,
 )
-from foreknow.data.engines.column_advice import separator_of
-from foreknow.data.engines.ways_to_read import amount_marks, has_decimal_commas
+from foreknow.data.engines.profile.column_advice import separator_of
+from foreknow.data.engines.profile.reading_options import amount_marks, has_decimal_commas
 from foreknow.wording import capital, few, listing
+from foreknow_judge.files.printable import quoted, visible
 from foreknow_judge.numbers import read_number
-from foreknow_judge.printed import quoted, visible
-from foreknow_judge.said import judged_apart
+from foreknow_judge.remarks.sentences import judged_apart
 from foreknow_judge.text import number, some
 
 _ENDS = {"lowest": ("low", "most"), "highest": ("high", "least")}

@@ -17,14 +17,14 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from foreknow.data.arrays import IntArray, blocks
+from foreknow.data.columns.reading_rules import Reading
+from foreknow.data.engines.profile.reading_options import has_decimal_commas, way_out
 from foreknow.data.engines.table import Table, is_listed, is_text, require
-from foreknow.data.engines.ways_to_read import has_decimal_commas, way_out
-from foreknow.data.labels import text_of
-from foreknow.data.reading import Reading
+from foreknow.data.labels.labels import text_of
 from foreknow.errors import SchemaError
 from foreknow_judge.errors import DataError
-from foreknow_judge.grammar import Kind
-from foreknow_judge.grammar import as_missing as read_missing
+from foreknow_judge.policy.grammar import Kind
+from foreknow_judge.policy.grammar import as_missing as read_missing
 
 
 def fetch(

@@ -10,9 +10,9 @@ import numpy as np
 import pyarrow as pa
 
 from foreknow.data.counts import GroupCounts
-from foreknow.data.engines.arrow_table import ArrowTable
 from foreknow.data.engines.combinations import Combinations
 from foreknow.data.engines.group_counts import TallyTable
+from foreknow.data.engines.tables.arrow_table import ArrowTable
 from foreknow_judge.errors import DataError, UnsupportedError
 
 

@@ -20,10 +20,10 @@ from foreknow.data.engines.columns import (
     to_python,
 )
 from foreknow.data.engines.combinations import Combinations
-from foreknow.data.engines.held_values import HeldRows, Holdings, read_held
-from foreknow.data.engines.missing import Shown, settle
-from foreknow.data.engines.person_rows import PersonRows
-from foreknow.data.engines.persons import People
+from foreknow.data.engines.people.missing_values import Shown, settle
+from foreknow.data.engines.people.person_rows import PersonRows
+from foreknow.data.engines.people.persons import People
+from foreknow.data.engines.people.values_of_people import HeldRows, Holdings, read_held
 from foreknow.data.engines.rows import (
     PeopleRows,
     TallyRows,
@@ -35,8 +35,8 @@ from foreknow.data.engines.rows import (
 )
 from foreknow.data.engines.table import Table
 from foreknow.data.engines.tally import amounts_of, refuse_repeated_rows
-from foreknow.data.labels import GroupLabels, Label, Labels, Part
-from foreknow.data.people import Members, Signatures
+from foreknow.data.labels.labels import GroupLabels, Label, Labels, Part
+from foreknow.data.members import Members, Signatures
 from foreknow_judge.errors import DataError, InputError
 
 

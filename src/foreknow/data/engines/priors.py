@@ -13,7 +13,7 @@ import pyarrow.compute as pc
 from foreknow.data.arrays import count_pairs
 from foreknow.data.engines.columns import Codes, codes_of, fetch, to_python
 from foreknow.data.engines.group_counts import group_codes
-from foreknow.data.engines.number_names import (
+from foreknow.data.engines.people.number_names import (
     are_codes,
     is_number_of_person,
     is_of_person,
@@ -21,8 +21,8 @@ from foreknow.data.engines.number_names import (
 )
 from foreknow.data.engines.sources import open_table
 from foreknow.data.engines.table import Table, require
-from foreknow.data.labels import in_order
-from foreknow.data.people import signature_text
+from foreknow.data.labels.labels import in_order
+from foreknow.data.members import signature_text
 from foreknow_judge.errors import DataError, InputError
 from foreknow_judge.numbers import as_fraction, quoted
 

@@ -21,10 +21,10 @@ from foreknow.data.engines.columns import (
     plain_table,
     refuse_two_empties,
 )
-from foreknow.data.engines.missing import Settled, Shown, drops, settle
+from foreknow.data.engines.people.missing_values import Settled, Shown, drops, settle
 from foreknow.data.engines.table import Table, require
 from foreknow_judge.errors import DataError, InputError
-from foreknow_judge.grammar import Semantics
+from foreknow_judge.policy.grammar import Semantics
 
 
 def tallied(

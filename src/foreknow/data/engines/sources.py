@@ -16,14 +16,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
 import pyarrow as pa
 
-from foreknow.data.address import spoken
-from foreknow.data.engines.arrow_table import ArrowTable
-from foreknow.data.engines.csv_files import RawCsvFile
-from foreknow.data.engines.databases import new_file
-from foreknow.data.engines.divided import Divided
-from foreknow.data.engines.spelled import Spelled
-from foreknow.data.engines.table import Snapshot, Table
-from foreknow.data.reading import (
+from foreknow.data.columns.reading_rules import (
     DELIMITERS,
     STDIN,
     UTF8,
@@ -33,13 +26,20 @@ from foreknow.data.reading import (
     named_part,
     to_add,
 )
+from foreknow.data.engines.table import Snapshot, Table
+from foreknow.data.engines.tables.arrow_table import ArrowTable
+from foreknow.data.engines.tables.csv_files import RawCsvFile
+from foreknow.data.engines.tables.database_address import spoken
+from foreknow.data.engines.tables.databases import new_file
+from foreknow.data.engines.views.missing_spellings import Spelled
+from foreknow.data.engines.views.separated_values import Divided
 from foreknow.leaves import load
-from foreknow_judge.documents import is_named_pipe
-from foreknow_judge.duckdb_files import Stamp
 from foreknow_judge.errors import DataError
+from foreknow_judge.files.documents import is_named_pipe
+from foreknow_judge.files.duckdb_files import Stamp
 
 if TYPE_CHECKING:
-    from foreknow.data.engines.duckdb_table import DuckTable
+    from foreknow.data.engines.tables.duckdb_table import DuckTable
     from foreknow.spark.spark_table import SparkTable
 
 # A table whose equal rows are counted where it lies, and whose rows can be found again.
@@ -106,12 +106,12 @@ def _opened(source: Any, reading: Reading | None) -> Table:
         return table
     if isinstance(source, (str, Path)):
         if is_address(source):
-            from foreknow.data.engines.database import DatabaseTable
+            from foreknow.data.engines.tables.database import DatabaseTable
 
             return DatabaseTable(source)
         return _open_path(Path(source), reading or Reading())
     if type(source).__module__.split(".")[0] in {"duckdb", "_duckdb"}:
-        from foreknow.data.engines.duckdb_table import DuckTable
+        from foreknow.data.engines.tables.duckdb_table import DuckTable
 
         return DuckTable.of_relation(source)
     if type(source).__module__.startswith("pyspark.sql.") and hasattr(source, "toArrow"):
@@ -120,7 +120,7 @@ def _opened(source: Any, reading: Reading | None) -> Table:
         return ArrowTable(_of_records(source))
     if isinstance(source, pa.Table):
         return ArrowTable(source)
-    from foreknow.data.engines.narwhals_table import NarwhalsTable
+    from foreknow.data.engines.tables.narwhals_table import NarwhalsTable
 
     return NarwhalsTable(source)
 
@@ -233,7 +233,7 @@ def _open_file(path: Path, name: str, key: str | None, part_asked: str, reading:
             f"{name}?{key}={part_asked}: databases have ?table=, workbooks ?sheet=, others neither"
         )
     if path.is_dir() or ending in (".parquet", ".pq"):
-        from foreknow.data.engines.parquet_table import ParquetTable
+        from foreknow.data.engines.tables.parquet_table import ParquetTable
 
         table = ParquetTable(path)
         table.name = name
@@ -242,7 +242,7 @@ def _open_file(path: Path, name: str, key: str | None, part_asked: str, reading:
         return _open_csv(path, name, reading)
     if ending in _DATABASES:
         return _open_database(path, name, part_name, reading)
-    from foreknow.data.engines import file_table
+    from foreknow.data.engines.tables import file_table
 
     if ending in _WORKBOOKS:
         return file_table.of_workbook(path, name, part_name)
@@ -261,7 +261,7 @@ def _kind(ending: str) -> tuple[str, ...]:
 
 def _open_csv(path: Path, name: str, reading: Reading) -> Table:
     """Open a CSV file; one that is not in UTF-8 is copied, and the copy goes with the table."""
-    from foreknow.data.engines.duckdb_table import DuckTable
+    from foreknow.data.engines.tables.duckdb_table import DuckTable
 
     readable = as_utf8(path, name, reading)
     is_copy = readable != path
@@ -299,11 +299,11 @@ def _open_database(path: Path, name: str, part_asked: str | None, reading: Readi
     with path.open("rb") as file:
         _, suffix = content_of(file.read(16)) or ("", "")
     if suffix == ".duckdb":
-        from foreknow.data.engines.duckdb_table import DuckTable
+        from foreknow.data.engines.tables.duckdb_table import DuckTable
 
         return DuckTable.of_database(path, name, part_asked)
     if suffix == ".sqlite":
-        from foreknow.data.engines.file_table import of_sqlite
+        from foreknow.data.engines.tables.file_table import of_sqlite
 
         return of_sqlite(path, name, part_asked, reading)
     raise DataError(f"{name} is a database neither of DuckDB nor of SQLite")
@@ -314,7 +314,7 @@ def parts_of(path: Path) -> list[str]:
     _refuse_no_file(path)
     kind, reading = _kind(path.suffix.lower()), Reading()
     if kind == _WORKBOOKS:
-        from foreknow.data.engines.file_table import sheets_of
+        from foreknow.data.engines.tables.file_table import sheets_of
 
         return sheets_of(path)
     if kind != _DATABASES:
@@ -322,10 +322,10 @@ def parts_of(path: Path) -> list[str]:
     with path.open("rb") as file:
         _, suffix = content_of(file.read(16)) or ("", "")
     if suffix == ".duckdb":
-        from foreknow.data.engines.duckdb_table import tables_of
+        from foreknow.data.engines.tables.duckdb_table import tables_of
 
         return tables_of(path)
-    from foreknow.data.engines.file_table import sqlite_tables
+    from foreknow.data.engines.tables.file_table import sqlite_tables
 
     return sqlite_tables(path, path.name, reading)
 

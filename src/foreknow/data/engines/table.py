@@ -12,10 +12,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from foreknow.data.engines.databases import memory_limit
+from foreknow.data.engines.tables.databases import memory_limit
 from foreknow.errors import unknown_column
 from foreknow_judge.errors import DataError, ForeknowError, NotEnoughMemory, short_of_memory
-from foreknow_judge.printed import one_line
+from foreknow_judge.files.printable import one_line
 
 
 class Table(Protocol):

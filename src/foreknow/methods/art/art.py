@@ -20,10 +20,10 @@ from foreknow.adversaries.priors.priors import Priors
 from foreknow.adversaries.priors.signature_groups import PriorMatrix, ValueMode
 from foreknow.adversaries.priors.table import PriorTable
 from foreknow.data.arrays import IntArray, combine
-from foreknow.data.attribute import Attribute
-from foreknow.data.labels import Label, matching
+from foreknow.data.columns.attribute import Attribute
+from foreknow.data.labels.labels import Label, matching
+from foreknow.data.members import Signature, signature_text
 from foreknow.data.microdata import Microdata
-from foreknow.data.people import Signature, signature_text
 from foreknow.errors import NoSafeRelease, SchemaError, did_you_mean
 from foreknow.hints import hints
 from foreknow.methods.art.infeasibility import ArtNames
@@ -34,9 +34,9 @@ from foreknow.methods.protocol import ONE_COLUMN, Grouper, Grouping, Traits
 from foreknow.policy.policy import Policy
 from foreknow.settings import Number as NumberSetting
 from foreknow_judge.errors import InputError, PolicyError
-from foreknow_judge.frozen import set_fields
+from foreknow_judge.frozen_fields import set_fields
 from foreknow_judge.numbers import as_fraction
-from foreknow_judge.settings import Settings
+from foreknow_judge.policy.settings import Settings
 
 
 class ArtSettings(Settings):

@@ -13,8 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from foreknow.data.arrays import IntArray
+from foreknow.methods.art.exact_check import safe_lists
 from foreknow.methods.art.guesses import guess_of_groups, guess_of_one
-from foreknow.methods.art.judge import safe_lists
 from foreknow.methods.art.problem import ArtProblem
 
 # ---- groups of one profile -----------------------------------------------------------------

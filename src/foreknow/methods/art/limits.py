@@ -15,11 +15,11 @@ from foreknow.adversaries.priors.exchanges import Amounts
 from foreknow.adversaries.priors.priors import Priors
 from foreknow.adversaries.priors.signature_groups import PriorMatrix
 from foreknow.data.arrays import FloatArray, IntArray
-from foreknow.data.labels import Label, Labels, chosen
+from foreknow.data.labels.labels import Label, Labels, chosen
 from foreknow_judge.errors import InputError
-from foreknow_judge.frozen import set_fields
-from foreknow_judge.grammar import as_times
+from foreknow_judge.frozen_fields import set_fields
 from foreknow_judge.numbers import Number, as_fraction, as_threshold
+from foreknow_judge.policy.grammar import as_times
 
 # Numerators and denominators up to this are compared as 64-bit numbers, times people.
 _WHOLE = 1 << 31

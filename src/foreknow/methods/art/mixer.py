@@ -19,9 +19,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from foreknow.data.arrays import FloatArray, IntArray
+from foreknow.methods.art.exact_check import safe_bags
 from foreknow.methods.art.groups import FAR, like_parts
 from foreknow.methods.art.guesses import Bags, guess_of_one
-from foreknow.methods.art.judge import safe_bags
 from foreknow.methods.art.problem import ArtProblem
 
 _log = logging.getLogger(__name__)

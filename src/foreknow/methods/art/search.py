@@ -10,6 +10,7 @@ import numpy as np
 
 from foreknow.data.arrays import IntArray, ranges
 from foreknow.errors import InternalError, NoSafeRelease
+from foreknow.methods.art.exact_check import safe_bags, safe_groups, safe_lists
 from foreknow.methods.art.groups import LARGEST, like_parts, uniform_groups
 from foreknow.methods.art.infeasibility import (
     WHAT_TO_DO,
@@ -19,7 +20,6 @@ from foreknow.methods.art.infeasibility import (
     impossible,
     in_the_way,
 )
-from foreknow.methods.art.judge import safe_bags, safe_groups, safe_lists
 from foreknow.methods.art.mixer import Mixer, Way
 from foreknow.methods.art.problem import ArtProblem
 from foreknow.randomness import generator

@@ -31,8 +31,8 @@ from foreknow.numbers import whole_number
 from foreknow.policy.policy import Policy
 from foreknow.randomness import generator
 from foreknow_judge.errors import InputError
-from foreknow_judge.frozen import set_fields
-from foreknow_judge.settings import FromOne, Settings
+from foreknow_judge.frozen_fields import set_fields
+from foreknow_judge.policy.settings import FromOne, Settings
 
 # Decoys that are drawn at once, where groups bear on one another.
 _TOGETHER = 1 << 14

@@ -25,13 +25,13 @@ from foreknow.criteria.criterion import Criterion
 from foreknow.criteria.group_criterion import EachGroup
 from foreknow.data.arrays import BoolArray, IntArray, combine
 from foreknow.data.counts import GroupCounts
-from foreknow.data.joint_labels import JointLabels
-from foreknow.data.windows import Windows
+from foreknow.data.labels.joint_labels import JointLabels
+from foreknow.data.labels.windows import Windows
 from foreknow.methods.decoy.draws import values_from_rarest
-from foreknow.policy.counted import RequirementCounts
 from foreknow.policy.ledger import PolicyEvaluation
 from foreknow.policy.policy import Policy
 from foreknow.policy.requirement import Requirement
+from foreknow.policy.requirement_counts import RequirementCounts
 from foreknow_judge.errors import PolicyError
 
 # How many decoys there may be; the one amount where groups bear on one another.

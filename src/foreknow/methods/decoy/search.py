@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from foreknow.data.arrays import BoolArray, IntArray, combine, starts_of
-from foreknow.data.attribute import Attribute
+from foreknow.data.columns.attribute import Attribute
 from foreknow.data.counts import GroupCounts
 from foreknow.data.microdata import Microdata
 from foreknow.methods.decoy.deals import Deal, bags_of_deals, most_groups

@@ -38,7 +38,7 @@ from foreknow.policy.policy import Policy
 from foreknow.settings import Number as NumberSetting
 from foreknow_judge.errors import InputError
 from foreknow_judge.numbers import Number
-from foreknow_judge.settings import Settings
+from foreknow_judge.policy.settings import Settings
 
 _log = logging.getLogger(__name__)
 _FINDS = ("best", "minimal", "chain")

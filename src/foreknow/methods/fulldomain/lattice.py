@@ -12,9 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from foreknow.data.arrays import IntArray
-from foreknow.data.attribute import Attribute
-from foreknow.data.generalization import names_of_nodes, wording_of
-from foreknow.data.labels import Label
+from foreknow.data.columns.attribute import Attribute
+from foreknow.data.labels.generalization import names_of_nodes, wording_of
+from foreknow.data.labels.labels import Label
 from foreknow.data.schema import Schema
 from foreknow.result import Result
 from foreknow_judge.errors import InputError
@@ -51,7 +51,7 @@ def label_of_level(attribute: Attribute, level: int) -> Sequence[Label]:
 def level_names(schema: Schema, column: str, top: int, finest: str = "exact") -> tuple[str, ...]:
     """Name each level of a column up to its highest, from "exact", or its grid, to "*".
 
-    >>> from foreknow.data.hierarchy import Intervals
+    >>> from foreknow.data.columns.hierarchy import Intervals
     >>> widths = {"age": Intervals([5, 10])}
     >>> schema = Schema(quasi_identifiers=["age"], sensitive="disease", hierarchies=widths)
     >>> level_names(schema, "age", 3)

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from foreknow.data.arrays import IntArray
 from foreknow.data.counts import GroupCounts
-from foreknow.data.labels import Labels
+from foreknow.data.labels.labels import Labels
 from foreknow.data.microdata import Microdata
 from foreknow.methods.fulldomain.lattice import Lattice
 from foreknow.methods.fulldomain.losses import Loss

@@ -19,13 +19,13 @@ from foreknow.data.arrays import IntArray, combine, count_pairs
 from foreknow.data.counts import GroupCounts
 from foreknow.data.engines.columns import narrowest
 from foreknow.data.keys import Keys
-from foreknow.data.labels import GroupLabels
+from foreknow.data.labels.labels import GroupLabels
 from foreknow.data.microdata import Microdata
 from foreknow.errors import did_you_mean
 from foreknow.methods.fulldomain.lattice import SUPPRESSED, Node, label_of_level, levels_of
 from foreknow.methods.points import Points
 from foreknow.needs import refuse_rules
-from foreknow.policy.from_call import Arguments, hinted_with_keys, microdata_of
+from foreknow.policy.call_arguments import Arguments, hinted_with_keys, microdata_of
 from foreknow.policy.policy import Policy
 from foreknow_judge.errors import InputError
 

@@ -14,8 +14,8 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from foreknow.data.arrays import IntArray, combine
-from foreknow.data.attribute import Attribute
-from foreknow.data.hierarchy import shown
+from foreknow.data.columns.attribute import Attribute
+from foreknow.data.columns.hierarchy import shown
 from foreknow.data.microdata import Microdata
 from foreknow.errors import did_you_mean
 from foreknow.methods.fulldomain.lattice import SUPPRESSED, Node, levels_of

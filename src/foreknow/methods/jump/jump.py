@@ -41,8 +41,8 @@ from foreknow.needs import require, several_values
 from foreknow.numbers import whole_number
 from foreknow.policy.policy import Policy
 from foreknow_judge.errors import InputError, PolicyError, UnsupportedError
-from foreknow_judge.frozen import set_fields
-from foreknow_judge.settings import Amount, FromOne, Settings
+from foreknow_judge.frozen_fields import set_fields
+from foreknow_judge.policy.settings import Amount, FromOne, Settings
 
 STEPS = 2_000_000
 HALF = MaxRatio("1/2")

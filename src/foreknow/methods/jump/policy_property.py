@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from foreknow.adversaries.facts.facts import Facts
 from foreknow.adversaries.implications.implications import Implications, Negations
-from foreknow.data.labels import is_pattern
+from foreknow.data.labels.labels import is_pattern
 from foreknow.methods.jump.properties import (
     All,
     Distinct,

@@ -17,7 +17,7 @@ from foreknow.criteria.diversity import at_least
 from foreknow.criteria.group_criterion import OfGroups
 from foreknow.criteria.size import GroupSize, KAnonymity
 from foreknow_judge.errors import InputError
-from foreknow_judge.frozen import set_fields
+from foreknow_judge.frozen_fields import set_fields
 from foreknow_judge.numbers import as_fraction
 
 # (colour, number of tables in which a person has that value), for values that are possible

@@ -11,7 +11,7 @@ from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
-from foreknow.data.labels import is_label, is_missing
+from foreknow.data.labels.labels import is_label, is_missing
 from foreknow.errors import BeyondReach
 from foreknow.methods.jump.blocks import BlockTree
 from foreknow.methods.jump.disclosure_set import (

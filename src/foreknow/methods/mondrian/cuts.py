@@ -19,9 +19,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from foreknow.data.arrays import IntArray, count_pairs, joined, row_sums
-from foreknow.data.attribute import Attribute
+from foreknow.data.columns.attribute import Attribute
 from foreknow.data.counts import GroupCounts, Semantics
-from foreknow.data.labels import Labels
+from foreknow.data.labels.labels import Labels
 
 
 @dataclass(frozen=True, eq=False)

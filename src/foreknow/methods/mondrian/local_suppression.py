@@ -15,7 +15,7 @@ from typing import NamedTuple
 import numpy as np
 
 from foreknow.data.arrays import BoolArray, IntArray, combine
-from foreknow.data.generalization import coarsened, style_of
+from foreknow.data.labels.generalization import coarsened, style_of
 from foreknow.data.microdata import Microdata
 from foreknow.methods.mondrian.cuts import widths
 from foreknow.methods.mondrian.levels import Choice, Level

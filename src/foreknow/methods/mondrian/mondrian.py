@@ -45,7 +45,7 @@ from foreknow.randomness import generator
 from foreknow.settings import Number as NumberSetting
 from foreknow_judge.errors import InputError, UnsupportedError
 from foreknow_judge.numbers import Number
-from foreknow_judge.settings import FromOne, Settings
+from foreknow_judge.policy.settings import FromOne, Settings
 
 _log = logging.getLogger(__name__)
 # How many cuts in a row may fail to bring an unsafe release nearer to safety.

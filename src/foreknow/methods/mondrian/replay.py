@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from foreknow.data.arrays import IntArray, joined
 from foreknow.data.counts import GroupCounts
-from foreknow.data.labels import Labels
+from foreknow.data.labels.labels import Labels
 from foreknow.data.microdata import Microdata
 from foreknow.methods.mondrian.cuts import counts_of_table
 from foreknow.methods.mondrian.levels import Children, Choice, Level

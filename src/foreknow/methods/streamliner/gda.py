@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from foreknow.data.arrays import IntArray, combine
-from foreknow.data.attribute import Attribute
+from foreknow.data.columns.attribute import Attribute
 from foreknow.errors import NoSafeRelease
 from foreknow.methods.eligibility import shuffle_each
 from foreknow.methods.streamliner.rda import Plan

@@ -59,7 +59,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from foreknow.data.arrays import IntArray, starts_of
-from foreknow.data.attribute import Attribute
+from foreknow.data.columns.attribute import Attribute
 from foreknow.methods.streamliner.rda import Plan, groups_of_plan, plan_rda
 
 _log = logging.getLogger(__name__)

@@ -36,8 +36,8 @@ from foreknow.numbers import whole_number
 from foreknow.policy.policy import Policy
 from foreknow.randomness import generator
 from foreknow_judge.errors import InputError
-from foreknow_judge.frozen import set_fields
-from foreknow_judge.settings import Amount, Settings
+from foreknow_judge.frozen_fields import set_fields
+from foreknow_judge.policy.settings import Amount, Settings
 
 _log = logging.getLogger(__name__)
 

@@ -6,9 +6,9 @@ import shlex
 from contextlib import suppress
 from typing import Any
 
-from foreknow.policy.from_call import call_of_any_table
+from foreknow.policy.call_arguments import call_of_any_table
 from foreknow_judge.errors import ForeknowError
-from foreknow_judge.printed import visible
+from foreknow_judge.files.printable import visible
 
 
 def guessed_roles(table: Any, reading: Any = None) -> dict[str, list[str]]:

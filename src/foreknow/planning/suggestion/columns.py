@@ -9,12 +9,12 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
-from foreknow.data.engines.column_advice import doubts, separator_of
-from foreknow.data.engines.column_words import words_of
-from foreknow.data.engines.number_names import are_codes, is_of_rows
-from foreknow.data.engines.profile import Profile
-from foreknow.data.engines.ways_to_read import has_pointed_thousands
-from foreknow.data.reading import BLANKS, Reading
+from foreknow.data.columns.reading_rules import BLANKS, Reading
+from foreknow.data.engines.people.number_names import are_codes, is_of_rows
+from foreknow.data.engines.profile.column_advice import doubts, separator_of
+from foreknow.data.engines.profile.column_profile import Profile
+from foreknow.data.engines.profile.column_words import words_of
+from foreknow.data.engines.profile.reading_options import has_pointed_thousands
 from foreknow.data.schema import Schema
 from foreknow.hints import Plain
 from foreknow.planning.suggestion.hierarchies import HierarchyFile, hierarchy_of
@@ -33,7 +33,7 @@ from foreknow.planning.suggestion.roles import (
     why_unlistable,
 )
 from foreknow.toml import toml_value
-from foreknow_judge.printed import one_line
+from foreknow_judge.files.printable import one_line
 
 PUBLISHED = ("quasi-identifier", "sensitive")  # roles
 _DECADE = 10  # of dates that may as well be a hundred years later

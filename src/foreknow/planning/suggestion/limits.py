@@ -15,9 +15,9 @@ from foreknow.adversaries.disclosure import Disclosure, worst
 from foreknow.adversaries.facts.facts import Facts
 from foreknow.criteria.size import KAnonymity
 from foreknow.data.counts import GroupCounts
-from foreknow.data.engines.profile import Profile
+from foreknow.data.engines.people.units import largest
+from foreknow.data.engines.profile.column_profile import Profile
 from foreknow.data.engines.table import Table
-from foreknow.data.engines.units import largest
 from foreknow.figures import percentage
 from foreknow.planning.suggestion.columns import DECIDE
 from foreknow.planning.suggestion.hierarchies import FEW

@@ -14,13 +14,13 @@ from typing import Any
 import numpy as np
 
 from foreknow.atomic_files import write_new
-from foreknow.data.engines.arrow_table import ArrowTable
+from foreknow.data.columns.reading_rules import Reading
 from foreknow.data.engines.columns import fetch
-from foreknow.data.engines.profile import Profile, looked_at
+from foreknow.data.engines.people.units import agrees, shared
+from foreknow.data.engines.profile.column_profile import Profile, looked_at
 from foreknow.data.engines.table import Table, require
-from foreknow.data.engines.units import agrees, shared
+from foreknow.data.engines.tables.arrow_table import ArrowTable
 from foreknow.data.microdata import Microdata
-from foreknow.data.reading import Reading
 from foreknow.data.schema import Schema
 from foreknow.hints import Plain, hinted
 from foreknow.planning.suggestion.columns import (

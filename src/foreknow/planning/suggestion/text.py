@@ -9,7 +9,7 @@ from pathlib import Path
 from textwrap import wrap
 from typing import TYPE_CHECKING, Any
 
-from foreknow.data.reading import EVERY_COLUMN
+from foreknow.data.columns.reading_rules import EVERY_COLUMN
 from foreknow.methods.proof import AS_REQUIRED
 from foreknow.methods.protocol import check_needs, traits_of
 from foreknow.methods.registry import PROVED, method_of
@@ -20,7 +20,7 @@ from foreknow.policy.policy import Policy
 from foreknow.policy.requirement import Requirement
 from foreknow.toml import toml_key, toml_value
 from foreknow_judge.errors import InputError
-from foreknow_judge.printed import one_line
+from foreknow_judge.files.printable import one_line
 from foreknow_judge.text import some
 
 if TYPE_CHECKING:

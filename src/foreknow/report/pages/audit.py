@@ -10,21 +10,21 @@ from typing import Any
 
 from foreknow.adversaries.release_counts import counts_of
 from foreknow.auditing.audit import Audit
-from foreknow.auditing.exposed import Exposed
+from foreknow.auditing.exposed_people import Exposed
 from foreknow.auditing.remarks.remark import ATTACK, Reader
 from foreknow.auditing.remarks.remarks import for_readers
 from foreknow.data.counts import GroupCounts, Semantics
 from foreknow.data.engines.columns import Relabel
-from foreknow.data.possible_values import EVERYBODY
+from foreknow.data.impossible.possible_values import EVERYBODY
 from foreknow.data.schema import Schema
 from foreknow.data.utility import Utility
 from foreknow.figures import percentage
 from foreknow.methods.proof import AS_REQUIRED
 from foreknow.plugins import package_of
-from foreknow.policy.counted import RequirementCounts
-from foreknow.policy.from_call import BY_DEFAULT
+from foreknow.policy.call_arguments import BY_DEFAULT
 from foreknow.policy.policy import Policy
 from foreknow.policy.requirement import Point, Requirement
+from foreknow.policy.requirement_counts import RequirementCounts
 from foreknow.policy.tables import Secret
 from foreknow.report.blocks import (
     Block,
@@ -41,7 +41,7 @@ from foreknow.report.blocks import (
     mood_of,
     word_of,
 )
-from foreknow.report.exposed import (
+from foreknow.report.exposed_people import (
     exposed_blocks,
     exposed_csv,
     exposed_figure,
@@ -92,13 +92,13 @@ from foreknow.report.words import (
     times_text,
 )
 from foreknow.wording import listing, noun_of
-from foreknow_judge.assumed import ONCE_CLAIMED, on_inference
-from foreknow_judge.printed import visible
-from foreknow_judge.said import (
+from foreknow_judge.files.printable import visible
+from foreknow_judge.remarks.assumptions import ONCE_CLAIMED, on_inference
+from foreknow_judge.remarks.scope import Scope
+from foreknow_judge.remarks.sentences import (
     ONCE_UNSEEN,
     unlimited,
 )
-from foreknow_judge.scope import Scope
 from foreknow_judge.text import number, some
 from foreknow_judge.verdict import Verdict
 

@@ -13,9 +13,9 @@ from foreknow.report.blocks import Block, Figure, Heading, Later, Sentence, Tabl
 from foreknow.report.chart import Axis, Chart, Series, amounts
 from foreknow.report.page import Page
 from foreknow.wording import listing
-from foreknow_judge.grammar import Form
-from foreknow_judge.printed import visible
-from foreknow_judge.said import UNLIMITED
+from foreknow_judge.files.printable import visible
+from foreknow_judge.policy.grammar import Form
+from foreknow_judge.remarks.sentences import UNLIMITED
 from foreknow_judge.text import number, some
 
 # The most nodes that are drawn one by one, and those with lines between them.

@@ -27,10 +27,10 @@ from foreknow.report.scope import (
 )
 from foreknow.report.words import named, nouns_of, secret_words, setting_text
 from foreknow.wording import listing, unit_counted
-from foreknow_judge.grammar import RequireTable
+from foreknow_judge.files.printable import one_line, visible
 from foreknow_judge.numbers import exact_text
-from foreknow_judge.printed import one_line, visible
-from foreknow_judge.said import (
+from foreknow_judge.policy.grammar import RequireTable
+from foreknow_judge.remarks.sentences import (
     CASES_OF_FILES,
     SEVERAL_CASES,
     UNLIMITED,

@@ -1,0 +1,74 @@
+"""Counts at hand, as the judge takes them: bare counts, without the table that they are of."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from foreknow.auditing.questions import Rows, encodable, ones, printed_column
+from foreknow.data.arrays import IntArray
+from foreknow.data.counts import GroupCounts
+from foreknow.data.engines.table import free_name
+from foreknow.data.release_tables import COUNT
+from foreknow_judge.counts.group_bags import Column
+from foreknow_judge.counts.owner_counts import Counted
+
+
+def of_counts(counts: GroupCounts, secret: str, *, of_people: bool = False) -> Counted:
+    """Counts as a table of people and one of (group, value, count).
+
+    `of_people` is True of what is asked of people alone, whose groups a population has, too.
+    """
+    columns = counts.group_columns
+    groups = [free_name("group", {*columns, secret, COUNT}), *columns]
+    groups = groups[1:] if columns and of_people else groups
+    return Counted(
+        "generalized",
+        groups,
+        secret,
+        {"people": None, "sensitive": None},
+        semantics=counts.semantics,
+        parts={secret: "sensitive"},
+        rows=_CountsReader(counts, groups, secret),
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class _CountsReader:
+    """Reads counts as a table of people and one of (group, value, count)."""
+
+    counts: GroupCounts
+    groups: Sequence[str]
+    secret: str
+
+    def __call__(self, table: str, names: Sequence[str]) -> Rows:
+        counts = self.counts
+        if table == "people":
+            return self._labels(np.arange(counts.n_groups)), ones(counts.sizes, 0)
+        pairs = np.stack([counts.cell_groups, self._code_of_text[counts.codes]])
+        distinct_pairs, pair_of_row = np.unique(pairs, axis=1, return_inverse=True)
+        amounts = np.bincount(pair_of_row.reshape(-1), counts.counts).astype(np.int64)
+        amount, amount_of_row = np.unique(amounts, return_inverse=True)
+        columns = dict(zip(self.groups, self._labels(distinct_pairs[0]), strict=True))
+        columns[self.secret] = printed_column(distinct_pairs[1], list(counts.values))
+        columns[COUNT] = printed_column(amount_of_row, amount.tolist())
+        return [columns[name] for name in names], ones(None, distinct_pairs.shape[1])
+
+    @property
+    def _code_of_text(self) -> IntArray:
+        """For each value, the first that prints alike."""
+        first: dict[str, int] = {}
+        texts = [encodable(str(value)) for value in self.counts.values]
+        return np.array(
+            [first.setdefault(text, code) for code, text in enumerate(texts)],
+            dtype=np.int64,
+        )
+
+    def _labels(self, of_row: IntArray) -> list[Column]:
+        columns = [printed_column(of_row, range(self.counts.n_groups))]
+        columns += [
+            printed_column(codes[of_row], names) for names, codes in self.counts.group_parts
+        ]
+        return columns[-len(self.groups) :]

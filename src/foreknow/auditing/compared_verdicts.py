@@ -1,0 +1,207 @@
+"""Judged: the judge's verdicts on one requirement, compared with its explanations."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+from foreknow.adversaries.release_counts import counts_of
+from foreknow.auditing.audit_input import OwnersTable
+from foreknow.auditing.bare_counts import of_counts
+from foreknow.auditing.questions import (
+    encodable,
+    of_held,
+    of_owner,
+    of_release,
+    share_rows,
+    verdicts_on,
+)
+from foreknow.data.engines.rows import changed
+from foreknow.data.labels.labels import Labels
+from foreknow.data.layout import Layout
+from foreknow.data.release import Release
+from foreknow.errors import InternalError
+from foreknow.needs import Need
+from foreknow.policy.explanation import Explanation
+from foreknow.policy.kinds import keys_of_kinds, kind_of, registered_kinds
+from foreknow.policy.policy import Policy
+from foreknow.policy.requirement import Requirement
+from foreknow.policy.requirement_counts import RequirementCounts
+from foreknow_judge.counts.owner_counts import Counted
+from foreknow_judge.errors import CertificateError, DataError
+from foreknow_judge.registry import Kinds
+from foreknow_judge.remarks.explanations import explained, unjudged
+from foreknow_judge.verdict import Verdict
+
+
+def judged(
+    release: Release,
+    policy: Policy,
+    requirement_counts: RequirementCounts,
+    explanations: Sequence[Explanation],
+    owners: OwnersTable | None = None,
+    memo: dict[Any, Any] | None = None,
+    too_large: list[str] | None = None,
+) -> list[Verdict]:
+    """The verdicts on one requirement, each with the witness of its explanation.
+
+    Explanations decide where the judge does not know the kind of knowledge, and where groups are
+    too large for it and all explanations are upper bounds.
+
+    Parameters
+    ----------
+    release : Release
+    policy : Policy
+    requirement_counts : RequirementCounts
+        What the requirement counts of the release.
+    explanations : sequence of Explanation
+        What its adversaries or its criterion find of these counts.
+    owners : tuple, optional
+        The table of the owner, where only that shows what is asked.
+    memo : dict, optional
+        What was counted for other requirements on the same release.
+    too_large : list, optional
+        Gets the name of the requirement if its groups are too large for the judge: then the upper
+        bound of its explanation decides.
+
+    Raises
+    ------
+    InternalError
+        If an explanation has another figure than the judge.
+    """
+    requirement = requirement_counts.requirement
+    kinds = registered_kinds()
+    if not all(_is_known(kind, kinds) for kind in requirement.judged):
+        return [unjudged(explanation) for explanation in explanations]
+    try:
+        findings = findings_of(release, policy, requirement, explanations[0].place, owners, memo)
+    except CertificateError as error:
+        if error.code != "too-large" or not all(
+            explanation.bounded for explanation in explanations
+        ):
+            raise
+        if too_large is not None:
+            too_large.append(requirement.name)
+        return [unjudged(explanation) for explanation in explanations]
+    try:
+        return with_witnesses(findings, explanations)
+    except InternalError:
+        # They differ: the table changed, or two values are written alike. Else it is our fault.
+        if not release.is_stable:
+            raise changed(release.tables.table) from None
+        _refuse_values_written_alike(counts_of(requirement_counts.seen).values)
+        raise
+
+
+def findings_of(
+    release: Release,
+    policy: Policy,
+    requirement: Requirement,
+    position: int,
+    owners: OwnersTable | None = None,
+    memo: dict[Any, Any] | None = None,
+) -> list[Verdict]:
+    """The judge's verdicts on the requirement at this place of a policy, without explanations."""
+    counted_rows, values, layout = _written(release, policy, requirement, owners)
+    columns = counted_rows.exact or counted_rows.groups
+    counted_rows = replace(counted_rows, populations=_populations(requirement, columns))
+    if memo is not None:
+        share_rows(counted_rows, memo)
+    table = requirement.subject.asked(values, policy.schema, layout)
+    joint = counted_rows.for_sensitive(counted_rows.sensitive).semantics == "single"
+    table = {**table, "knowing": list(requirement.sight(layout).known) if joint else []}
+    return verdicts_on(counted_rows, table, registered_kinds(), position)
+
+
+def with_witnesses(
+    findings: Sequence[Verdict], explanations: Sequence[Verdict | Explanation]
+) -> list[Verdict]:
+    """The judge's findings in the order of their explanations, each with its witness.
+
+    Findings are in the order of a policy file, which has points of one kind beside each other.
+    """
+    kinds = list(
+        dict.fromkeys((explanation.place, explanation.judged.key) for explanation in explanations)
+    )
+    order = sorted(
+        range(len(explanations)),
+        key=lambda position: kinds.index(
+            (explanations[position].place, explanations[position].judged.key)
+        ),
+    )
+    if len(order) != len(findings):
+        raise InternalError(f"the judge has {len(findings)} findings, the audit {len(order)}")
+    verdicts: dict[int, Verdict] = {}
+    for position, finding in zip(order, findings, strict=True):
+        explanation = explanations[position]
+        verdict = explained(finding, explanation)
+        if verdict is None:
+            raise InternalError(
+                f"the judge and the audit disagree: {finding.to_dict()} and {explanation}"
+            )
+        verdicts[position] = verdict
+    return [verdicts[position] for position in range(len(explanations))]
+
+
+def _refuse_values_written_alike(values: Sequence[Any]) -> None:
+    """Refuse values that are different to Python, and alike where they are written."""
+    first: dict[str, Any] = {}
+    for value in values:
+        if first.setdefault(encodable(str(value)), value) != value:
+            raise DataError(
+                f"{first[encodable(str(value))]!r} and {value!r} are written alike, so a reader "
+                "takes them for one value: give them other names, or one type"
+            )
+
+
+def _is_known(kind: Any, kinds: Kinds) -> bool:
+    """True if the judge knows an adversary or a criterion; else its own word is all there is."""
+    key = getattr(kind, "key", None)
+    is_registered = key in keys_of_kinds() and type(kind) is kind_of(key)
+    return is_registered and key in {*kinds.judges, *kinds.gauges}
+
+
+def _populations(requirement: Requirement, columns: Sequence[str]) -> dict[str, Any]:
+    """The populations that a requirement compares groups with, by digest."""
+    populations = [
+        criterion.population
+        for criterion in requirement.judged
+        if Need.POPULATION in criterion.needs
+    ]
+    for population in populations:
+        population.columns = population.columns or tuple(columns)  # of a policy without a schema
+    return {population.digest(): population.written() for population in populations}
+
+
+def _written(
+    release: Release, policy: Policy, requirement: Requirement, owners: OwnersTable | None
+) -> tuple[Counted, Any, Layout]:
+    """The release as the judge counts it, the values of its columns, and what stands beside."""
+    of_people = requirement.of_people
+    if owners is not None:
+        people, groups, _ = owners
+        schema, layout = policy.needed_schema, release.layout
+        domains = {column.name: Labels(column.domain) for column in people.sensitives}
+        by_owner = of_owner(
+            people,
+            groups,
+            schema.to_dict(),
+            requirement.sensitive or schema.sensitive,
+            requirement.known,
+            linked=layout.linked,
+            person=requirement.persons if requirement.points else "",
+            by=requirement.unit,
+        )
+        return by_owner, domains, layout
+    visible, layout = requirement.subject.rows(release), release.layout
+    if release.is_bare:
+        secret = requirement.sensitive or "value"
+        by_counts = of_counts(visible.counts, secret, of_people=of_people)
+        return by_counts, visible.counts.values, layout
+    domains = {name: counts.values for name, counts in release.by_column().items()}
+    if visible.linked:
+        exact = requirement.subject.exact(release)
+        return of_held(visible, exact), domains, layout
+    rules = {} if policy.schema is None else policy.to_dict()["schema"]
+    return of_release(release, visible, rules, of_people=of_people), domains, layout

@@ -1,0 +1,423 @@
+"""Exposed: how many people could be found out, by each requirement, and in which groups.
+
+A person is *found out* if the adversary's highest posterior for a value that the person has reaches
+the limit, with that person as the target and the worst facts about them. All such facts are true:
+a person who has the value has no other value, has it like any relative who has it, and other people
+have the values that they have. A person is *suspected* if the limit is reached for some value,
+whether they have it or not.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
+from functools import cached_property
+from itertools import chain
+from typing import Any, Literal, TypeAlias
+
+import numpy as np
+
+from foreknow.adversaries.adversary import HasCounts
+from foreknow.adversaries.chances import Chances
+from foreknow.adversaries.disclosure import Disclosure
+from foreknow.adversaries.release_counts import counts_of
+from foreknow.criteria.group_criterion import classes_of
+from foreknow.data.arrays import BoolArray, IntArray
+from foreknow.data.counts import GroupCounts
+from foreknow.data.labels.labels import Label
+from foreknow.hints import Plain
+from foreknow.policy.explanation import Explanation
+from foreknow.policy.requirement_counts import RequirementCounts
+from foreknow_judge.numbers import CLOSE
+from foreknow_judge.verdict import Limit, Verdict
+
+_TENTHS = 10
+# Chances this close to the limit, or to 1, are worked out as fractions.
+_NEAR = 1e-6
+
+# What says which limit people are over: a verdict, or an explanation beside one.
+Judged: TypeAlias = Verdict | Explanation
+
+
+@dataclass(frozen=True)
+class PeopleCount(Plain):
+    """How many people and groups a limit is reached for."""
+
+    people: int  # who have the value, and could be found out
+    groups: int  # in how many groups
+    suspected: int  # people for whom the limit is reached, whether they have the value or not
+    # whether `people` is only an upper bound: if one person may have several values (then so is
+    # `groups`, under ``multiset``), or if a release does not say who of the people with a prior
+    # has the value
+    at_most: bool = False
+
+
+@dataclass(frozen=True)
+class ExposedGroup:
+    """A group in which the limit is reached; for the owner only."""
+
+    label: Label
+    size: int  # its people
+    people: int  # how many at most could be found out; all of them if a criterion fails
+    certain: int | None  # how many of these with certainty
+    # for the value with the highest posterior; None for a criterion
+    disclosure: Disclosure | None
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Exposed:
+    """How many people are over the limit of a verdict."""
+
+    verdict: Judged
+    # people over the limit, or in groups that fail the criterion; None if the adversary (or the
+    # criterion) has no result for each group
+    over: PeopleCount | None = None
+    # people about whom an adversary could be certain; None also for a criterion
+    certain: PeopleCount | None = None
+    # numbers of people by posterior: less than 10%, from 10%, ... from 90% to less than 100%, and
+    # certain: eleven numbers, or none; within 1e-9 of a step people count as above it
+    by_chance: tuple[int, ...] = ()
+    # what `by_chance` counts: people, by a value that they have; values, if one person may have
+    # several; or all people, by the value with the highest posterior, if a release does not say
+    # who of the people with a prior has it
+    about: Literal["people", "values", "suspected"] = "people"
+    # what is over the limit
+    where: _OfCells | _OfGroups | _OfSecrets | None = field(default=None, repr=False)
+    # the column of the units that are counted instead of rows: persons or households
+    unit: str | None = None
+    limits: bool = True  # whether the requirement limits what is inferred about this table
+
+    @property
+    def requirement(self) -> Any:
+        """The requirement of the verdict."""
+        return self.verdict.requirement
+
+    @property
+    def groups(self) -> Iterator[ExposedGroup]:
+        """The groups over the limit, the worst first."""
+        return iter(()) if self.where is None else self.where.groups(self.verdict.required)
+
+    def __repr__(self) -> str:
+        over, certain = self.over, self.certain
+        if over is None:
+            return f"Exposed({self.requirement.name}: not counted)"
+        sure = "" if certain is None else f", certain: {certain.people}"
+        amounts = f"people: {over.people}, groups: {over.groups}"
+        return f"Exposed({self.requirement.name}, {amounts}{sure})"
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values for JSON."""
+        return {
+            "requirement": self.requirement.name,
+            "judged": self.verdict.judged.to_dict(),
+            **self.verdict.required.to_dict(),
+            "over": None if self.over is None else self.over.to_dict(),
+            "certain": None if self.certain is None else self.certain.to_dict(),
+            "by_chance": list(self.by_chance),
+            "about": self.about,
+        }
+
+
+def exposed_by(
+    requirement_counts: RequirementCounts, verdicts: Sequence[Judged], limits: bool
+) -> list[Exposed]:
+    """Count who is exposed, for each verdict on one requirement; see `Exposed.limits`."""
+    return [
+        replace(exposed, limits=limits) for exposed in _exposed_by(requirement_counts, verdicts)
+    ]
+
+
+def _exposed_by(requirement_counts: RequirementCounts, verdicts: Sequence[Judged]) -> list[Exposed]:
+    if verdicts[0].of_groups:
+        return [_failing(verdict, requirement_counts.counts_by_policy) for verdict in verdicts]
+    if not requirement_counts.tells_people:
+        return [Exposed(verdict) for verdict in verdicts]
+    by_secret = [_exposed(secret, verdicts) for secret in requirement_counts.secrets]
+    return [
+        _together(requirement_counts, of_verdict) for of_verdict in zip(*by_secret, strict=True)
+    ]
+
+
+def _together(requirement_counts: RequirementCounts, by_secret: Sequence[Exposed]) -> Exposed:
+    """People exposed by any secret of a requirement; a person with two secrets counts once."""
+    first = by_secret[0]
+    if len(by_secret) == 1 or any(exposed.over is None for exposed in by_secret):
+        return first
+    if requirement_counts.people is not None:  # who is over the limit for each secret is not kept
+        return Exposed(first.verdict)
+    values_of_secrets = [secret.meant.about for secret in requirement_counts.secrets]
+    where = _OfSecrets(by_secret, values_of_secrets, counts_of(requirement_counts.seen))
+    groups = list(where.groups(first.verdict.required))
+    certain = [group for group in groups if group.certain]
+    members = [*chain(*requirement_counts.meant.sets.values())]
+    steps: tuple[int, ...] = ()
+    if len(set(members)) == len(members):  # else somebody may have a value of two sets
+        steps = tuple(map(sum, zip(*(exposed.by_chance for exposed in by_secret), strict=True)))
+    return Exposed(
+        first.verdict,
+        _people_count(where.people(sure=False), groups, [exposed.over for exposed in by_secret]),
+        _people_count(where.people(sure=True), certain, [exposed.certain for exposed in by_secret]),
+        steps,
+        first.about,
+        where,
+    )
+
+
+def _people_count(
+    people: int, groups: Sequence[ExposedGroup], counts: Sequence[PeopleCount | None]
+) -> PeopleCount:
+    """The count of people and groups; a group may occur once for each secret."""
+    sizes = {group.label: group.size for group in groups}
+    at_most = any(count is not None and count.at_most for count in counts)
+    return PeopleCount(people, len(sizes), sum(sizes.values()), at_most)
+
+
+def _exposed(secret: RequirementCounts, verdicts: Sequence[Judged]) -> list[Exposed]:
+    """The exposed people of one secret, for each verdict."""
+    counts_by_policy, asked_values = secret.counts_by_policy, secret.asked
+    counts = counts_of(counts_by_policy)
+    if secret.people is not None:
+        is_asked = np.asarray(asked_values)
+        of_each = [
+            secret.people.over(verdict.judged, verdict.required, counts_by_policy, is_asked)
+            for verdict in verdicts
+        ]
+        return [
+            Exposed(
+                verdict, PeopleCount(people, groups, people, at_most=True), unit=secret.people.name
+            )
+            for verdict, (people, groups) in zip(verdicts, of_each, strict=True)
+        ]
+    by_adversary: dict[Any, Chances | None] = {}
+    exposed = []
+    for verdict in verdicts:
+        adversary, limit = verdict.judged, verdict.required
+        if adversary not in by_adversary:
+            by_adversary[adversary] = adversary.chances(counts_by_policy)
+        chances = by_adversary[adversary]
+        if chances is None or (limit.relative and chances.prior is None):
+            exposed.append(Exposed(verdict))
+            continue
+        assert limit.amount is not None
+        cells = np.flatnonzero(np.asarray(asked_values)[chances.value])
+        if limit.relative:
+            over = chances.gaining(limit.amount, cells)
+        else:
+            over = chances.reaching(limit.amount, cells, limit.inclusive)
+        sure = chances.sure(cells)
+        where = _OfCells(counts, chances, cells[over], cells[sure])
+        people_counts = where.count(where.over), where.count(where.certain, certain=True)
+        counted_units: Any = "people" if chances.have_it else "suspected"
+        counted_units = "values" if chances.overlap else counted_units
+        steps = _by_chance(chances, cells, sure)
+        exposed.append(Exposed(verdict, *people_counts, steps, counted_units, where))
+    return exposed
+
+
+def _failing(verdict: Judged, counts_by_policy: HasCounts) -> Exposed:
+    """The groups that fail a criterion; none are named if it does not fail by single groups."""
+    criterion: Any = verdict.judged
+    counts, classes = counts_of(counts_by_policy), classes_of(counts_by_policy)
+    names_no_group = Exposed(verdict)
+    if not criterion.of_people and getattr(classes.groups, "exact", False):
+        too_few_look_alike = int(classes.sizes.min()) < criterion.least
+        if too_few_look_alike:
+            return names_no_group
+        criterion = criterion.of_groups or criterion
+    if criterion.beyond_groups(counts):
+        return names_no_group
+    fails_by_group = criterion.fails(counts)  # None if it is no matter of single groups
+    if fails_by_group is None:
+        return names_no_group
+    failing = np.flatnonzero(fails_by_group)
+    if not len(failing) and not criterion.holds(counts):
+        return names_no_group
+    where = _OfGroups(counts, failing, counts.units)
+    return Exposed(verdict, where.count(), where=where, unit=verdict.requirement.unit)
+
+
+def _by_chance(chances: Chances, cells: IntArray, sure: BoolArray) -> tuple[int, ...]:
+    """Numbers of people by tenths of their chance, and of those who are certain."""
+    steps = np.minimum(np.floor((chances.chance[cells] + CLOSE) * _TENTHS), _TENTHS - 1)
+    steps = np.where(sure, _TENTHS, steps).astype(np.int64)
+    # For people who cannot be told apart by their values, the value with the highest chance.
+    kinds, kind_of_cell = np.unique(chances.kind[cells], return_inverse=True)
+    highest = np.zeros(len(kinds), dtype=np.int64)
+    np.maximum.at(highest, kind_of_cell.reshape(-1), steps)
+    people = np.zeros(len(kinds), dtype=np.int64)
+    people[kind_of_cell.reshape(-1)] = chances.people[cells] * _times(chances)[chances.case[cells]]
+    people_by_step = np.bincount(highest, weights=people, minlength=_TENTHS + 1)
+    return tuple(people_by_step.astype(np.int64).tolist())
+
+
+def _times(chances: Chances) -> IntArray:
+    """The number of groups of each case."""
+    if chances.case_of is None:
+        return np.ones(int(chances.case.max(initial=-1)) + 1, dtype=np.int64)
+    return np.bincount(chances.case_of)
+
+
+@dataclass(frozen=True, eq=False)
+class _OfSecrets:
+    """Groups over the limit by any of several secrets; a group once for each."""
+
+    by_secret: Sequence[Exposed]
+    values_of_secrets: Sequence[BoolArray]  # which values each secret is about
+    values: GroupCounts  # of which each is counted by itself
+
+    def people(self, *, sure: bool) -> int:
+        """How many people have a value over the limit, or certain, in their group."""
+        values = self.values
+        is_over = np.zeros(len(values.codes), dtype=bool)
+        for exposed, values_of_secret in zip(self.by_secret, self.values_of_secrets, strict=True):
+            cells = exposed.where
+            assert isinstance(cells, _OfCells)
+            over = cells.held_in(cells.certain if sure else cells.over)
+            is_over |= over[values.cell_groups] & values_of_secret[values.codes]
+        people = _sums(values.cell_groups[is_over], values.counts[is_over], values.n_groups)
+        return int(np.minimum(people, values.sizes).sum())
+
+    def groups(self, limit: Limit) -> Iterator[ExposedGroup]:
+        """All of them, the secrets in order."""
+        return chain.from_iterable(exposed.groups for exposed in self.by_secret)
+
+
+@dataclass(frozen=True, eq=False)
+class _OfGroups:
+    """Groups that fail a criterion."""
+
+    counts: GroupCounts
+    failing: IntArray
+    sizes: IntArray  # people of each group, or different units, who may be in several
+
+    def count(self) -> PeopleCount:
+        people, at_most = int(self.sizes[self.failing].sum()), self.sizes is not self.counts.sizes
+        return PeopleCount(people, len(self.failing), people, at_most)
+
+    def groups(self, limit: Limit) -> Iterator[ExposedGroup]:
+        for group in self.failing.tolist():
+            size = int(self.sizes[group])
+            yield ExposedGroup(self.counts.group_label(group), size, size, None, None)
+
+
+@dataclass(frozen=True, eq=False)
+class _OfCells:
+    """Cells over a limit, and those that are certain."""
+
+    counts: GroupCounts
+    chances: Chances
+    over: IntArray
+    certain: IntArray
+
+    def count(self, cells: IntArray, certain: bool = False) -> PeopleCount:
+        """Count people, groups and suspects of some cells."""
+        people, suspected, bounded = self._by_case(cells, certain)
+        case_of = self.chances.case_of
+        if case_of is None:
+            groups = np.flatnonzero(suspected)
+            holders, suspects, unsure = people, suspected, bounded
+        else:
+            groups = np.flatnonzero(suspected[case_of])
+            cases = case_of[groups]
+            holders, suspects, unsure = people[cases], suspected[cases], bounded[cases]
+        return PeopleCount(int(holders.sum()), len(groups), int(suspects.sum()), bool(unsure.any()))
+
+    def held_in(self, cells: IntArray) -> BoolArray:
+        """The groups that contain some of the cells."""
+        cases = np.zeros(self._n_cases, dtype=bool)
+        cases[self.chances.case[cells]] = True
+        return cases if self.chances.case_of is None else cases[self.chances.case_of]
+
+    def _by_case(self, cells: IntArray, certain: bool) -> tuple[IntArray, IntArray, BoolArray]:
+        """People found out and suspected in each case, and whether the former is an upper bound."""
+        chances, case = self.chances, self.chances.case
+        n_cases = self._n_cases
+        _, first = np.unique(chances.kind[cells], return_index=True)
+        kinds = cells[first]
+        people = _sums(case[kinds], chances.people[kinds], n_cases)
+        touched = np.bincount(case[cells], minlength=n_cases) > 0
+        if chances.have_it:
+            bounded = np.zeros(n_cases, dtype=bool)
+            if chances.overlap:
+                several = np.bincount(case[kinds], minlength=n_cases) > 1
+                bounded = touched if self.counts.semantics == "multiset" else several
+                people = np.minimum(people, self.counts.sizes)
+            return people, np.where(touched, self.counts.sizes, 0), bounded
+        if certain:  # certainty is only about people who have the value
+            return people, people, np.zeros(n_cases, dtype=bool)
+        suspected = people
+        pairs = case[cells] * self.counts.n_values + chances.value[cells]
+        distinct, first = np.unique(pairs, return_index=True)
+        distinct_cells = cells[first]
+        people = np.minimum(
+            suspected, _sums(case[distinct_cells], chances.holders[distinct_cells], n_cases)
+        )
+        # If all people of a group are suspected of the same values, the number is exact.
+        kinds_of = self._kinds_of_case
+        complete = np.bincount(case[cells], minlength=n_cases) == kinds_of * np.bincount(
+            distinct // self.counts.n_values, minlength=n_cases
+        )
+        return people, suspected, touched & ~complete
+
+    @cached_property
+    def _n_cases(self) -> int:
+        case_of = self.chances.case_of
+        return self.counts.n_groups if case_of is None else int(case_of.max(initial=-1)) + 1
+
+    @cached_property
+    def _kinds_of_case(self) -> IntArray:
+        chances = self.chances
+        _, first = np.unique(chances.kind, return_index=True)
+        return np.bincount(chances.case[first], minlength=self._n_cases)
+
+    def groups(self, limit: Limit) -> Iterator[ExposedGroup]:
+        """Yield the groups over the limit, the worst first.
+
+        Near the limit chances are fractions.
+        """
+        chances = self.chances
+        order = np.lexsort((chances.chance[self.over] * -1, chances.case[self.over]))
+        cases, first = np.unique(chances.case[self.over[order]], return_index=True)
+        top = self.over[order[first]]
+        if chances.case_of is None:
+            groups, cell = cases, top
+        else:
+            worst = np.full(self._n_cases, -1, dtype=np.int64)
+            worst[cases] = top
+            groups = np.flatnonzero(worst[chances.case_of] >= 0)
+            cell = worst[chances.case_of[groups]]
+        ranked = np.lexsort((groups, -chances.chance[cell]))
+        groups, cell = groups[ranked], cell[ranked]
+        people = self._by_case(self.over, certain=False)[0]
+        certain = self._by_case(self.certain, certain=True)[0]
+        exact = self._near_limit(np.unique(cell), limit)
+        for group, worst_cell in zip(groups.tolist(), cell.tolist(), strict=True):
+            case = int(chances.case[worst_cell])
+            value = self.counts.values[int(chances.value[worst_cell])]
+            prior = None if chances.prior is None else chances.prior(np.array([worst_cell]))[0]
+            yield ExposedGroup(
+                self.counts.group_label(group),
+                int(self.counts.sizes[group]),
+                int(people[case]),
+                int(certain[case]),
+                Disclosure(
+                    value,
+                    float(chances.chance[worst_cell]),
+                    lambda worst_cell=worst_cell: exact.get(worst_cell),  # type: ignore[misc]
+                    prior=prior if limit.relative else None,
+                ),
+            )
+
+    def _near_limit(self, cells: IntArray, limit: Limit) -> dict[int, Fraction | None]:
+        """Chances near the limit or certainty, as fractions."""
+        chance = self.chances.chance[cells]
+        is_near = 1 - chance <= _NEAR
+        is_near |= limit.relative | (np.abs(chance - float(limit.at(None))) <= _NEAR)
+        return dict(
+            zip(cells[is_near].tolist(), self.chances.fractions(cells[is_near]), strict=True)
+        )
+
+
+def _sums(positions: IntArray, amounts: IntArray, n_positions: int) -> IntArray:
+    return np.bincount(positions, weights=amounts, minlength=n_positions).astype(np.int64)

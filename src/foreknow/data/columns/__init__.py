@@ -1,0 +1,1 @@
+"""Columns: how their values are read, coarsened and laid out."""

@@ -1,0 +1,129 @@
+"""Grids: the cells in which numbers and dates are published where no hierarchy says how.
+
+The exact extremes of a group are somebody's values. A grid is chosen for the whole table: labels
+are made of its whole cells, and tell nothing of where in a cell anybody is.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Iterator, Sequence
+from itertools import count
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from foreknow.data.arrays import IntArray
+from foreknow.data.columns.hierarchy import (
+    DateLevels,
+    Intervals,
+    Levels,
+    integers,
+    not_a_number,
+    period_of,
+)
+from foreknow.figures import common_unit, read_moment
+from foreknow.numbers import decimal_text
+from foreknow_judge.numbers import exact
+
+Grid: TypeAlias = Intervals | DateLevels
+
+# A value that so many people of the table share, or so many values, may be written as they are.
+SHARED, FEW = 5, 20
+# Of four values, so many must lie in a cell with others, and with so many people.
+_HIDDEN, _OF = 3, 4
+
+
+def grid_of(values: Sequence[Any], people: IntArray) -> Grid | None:
+    """The finest readable grid that hides ascending values; `people` have each.
+
+    Three in four values then lie in cells with another value, and with 5 people or more. None for
+    at most 20 values of 5 people or more each: they are written as they are. Where no grid hides
+    so many, it is the coarsest. None, too, for a column with numbers that are not finite.
+
+    >>> grid_of(range(20, 60), np.full(40, 3)), grid_of(range(20, 60), np.full(40, 1))
+    (Intervals(widths=(2,), origin=0), Intervals(widths=(5,), origin=0))
+    """
+    if len(values) <= FEW and people.min(initial=SHARED) >= SHARED:
+        return None
+    if isinstance(values[0], (dt.date, dt.time)):
+        periods = ["hour", "day"]
+        if isinstance(values[0], dt.date):
+            periods += ["month", "quarter", "year", "decade", "century"]
+        laid = DateLevels(periods).levels(values, "", lambda _: 0)
+        for period, cells in zip(periods, laid.ancestors, strict=False):
+            if _hides(cells, people[laid.order]):
+                return DateLevels([period])
+        return DateLevels(periods[-1:])
+    if any(map(not_a_number, values)):
+        return None
+    decimals, units = 0, list(values)
+    if not all(type(value) is int for value in values):
+        decimals, units = common_unit([exact(value) for value in values])
+    positions = integers(units)
+    largest = max(int(positions[-1]), -1 - int(positions[0]))  # beyond it, cells only meet at 0
+    width = next(w for w in _widths(positions) if w > largest or _hides(positions // w, people))
+    return Intervals([decimal_text(width, decimals) if decimals else width])
+
+
+def _widths(positions: NDArray[Any]) -> Iterator[int]:
+    """Yield 1, 2 and 5 times each power of ten, ascending, from a width that may hide values.
+
+    `positions` are the values in ascending order, as whole numbers.
+    """
+    least_width = 2
+    if len(positions) > 1:
+        span = [positions[-1] - positions[0] + 1]
+        gaps = np.concatenate((span, np.diff(positions), span))
+        nearest = np.sort(np.minimum(gaps[:-1], gaps[1:]))  # of each value, its nearest other
+        n_hidden = -(-_HIDDEN * len(positions) // _OF)
+        least_width = max(2, int(nearest[n_hidden - 1]) + 1)
+    for power in count(max(0, len(str(least_width)) - 2)):
+        for factor in (1, 2, 5):
+            width = factor * 10**power
+            if width >= least_width:
+                yield width
+
+
+def _hides(cells: NDArray[Any], people: IntArray) -> bool:
+    """True if enough values lie in cells with another value, and with enough people.
+
+    `cells` has the cell of each value, in ascending order, and `people` how many have the value.
+    """
+    new = np.concatenate(([True], cells[1:] != cells[:-1]))
+    starts = np.flatnonzero(new)
+    values = np.diff(starts, append=len(cells))
+    hidden = (values > 1) & (np.add.reduceat(people, starts) >= SHARED)
+    return int(values[hidden].sum()) * _OF >= _HIDDEN * len(cells)
+
+
+def words_of(grid: Grid) -> str:
+    """A grid in words, to follow "written".
+
+    >>> words_of(Intervals(["0.5"])), words_of(DateLevels(["month"]))
+    ('in steps of 0.5', 'by month')
+    """
+    if isinstance(grid, DateLevels):
+        return f"by {grid.periods[0]}"
+    return f"in steps of {grid.widths[0]}"
+
+
+def ends_of(grid: Grid, levels: Levels, values: Sequence[Any]) -> NDArray[np.float64]:
+    """Where each cell begins and ends, as its label says; of dates in days. Shape (cells, 2)."""
+    ends = []
+    first = np.searchsorted(levels.ancestors[0], np.arange(len(levels.labels[0])))
+    for name, leaf in zip(levels.labels[0], first.tolist(), strict=True):
+        value = values[int(levels.order[leaf])]
+        if value is None:
+            continue
+        if isinstance(grid, Intervals):
+            low, _, end = name.partition(" to ")
+            ends.append((float(low), float(end.removeprefix("<") or low)))
+            continue
+        moment = read_moment(value)
+        assert moment is not None or isinstance(value, dt.time)
+        hour = value.hour if moment is None else moment.toordinal() * 24 + moment.hour
+        low_hour, end_hour = period_of(grid.periods[0], hour)
+        ends.append((low_hour / 24, end_hour / 24))
+    return np.array(ends, dtype=np.float64).reshape(-1, 2)

@@ -1,0 +1,123 @@
+"""Combined: everybody with their combination of several columns as their one value."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from foreknow.data.arrays import IntArray, combine
+from foreknow.data.counts import bags_of
+from foreknow.data.engines.columns import Column, narrowest
+from foreknow.data.impossible.possible_values import Classes
+from foreknow.data.impossible.rules_in_force import about_of
+from foreknow.data.labels.joint_labels import Bags, JointLabels
+from foreknow.data.labels.labels import Labels
+from foreknow.data.layout import Layout
+from foreknow.data.members import CASES, numbered
+from foreknow.data.microdata import Microdata
+
+
+def combined(
+    microdata: Microdata, columns: Sequence[str], layout: Layout, units: int | None = None
+) -> Microdata:
+    """A table whose people have, as their one value, their combination of several columns.
+
+    A search then counts combinations, and `GroupCounts.seen` what each requirement looks at.
+
+    Parameters
+    ----------
+    columns : sequence of str
+        Sensitive and other columns; the first is what is counted by default.
+    layout : Layout
+        How they are published.
+    units : int, optional
+        Persons, households and other units are told apart by so many numbers, which are fewer than
+        the units: then no group has fewer different ones than it seems to have. Left out, each has
+        a number of its own.
+    """
+    coded: dict[str, tuple[NDArray[Any], Labels]] = {}
+    bags: dict[str, Bags] = {}
+    sensitive_columns = {column.name: column for column in microdata.sensitives}
+    for name in columns:
+        if name in microdata.rows_read.holdings:
+            labels = Labels(sensitive_columns[name].domain)
+            bag_of_person, bags[name] = _bags_of_people(microdata, name, labels)
+            coded[name] = bag_of_person, Labels(range(len(bags[name].offsets) - 1))
+        elif name in sensitive_columns:
+            column = sensitive_columns[name]
+            coded[name] = column.codes, Labels(column.domain)
+        else:
+            coded[name] = _beside(microdata, name, units)
+    code_columns = [codes for codes, _ in coded.values()]
+    sizes = [len(labels) for _, labels in coded.values()]
+    rules_fired = microdata.fired(columns)
+    if rules_fired is not None:
+        code_columns.append(rules_fired.codes)
+        sizes.append(len(rules_fired.perhaps))
+    joint_of_person, first = combine(code_columns, sizes)
+    columns_of_joint = {name: (codes[first], labels) for name, (codes, labels) in coded.items()}
+    classes = Classes.none()
+    if rules_fired is not None:
+        secret_labels = {name: coded[name][1] for name in coded if name in sensitive_columns}
+        classes = Classes(
+            rules_fired.codes[first],
+            rules_fired.perhaps,
+            rules_fired.surely,
+            about_of(microdata.schema.impossible, secret_labels),
+        )
+    layout = replace(layout, main=columns[0])
+    values = JointLabels.of(columns_of_joint, layout, bags, classes)
+    codes = joint_of_person.astype(narrowest(len(values)), copy=False)
+    joint = Column(" and ".join(columns), codes, list(values), "text")
+    rows = replace(microdata.rows_read, sensitive=joint, further_sensitive=(), holdings={})
+    return microdata.with_values(rows, values)
+
+
+def _bags_of_people(microdata: Microdata, name: str, labels: Labels) -> tuple[IntArray, Bags]:
+    """The set or bag of values that each person has of a sensitive column, and what is in each."""
+    holdings = microdata.rows_read.holdings[name]
+    semantics = microdata.schema.semantics_of(name)
+    return bags_of(holdings.people, holdings.values, microdata.n_people, labels, semantics)
+
+
+def _beside(
+    microdata: Microdata, name: str, most_numbers: int | None
+) -> tuple[NDArray[Any], Labels]:
+    """The code of each row in a column that is no secret, and labels for the codes.
+
+    The column may be one of the table, published or not, or a name for what is counted: how many
+    cases a person has, or the number of a unit, of which there are at most `most_numbers`.
+    """
+    if name == CASES:
+        people = microdata.persons
+        cases, number = np.unique(np.bincount(people)[people], return_inverse=True)
+        return number.reshape(-1), Labels(cases.tolist())
+    unit_column = None if name in microdata.schema.other else numbered(name)
+    if unit_column is not None:
+        return _units(microdata, unit_column, most_numbers)
+    codes, distinct = microdata.as_read(name)
+    return codes, Labels(range(len(distinct)))
+
+
+def _units(
+    microdata: Microdata, name: str, most_numbers: int | None
+) -> tuple[NDArray[Any], Labels]:
+    """The number of each row's unit, by a column; 0 for units of one row, and for none.
+
+    So a table in which few units have two rows has few different numbers. There are at most
+    `most_numbers`, and then several units may share one.
+    """
+    codes, distinct = microdata.as_it_stands(name)
+    is_shared = np.bincount(codes, minlength=len(distinct)) > 1
+    is_shared[len(distinct) - distinct.null_count :] = False
+    if name == microdata.schema.person and distinct.null_count:
+        _ = microdata.persons  # raises an error: a row that names nobody is of somebody
+    number = np.cumsum(is_shared) - 1
+    if most_numbers is not None:
+        number = number % most_numbers
+    number_of_unit = np.where(is_shared, number + 1, 0)
+    return number_of_unit[codes], Labels(range(int(number_of_unit.max(initial=0)) + 1))

@@ -1,0 +1,1 @@
+"""People: who a row is about, households, and who has which value."""

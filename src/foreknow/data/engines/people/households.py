@@ -1,0 +1,157 @@
+"""Households: values that all of a household have, and that are shown once for each.
+
+In the first row of a household that is published the value stands, in the others that it is shown
+there; a column beside says which is which. Whoever knows that column counts households, and no more
+is needed: it divides groups, as every column does that is known of everybody.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, cast
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from foreknow.data.arrays import IntArray
+from foreknow.data.engines.columns import Missing, as_plain_texts, codes_of, plain_table
+from foreknow.data.engines.people.missing_values import Shown, drops
+from foreknow.data.engines.people.persons import first_rows
+from foreknow.data.engines.table import Derived, Table
+from foreknow.data.person_names import refuse_two_spellings
+from foreknow.errors import SchemaError, did_you_mean
+from foreknow.hints import Plain
+from foreknow.settings import read
+from foreknow_judge.errors import DataError
+from foreknow_judge.policy.grammar import SHOWN_ELSEWHERE, SharedTable
+
+if TYPE_CHECKING:
+    from foreknow.data.columns.reading_rules import Reading
+    from foreknow.data.schema import Schema
+
+# What stands in the other rows of a household, and in the column beside.
+ELSEWHERE, HERE = SHOWN_ELSEWHERE, "here"
+
+
+@dataclass(frozen=True)
+class Shared(Plain):
+    """Which sensitive columns all rows of a household share, and the column that numbers these."""
+
+    _json_fields = "by values"
+    by: str
+    values: tuple[str, ...]
+
+    @classmethod
+    def of(cls, setting: Any, sensitives: Sequence[str]) -> Shared | None:
+        """Read ``{ by = "household_id", values = ["income"] }``."""
+        if setting is None or isinstance(setting, Shared):
+            return setting
+        table = read(SharedTable, setting, "shared", SchemaError)
+        for name in table.values:
+            if name not in sensitives:
+                hint = did_you_mean(name, sensitives)
+                raise SchemaError(f"shared: {name!r} is no sensitive column{hint}")
+        return cls(table.by, table.values)
+
+    @property
+    def column(self) -> str:
+        """The column that says in which row of a household its values are shown."""
+        return f"{self.by}_shown"
+
+
+class ShownOnce(Derived):
+    """A table in which the values of a household stand in its first row that is published."""
+
+    def __init__(self, table: Table, schema: Schema, reading: Reading) -> None:
+        assert isinstance(schema.shared, Shared)
+        super().__init__(table)
+        self.is_stable = table.is_stable
+        self.columns = [*table.columns, schema.shared.column]
+        self._schema, self._shared, self._reading = schema, schema.shared, reading
+        self.shared_values = schema.shared.values
+
+    @property
+    def unshown(self) -> Table:
+        """The table in which each row of a household has its values."""
+        return self._table
+
+    def arrow(self, columns: Sequence[str]) -> pa.Table:
+        """Fetch some columns; shared ones show the value of a household in one of its rows."""
+        shared = self._shared
+        shared_columns = [name for name in columns if name in (*shared.values, shared.column)]
+        table_columns = [name for name in columns if name != shared.column]
+        needed_columns = [shared.by, *self._needed] if shared_columns else []
+        rows = self._table.arrow(list(dict.fromkeys([*table_columns, *needed_columns])))
+        if not shared_columns:
+            return rows
+        first = self._first(rows)
+        is_first = first == np.arange(len(first))
+        arrays = {}
+        for name in columns:
+            if name == shared.column:
+                arrays[name] = pa.array(np.where(is_first, HERE, ELSEWHERE))
+            elif name in shared.values:
+                arrays[name] = self._once(name, rows.column(name), first, is_first)
+            else:
+                arrays[name] = rows.column(name)
+        return pa.table(arrays)
+
+    @property
+    def _needed(self) -> Sequence[str]:
+        """The columns without whose values rows are left out of what is published."""
+        dropped = drops(cast("Missing", self._schema.missing))
+        return self._schema.sensitives if dropped else ()
+
+    def _first(self, rows: pa.Table) -> IntArray:
+        """For each row the row of its household that shows the shared values.
+
+        It is the first one with all values, or the first at all; the row itself, if no household is
+        named.
+        """
+        homes, distinct = codes_of(rows.column(self._shared.by))
+        refuse_two_spellings(distinct.to_pylist(), repr(self._shared.by), repeated=True)
+        first_of_home = first_rows(homes, len(distinct))
+        if self._needed:
+            presence = Shown.of(plain_table(rows.select(self._needed), self._needed), self._needed)
+            complete_rows = np.flatnonzero(presence.of_each)[::-1]
+            first_of_home[homes[complete_rows]] = complete_rows  # the last that is written stays
+        first = first_of_home[homes]
+        if distinct.null_count:
+            first = np.where(homes == len(distinct) - 1, np.arange(len(homes)), first)
+        return first
+
+    def _once(
+        self, name: str, values: pa.ChunkedArray, first: IntArray, is_first: NDArray[np.bool_]
+    ) -> pa.Array:
+        """A shared column with each household's value in its first row, `ELSEWHERE` in the others.
+
+        Raises `DataError` if the rows of a household have two values. `first` is, for each row, the
+        first row of its household.
+        """
+        schema: Any = self._schema
+        texts = as_plain_texts(name, values, self._reading, schema.types.get(name))
+        codes, distinct = codes_of(texts)
+        differs = codes != codes[first]
+        if differs.any():
+            row = int(np.argmax(differs))
+            first_value = distinct[int(codes[first[row]])].as_py()
+            later_value = distinct[int(codes[row])].as_py()
+            raise DataError(
+                f"{self.name}: rows {int(first[row]) + 1} and {row + 1} are of one "
+                f"{self._shared.by}, and have {name} {first_value!r} and {later_value!r}; what a "
+                "household shares is one value, so correct these, or take the column out of shared"
+            )
+        plain_texts = texts.cast(pa.string()).combine_chunks()
+        if bool(pc.any(pc.equal(plain_texts, ELSEWHERE)).as_py()):
+            raise DataError(f"{self.name}: {ELSEWHERE!r} is a value of {name!r}; call it otherwise")
+        is_shown = pa.array(is_first)
+        if self._needed:  # who has no value is left out, and not shown elsewhere
+            is_shown = pc.or_(is_shown, pc.is_null(plain_texts))
+        return pc.if_else(is_shown, plain_texts, ELSEWHERE)
+
+    def counted(self, columns: Sequence[str]) -> str:
+        """Why no engine counts them."""
+        return f"households share values of {', '.join(self._shared.values)}"

@@ -1,0 +1,1 @@
+"""Profile: what the columns of a raw table look like."""

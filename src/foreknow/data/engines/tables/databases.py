@@ -1,0 +1,118 @@
+"""Databases: DuckDB files of others, files in the private folder, and how much memory there is."""
+
+from __future__ import annotations
+
+import os
+import re
+import tempfile
+import weakref
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import duckdb
+
+from foreknow_judge.errors import InputError
+from foreknow_judge.files import duckdb_files
+from foreknow_judge.files import pandas_guard as no_pandas
+from foreknow_judge.files.duckdb_files import opened_database, scratch, within_limit
+from foreknow_judge.files.temporary_folder import CONTENT, make_private
+
+_sealed: weakref.WeakSet[Any] = weakref.WeakSet()  # connections to databases of one file each
+
+
+_AMOUNT = re.compile(r"(\d+(?:\.\d+)?)\s*(?:([KMGT])(i?))?B", re.IGNORECASE)
+
+
+_LEAST = 64_000_000  # of memory, for DuckDB to count anything
+
+
+def connect_to(path: Path) -> tuple[Any, str]:
+    """Open a DuckDB file in a database that can read nothing else; return its name there, too.
+
+    Such a file is code: its views may name other files, addresses and variables of Python.
+    """
+    database, name = duckdb_files.new_database(scratch()), "file"
+    quoted_path = str(path.resolve()).replace("'", "''")
+    database.execute(f"ATTACH '{quoted_path}' AS {name} (READ_ONLY)")
+    database.execute("SET enable_external_access = false")
+    database.execute("SET python_enable_replacements = false")
+    connection = opened_database(database)
+    _sealed.add(connection)
+    return connection, name
+
+
+def admit_pandas() -> None:
+    """Let PyArrow find pandas again; else it does not take NaN in a series for a missing value."""
+    if not no_pandas.spared:
+        return
+    import pyarrow
+
+    no_pandas.spared = False
+    with suppress(ImportError):
+        pyarrow.table({}).to_pandas()
+
+
+def limit_memory(limit: str | None) -> None:
+    """Limit how much memory DuckDB uses in this process from now on; it spills the rest to disk.
+
+    The counts that Python gets come on top. Relations of your own connections have their own
+    limits.
+
+    Parameters
+    ----------
+    limit : str or None
+        Such as "4GB" or "500 MiB"; DuckDB's own limit, 80% of the machine's memory, for None.
+
+    Raises
+    ------
+    InputError
+        If it is not an amount of memory, or less than 64 MB.
+
+    Examples
+    --------
+    >>> limit_memory("4GB")
+    >>> memory_limit()
+    4000000000
+    >>> limit_memory(None)
+    """
+    duckdb_files.memory_limit = None if limit is None else _bytes_of(limit)
+    for database in [*duckdb_files.databases.values(), *_sealed]:
+        with suppress(duckdb.ConnectionException):
+            amount = within_limit().get("memory_limit")
+            query = "RESET memory_limit" if amount is None else f"SET memory_limit = '{amount}'"
+            database.execute(query)
+
+
+def memory_limit() -> int | None:
+    """The limit set by `limit_memory`, in bytes."""
+    return duckdb_files.memory_limit
+
+
+def machine_memory() -> int:
+    """The machine's memory in bytes; 8 GiB if that is unknown."""
+    try:
+        return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    except (AttributeError, ValueError, OSError):
+        return 1 << 33
+
+
+def _bytes_of(amount: str) -> int:
+    """The number of bytes of an amount such as "4GB" or "500 MiB"; `InputError` below 64 MB."""
+    match = _AMOUNT.fullmatch(amount.strip()) if isinstance(amount, str) else None
+    if match is None:
+        raise InputError(f'memory is {amount!r}; give an amount such as "4GB" or "500MB"')
+    base, power = (1024 if match[3] else 1000), " KMGT".index((match[2] or " ").upper())
+    n_bytes = int(float(match[1]) * base**power)
+    if n_bytes < _LEAST:
+        raise InputError(f"memory is {amount!r}; DuckDB needs at least 64MB")
+    return n_bytes
+
+
+def new_file(suffix: str) -> Path:
+    """Make an empty file in the private folder, which is removed when the process ends."""
+    folder = scratch() / CONTENT
+    make_private(folder)
+    handle, name = tempfile.mkstemp(suffix, "read-", folder)
+    os.close(handle)
+    return Path(name)

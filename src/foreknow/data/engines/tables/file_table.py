@@ -1,0 +1,450 @@
+"""Tables that Python reads: workbooks, SQLite, and files of SPSS, Stata and SAS."""
+
+from __future__ import annotations
+
+import datetime as dt
+import posixpath
+import re
+import zipfile
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import closing, suppress
+from functools import partial
+from io import BytesIO
+from pathlib import Path
+from typing import Any, TypeAlias
+from urllib.parse import quote
+from xml.etree import ElementTree
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from foreknow.data.columns.reading_rules import UTF8, Dialect, Reading, to_add
+from foreknow.data.engines.table import Table, check_columns, choose, sql_name, sql_text, unreadable
+from foreknow.data.engines.tables.databases import machine_memory
+from foreknow.data.engines.tables.workbook_bounds import check_workbook
+from foreknow.workers import Failure, side_by_side
+from foreknow_judge.errors import DataError
+from foreknow_judge.files.duckdb_files import Stamp
+
+# Fetches some columns, in the order given: arrays, or values that are to become one.
+_Fetch: TypeAlias = "Callable[[Sequence[str]], list[Any]]"
+
+_NUMBERS, _MOMENTS = {int, float}, {dt.date, dt.datetime}
+_ROWS = 1 << 14
+_EXACT = 1 << 53  # floats hold whole numbers up to here
+_SAYS = {str: "a text", bool: "yes or no", int: "a number", float: "a number", bytes: "bytes"}
+
+
+class FileTable(Table):
+    """A table of which some columns are fetched at once."""
+
+    dialect = Dialect()  # how its file is written
+
+    def __init__(
+        self,
+        name: str,
+        columns: Sequence[str],
+        fetch: _Fetch,
+        *,
+        has_order: bool = True,
+        first_row: int = 1,
+        floats_only: bool = False,
+    ) -> None:
+        """Take the names of columns, and a function that fetches some of them.
+
+        Parameters
+        ----------
+        name : str
+            The table in messages.
+        columns : sequence of str
+        fetch : function of names of columns
+        has_order : bool
+            Whether rows come in one order each time.
+        first_row : int
+            The number of the first row in the file.
+        floats_only : bool
+            Whether its program has no other numbers than floats.
+        """
+        self.name = name
+        self.columns = check_columns(columns, name)
+        self.is_stable = has_order
+        self.notes: dict[str, str] = {}  # how some columns were read
+        self.titles: dict[str, str] = {}  # what some are called, besides
+        self._fetch = fetch
+        self._first_row = first_row  # what the file calls it
+        self._floats_only = floats_only  # whether its program has no other numbers than floats
+
+    def arrow(self, columns: Sequence[str]) -> pa.Table:
+        """Fetch some columns."""
+        return self.arrow_of_values(columns, {})
+
+    def arrow_of_values(
+        self, columns: Sequence[str], readers: Mapping[str, Callable[[Any], Any]]
+    ) -> pa.Table:
+        """Fetch some columns; `readers` read values of some anew, as texts that may be nulls."""
+        arrays = []
+        for name, values in zip(columns, self._fetch(columns), strict=True):
+            if isinstance(values, pa.Array):
+                arrays.append(values)
+            else:
+                read_value = readers.get(name)
+                arrays.append(
+                    self._array(name, values if read_value is None else [*map(read_value, values)])
+                )
+        return pa.table(arrays, names=list(columns))
+
+    def _array(self, column: str, values: list[Any]) -> Any:
+        """The values of a column as an array of one type; `DataError` where they have several."""
+        kinds = Counter(map(type, values))
+        kinds.pop(type(None), None)
+        if len(kinds) > 1 and kinds.keys() not in (_NUMBERS, _MOMENTS):
+            ranked_kinds = [kind for kind, _ in kinds.most_common()]
+            usual, rarest = ranked_kinds[0], ranked_kinds[-1]
+            row = next(row for row, value in enumerate(values) if type(value) is rarest)
+            usual_text, rarest_text = (_SAYS.get(k, f"a {k.__name__}") for k in (usual, rarest))
+            raise DataError(
+                f"{self.name}: column {column!r} holds {rarest_text} in row "
+                f"{row + self._first_row} ({values[row]!r}) and {usual_text} in others; make it "
+                "one type there"
+            )
+        if kinds.keys() == _MOMENTS:
+            values = [
+                dt.datetime.combine(value, dt.time()) if type(value) is dt.date else value
+                for value in values
+            ]
+        try:
+            array = pa.array(values)
+        except pa.ArrowException as error:  # a float beside a whole number that no float is
+            raise DataError(f"{self.name}: column {column!r}: {error}") from None
+        return _whole(array) if self._floats_only else array
+
+
+def _whole(array: pa.Array) -> pa.Array:
+    """An array of floats as whole numbers, if all of them are; another array as it is."""
+    largest = pc.max(pc.abs(array)).as_py() if pa.types.is_floating(array.type) else None
+    if largest is None or largest >= _EXACT:
+        return array
+    with suppress(pa.ArrowInvalid):
+        return array.cast(pa.int64())
+    return array
+
+
+def needs_extra(name: str, what: str) -> DataError:
+    """The error that names what to install to read such a file."""
+    return DataError(f'{name} needs {what}: pip install ".[files]" in a clone')
+
+
+# ---- SQLite ------------------------------------------------------------------------------------
+
+_TABLES = """
+SELECT name FROM sqlite_master
+WHERE type IN ('table', 'view') AND name NOT GLOB 'sqlite_*' ORDER BY name
+"""
+
+
+def sqlite_tables(path: Path, name: str, reading: Reading) -> list[str]:
+    """The tables and views of a SQLite file."""
+    return _sqlite_columns(path, name, reading, _TABLES)["name"]
+
+
+def _sqlite_columns(path: Path, name: str, reading: Reading, query: str) -> dict[str, list[Any]]:
+    """The columns of the answer to a query of a SQLite file: a list of values by name."""
+    import sqlite3
+
+    encoding = reading.encoding or UTF8
+    uri = f"file:{quote(str(path.resolve()))}?mode=ro"
+    try:
+        with (
+            closing(sqlite3.connect(uri, uri=True)) as connection,
+            closing(connection.execute("PRAGMA trusted_schema = OFF")) as cursor,  # no program
+        ):
+            connection.text_factory = partial(str, encoding=encoding)
+            cursor.execute(query)
+            columns: dict[str, list[Any]] = {field[0]: [] for field in cursor.description}
+            while rows := cursor.fetchmany(_ROWS):  # Python is slow with millions at once
+                for column, values in zip(columns.values(), zip(*rows, strict=True), strict=True):
+                    column += values
+            return columns
+    except UnicodeDecodeError:
+        reason = f"a text is not {encoding.upper()}; {to_add('encoding', 'latin-1')}"
+        raise DataError(f"{name}: {reason}") from None
+    except sqlite3.Error as error:
+        raise unreadable(name, error, kind=" as SQLite") from None
+
+
+def of_sqlite(path: Path, name: str, table_asked: str | None, reading: Reading) -> FileTable:
+    """Open a table or view of a SQLite file; nothing is written to it."""
+    ask = partial(_sqlite_columns, path, name, reading)
+    table = choose(name, "table", sqlite_tables(path, name, reading), table_asked)
+    fields = ask(f"SELECT name, type FROM pragma_table_xinfo({sql_text(table)}) WHERE hidden <> 1")
+    declared = dict(zip(fields["name"], fields["type"], strict=True))
+
+    def fetch(names: Sequence[str]) -> list[Any]:
+        columns = ask(f"SELECT {', '.join(map(sql_name, names))} FROM {sql_name(table)}")
+        return [
+            _moments(values) if re.search("DATE|TIME", declared[column].upper()) else values
+            for column, values in columns.items()
+        ]
+
+    return FileTable(f"{name}, table {table}", fields["name"], fetch, has_order=False)
+
+
+def _moments(values: list[Any]) -> Any:
+    """Texts of SQLite as dates or times, if all are; the values as they are, if not.
+
+    SQLite declares such columns, and has no type for what is in them.
+    """
+    for kind in (pa.date32(), pa.timestamp("us")):
+        with suppress(pa.ArrowException):
+            return pa.array(values, pa.string()).cast(kind)
+    return values
+
+
+# ---- workbooks ---------------------------------------------------------------------------------
+
+
+def of_workbook(path: Path, name: str, sheet_asked: str | None) -> FileTable:
+    """Open a sheet of a workbook of Excel.
+
+    Its first row must name the columns, and no row may be empty; `sheet_asked` names the sheet,
+    which may be left out where there is one. Raises `DataError` for anything that is no plain
+    table.
+    """
+    try:
+        import python_calamine as calamine
+    except ImportError:
+        raise needs_extra(name, "python-calamine") from None
+    stamp = Stamp([path])
+    try:
+        check_workbook(path, name)
+        title, top, rows, merged = _in_worker(_sheet, (str(path), name, sheet_asked), name)
+        _refuse_cells(path, name, title)
+    except calamine.PasswordError:
+        raise DataError(f"{name} has a password; save it without one") from None
+    except (calamine.CalamineError, zipfile.BadZipFile, OSError, LookupError, SyntaxError) as error:
+        raise DataError(f"{name} cannot be read as a workbook: {error}") from None
+    stamp.check()
+    rows = [[None if cell == "" else cell for cell in row] for row in rows]
+    while rows and set(map(type, rows[-1])) <= {type(None)}:
+        rows.pop()
+    where = f"{name}, sheet {title}"
+    if (problem := _problem(rows, top, merged)) is not None:
+        raise DataError(f"{where}{problem}")
+    header, *body = rows
+    names = [cell.strip() for cell in header]
+    columns = dict(zip(names, map(list, zip(*body, strict=True)), strict=False))
+
+    def fetch(names: Sequence[str]) -> list[Any]:
+        return [columns.get(column, []) for column in names]
+
+    return FileTable(where, names, fetch, first_row=top + 1, floats_only=True)
+
+
+def _problem(rows: list[Any], top: int, merged: list[Any]) -> str | None:
+    """Why the rows of a sheet are no table, as the rest of a sentence; None if they are one.
+
+    `top` is the number of the first row, and `merged` has the ranges of merged cells.
+    """
+    if not rows:
+        return " is empty; its first row must name the columns"
+    if merged:
+        return (
+            f": row {min(merged)[0][0] + 1} has cells that are merged; unmerge them, so that each "
+            "column has one name and each row its own values"
+        )
+    not_texts = [cell for cell in rows[0] if not isinstance(cell, str)]
+    if not_texts:
+        return (
+            f": row {top} must be the one with the names of all {len(rows[0])} columns, and "
+            f"{'no name' if not_texts[0] is None else repr(not_texts[0])} is there: delete a title "
+            "above it, and fill or delete columns without a name"
+        )
+    for number, row in enumerate(rows, top):
+        if set(map(type, row)) == {type(None)}:
+            return f": row {number} is empty and others follow; delete it"
+    return None
+
+
+def sheets_of(path: Path) -> list[str]:
+    """The sheets of a workbook that are not hidden."""
+    check_workbook(path, path.name)
+    sheets: list[str] = _in_worker(_shown, (str(path),), path.name)
+    return sheets
+
+
+def _shown(path: str) -> list[str]:
+    import python_calamine as calamine
+
+    book = calamine.CalamineWorkbook.from_path(path)
+    visible = calamine.SheetVisibleEnum.Visible
+    return [sheet.name for sheet in book.sheets_metadata if sheet.visible == visible]
+
+
+def _sheet(path: str, name: str, sheet_asked: str | None) -> tuple[str, int, list[Any], list[Any]]:
+    """A sheet of a workbook: its title, the number of its first row, its rows and merged cells."""
+    import python_calamine as calamine
+
+    book = calamine.CalamineWorkbook.from_path(path)
+    title = choose(
+        name, "sheet", _shown(path) if sheet_asked is None else book.sheet_names, sheet_asked
+    )
+    sheet = book.get_sheet_by_name(title)
+    rows = sheet.to_python()
+    return title, (sheet.start or (0, 0))[0] + 1, rows, sheet.merged_cell_ranges or []
+
+
+def _in_worker(reader: Callable[..., Any], arguments: tuple[Any, ...], name: str) -> Any:
+    """The result of a reader that runs in a process of its own."""
+    ((_, outcome),) = side_by_side(_caught, (reader, machine_memory()), [arguments], 1)
+    if isinstance(outcome, Failure):
+        raise DataError(f"{name} cannot be read: {outcome.why}; save it again, or as CSV")
+    if isinstance(outcome, BaseException):
+        raise outcome
+    return outcome
+
+
+def _caught(shared: tuple[Callable[..., Any], int], arguments: tuple[Any, ...]) -> Any:
+    """The result of a reader, or the error that it raised.
+
+    Parameters
+    ----------
+    shared : (reader, memory)
+        A function, and the bytes that this process may use from now on.
+    arguments : tuple
+        What the reader is called with.
+    """
+    reader, memory = shared
+    with suppress(ImportError, ValueError, OSError):
+        import resource
+
+        soft, hard_limit = resource.getrlimit(resource.RLIMIT_AS)
+        if hard_limit == resource.RLIM_INFINITY:
+            new_limit = memory if soft == resource.RLIM_INFINITY else min(memory, soft)
+            resource.setrlimit(resource.RLIMIT_AS, (new_limit, hard_limit))
+    try:
+        return reader(*arguments)
+    except Exception as error:
+        return error
+
+
+# What may be in a sheet that has an error, or a formula.
+_SUSPECT = re.compile(rb"""<(?:\w+:)?f[\s/>]|\st=["']e["']""")
+
+
+def _refuse_cells(path: Path, name: str, title: str) -> None:
+    """Raise `DataError` for a cell that would be read as empty, though it is not.
+
+    Such cells are errors, as #DIV/0!, and formulas that nothing computed yet.
+    """
+    with zipfile.ZipFile(path) as archive:
+        content = archive.read(_member(archive, title))
+    if not _SUSPECT.search(content):
+        return
+    for _, element in ElementTree.iterparse(BytesIO(content)):
+        if _tag(element) == "row":
+            element.clear()
+        if _tag(element) != "c":
+            continue
+        text_of_part = {_tag(part): part.text for part in element}
+        kind = element.get("t")
+        if kind == "e":
+            what = "is an error, such as #DIV/0!; correct it or make it empty"
+        elif "f" in text_of_part and kind != "str" and not text_of_part.get("v"):
+            what = "is a formula without a value; open and save the workbook in Excel first"
+        else:
+            continue
+        raise DataError(f"{name}, sheet {title}: {element.get('r', 'a cell')} {what}")
+
+
+def _tag(element: Any) -> str:
+    """The name of an XML element, without its namespace."""
+    return str(element.tag).rpartition("}")[2]
+
+
+def _member(archive: zipfile.ZipFile, title: str) -> str:
+    """The path, inside a workbook, of the file that holds the sheet with a title."""
+    book = ElementTree.fromstring(archive.read("xl/workbook.xml"))
+    links = ElementTree.fromstring(archive.read("xl/_rels/workbook.xml.rels"))
+    target = {link.get("Id"): link.get("Target", "") for link in links}
+    for element in book.iter():
+        if _tag(element) == "sheet" and element.get("name") == title:
+            link = next((v for key, v in element.attrib.items() if key.endswith("}id")), "")
+            return posixpath.join("xl", target[link]).removeprefix("/")
+    raise DataError(f"sheet {title!r} is not in the list of the workbook")
+
+
+# ---- SPSS, Stata, SAS --------------------------------------------------------------------------
+
+STATISTICS = {
+    ".sav": "read_sav",
+    ".zsav": "read_sav",
+    ".dta": "read_dta",
+    ".sas7bdat": "read_sas7bdat",
+    ".xpt": "read_xport",
+}
+
+
+def of_statistics(path: Path, name: str, reading: Reading) -> FileTable:
+    """Open a file of SPSS, Stata or SAS; codes that all have labels are read as these.
+
+    What its program calls missing is a null. `name` is what messages call the file.
+    """
+    try:
+        import pyreadstat
+    except ImportError:
+        raise needs_extra(name, "pyreadstat") from None
+    reader = getattr(pyreadstat, STATISTICS[path.suffix.lower()])
+    stamp = Stamp([path])
+
+    def read(**how: Any) -> tuple[Any, Any]:
+        """The values of the file, by column, and its metadata."""
+        try:
+            contents = reader(str(path), output_format="dict", encoding=reading.encoding, **how)
+        except Exception as error:  # a broken file makes it fail in many ways
+            encoded = isinstance(error, UnicodeError) or "invalid byte sequence" in str(error)
+            reason = f"{error}; {to_add('encoding', 'latin-1')}" if encoded else ""
+            raise unreadable(name, error, reason) from None
+        stamp.check()
+        values, metadata = contents
+        return values, metadata
+
+    _, metadata = read(metadataonly=True)
+
+    def fetch(names: Sequence[str]) -> list[Any]:
+        values, _ = read(usecols=list(names))
+        arrays = []
+        for column in names:
+            array = _whole(pa.array(values[column], from_pandas=True))
+            arrays.append(_labelled(table, metadata, column, array))
+        return arrays
+
+    table = FileTable(name, metadata.column_names, fetch)
+    titles = metadata.column_names_to_labels
+    table.titles = {column: title for column, title in titles.items() if title}
+    return table
+
+
+def _labelled(table: FileTable, metadata: Any, column: str, array: pa.Array) -> pa.Array:
+    """A column with the labels of its codes, if each code has one; else as it is.
+
+    Labels of an ordinal variable have an order. The notes of the table say how it was read.
+    """
+    label_of = metadata.variable_value_labels.get(column)
+    if not label_of:
+        return array
+    codes = sorted(array.drop_null().unique().to_pylist())
+    unlabelled = [code for code in codes if code not in label_of]
+    if unlabelled or not codes:
+        if len(unlabelled) < len(codes):
+            table.notes[column] = f"codes, since {unlabelled[0]} has no label"
+        return array
+    table.notes[column] = "labels of codes"
+    times = Counter(label_of[code] for code in codes)
+    texts = []
+    for code in codes:
+        label = label_of[code]
+        texts.append(label if times[label] == 1 else f"{label} ({code})")
+    indices = pc.index_in(array, pa.array(codes, array.type))
+    ordinal = metadata.variable_measure.get(column) == "ordinal"
+    return pa.DictionaryArray.from_arrays(indices, pa.array(texts, pa.string()), ordered=ordinal)

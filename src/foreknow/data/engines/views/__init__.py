@@ -1,0 +1,1 @@
+"""Views: a table with other names, readings or rows."""

@@ -1,0 +1,288 @@
+"""Spelled: a table in which some texts, such as "NA", stand for what is missing."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Collection, Sequence
+from contextlib import suppress
+from datetime import date, time
+from decimal import Decimal
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from foreknow.data.columns.reading_rules import BLANKS, Reading, amount_reader
+from foreknow.data.engines.table import Table, is_listed, is_text, sql_text
+from foreknow_judge.numbers import is_code, read_number
+
+_DAY = re.compile(r"\d{4}-\d{2}-\d{2}")
+
+
+class Spelled:
+    """The table; what is spelled so is a null, and of a list no value.
+
+    Parameters
+    ----------
+    table : Table
+    reading : Reading
+        Which texts are missing in which columns; codes of one column are values of any type.
+    only : collection of str, optional
+        The columns that are read so; all where left out.
+
+    Attributes
+    ----------
+    found : dict of str to set of str
+        The spellings that were met, by column.
+    as_written : Table
+        The table with all that is written in it.
+    """
+
+    def __init__(
+        self, table: Table, reading: Reading, only: Collection[str | None] | None = None
+    ) -> None:
+        """Take a table, and the texts that stand for a missing value in its columns."""
+        self.as_written = table
+        self.name, self.columns = table.name, table.columns
+        self.untyped, self.is_stable = table.untyped, table.is_stable
+        self.found: dict[str, set[str]] = {}
+        self._spellings, self._only = frozenset(reading.spellings), only
+        self.of_columns = reading.missing_of
+        self._patterns = {
+            name: _pattern_of(codes, reading) for name, codes in self.of_columns.items()
+        }
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__") or name == "as_written":
+            raise AttributeError(name)
+        return getattr(self.as_written, name)
+
+    @property
+    def spelled(self) -> set[str]:
+        """Columns with such a spelling: what else is in them may be numbers or dates."""
+        return {name for name, spellings in self.found.items() if spellings}
+
+    def arrow(self, columns: Sequence[str]) -> pa.Table:
+        """Fetch some columns."""
+        arrow_of_values = getattr(self.as_written, "arrow_of_values", None)
+        if arrow_of_values is None:
+            return self._cleared(self.as_written.arrow(columns))
+        readers = {name: self._value_reader(name) for name in self._spelled_columns(columns)}
+        return self._cleared(arrow_of_values(columns, readers))
+
+    def tally(self, columns: Sequence[str]) -> tuple[pa.Table, Any] | None:
+        """Count equal rows where the data lives; some may be equal only as they are read here."""
+        tally = self.as_written.tally(columns)
+        return tally and (self._cleared(tally[0]), tally[1])
+
+    def in_engine(self, table: Any, columns: Sequence[str]) -> Any:
+        """A table of an engine that reads its columns so by itself; some are looked at."""
+        texts = [name for name in self._spelled_columns(table.columns) if table.is_text(name)]
+        looked = [name for name in texts if name in columns]
+        if not table.untyped:
+            for name in table.holding(looked, self._spellings):
+                self.found.setdefault(name, set()).update(self._spellings)
+        return table.without(texts, self._spellings)
+
+    def _of(self, name: str) -> frozenset[str]:
+        """The spellings of a column."""
+        return self._spellings.union(self.of_columns.get(name, ()))
+
+    def _spelled_columns(self, columns: Sequence[str]) -> list[str]:
+        return [name for name in columns if self._only is None or name in self._only]
+
+    def _value_reader(self, name: str) -> Callable[[Any], Any]:
+        """A function that returns None for a missing value of a column, and others as they are.
+
+        The spellings that it meets are added to `found`.
+        """
+        spellings_met, spellings = self.found.setdefault(name, set()), self._of(name)
+        same_number = re.compile(self._patterns.get(name) or "(?!)")
+
+        def read(value: Any) -> Any:
+            if type(value) is not str:
+                return value
+            text = value.strip(BLANKS)
+            if text not in spellings and not same_number.search(text):
+                return value
+            spellings_met.add(text)
+            return None
+
+        return read
+
+    def _cleared(self, rows: pa.Table) -> pa.Table:
+        """Rows in which what is spelled as missing is null."""
+        for name in self._spelled_columns(rows.column_names):
+            position, column = rows.column_names.index(name), rows.column(name)
+            kind = column.type.value_type if is_listed(column.type) else column.type
+            if column.num_chunks and (is_text(kind) or name in self.of_columns):
+                rows = rows.set_column(position, name, self._column(name, column))
+        return rows
+
+    def _column(self, name: str, column: pa.ChunkedArray) -> pa.ChunkedArray:
+        if pa.types.is_string_view(column.type):
+            column = column.cast(pa.string())
+        return pa.chunked_array([self._without(name, chunk) for chunk in column.chunks])
+
+    def _without(self, name: str, array: Any) -> Any:
+        """An array of a column with nulls for what is missing; lists lose it."""
+        kind = array.type
+        if is_listed(kind):
+            return self._shorter(name, array)
+        if pa.types.is_dictionary(kind):
+            is_missing = self._are_missing(name, array.dictionary)
+            if not is_missing.any():
+                return array
+            new_codes = np.cumsum(~is_missing) - 1
+            indices = pa.array(new_codes.astype(np.int32), mask=is_missing).take(array.indices)
+            entries = array.dictionary.filter(pa.array(~is_missing))
+            return pa.DictionaryArray.from_arrays(indices, entries, ordered=kind.ordered)
+        is_missing = self._are_missing(name, array)
+        if not is_missing.any():
+            return array
+        # if_else makes broken texts of a slice, with PyArrow 22
+        return array.take(pa.array(np.arange(len(array)), mask=is_missing))
+
+    def _are_missing(self, name: str, values: Any) -> Any:
+        """Which values of a column are spelled as missing; the spellings of texts are noted."""
+        if not is_text(values.type):
+            if values.type == pa.float16():
+                values = values.cast(pa.float32())
+            codes = _codes_of(values.type, self.of_columns.get(name, ()))
+            if not len(codes):
+                return np.zeros(len(values), dtype=bool)
+            return pc.is_in(values, value_set=codes).to_numpy(zero_copy_only=False)
+        texts = pc.utf8_trim(values.cast(pa.string()), characters=BLANKS)
+        spellings = pa.array(sorted(self._of(name)), pa.string())
+        is_missing = pc.is_in(texts, value_set=spellings)
+        pattern = self._patterns.get(name)
+        if pattern:
+            is_same_number = pc.fill_null(pc.match_substring_regex(texts, pattern), False)
+            is_missing = pc.or_(is_missing, is_same_number)
+        if pc.any(is_missing).as_py():
+            met = pc.unique(texts.filter(is_missing)).to_pylist()
+            self.found.setdefault(name, set()).update(met)
+        return is_missing.to_numpy(zero_copy_only=False)
+
+    def _shorter(self, name: str, lists: Any) -> Any:
+        """Lists without the values that are spelled as missing; a null stays null."""
+        values = pc.list_flatten(lists)
+        is_kept = ~self._are_missing(name, values)
+        list_of_value = np.asarray(pc.list_parent_indices(lists))[is_kept]
+        lengths = np.bincount(list_of_value, minlength=len(lists))
+        ends = pa.array(np.concatenate(([0], np.cumsum(lengths))), pa.int64())
+        kept_values = values.filter(pa.array(is_kept))
+        return pa.LargeListArray.from_arrays(ends, kept_values, mask=pc.is_null(lists))
+
+
+def _pattern_of(codes: Collection[str], reading: Reading) -> str:
+    """A pattern for all texts that are the same number or day as one of the codes; "" if none is.
+
+    >>> _pattern_of(["-1", "0.50", "007", "NA"], Reading(decimal=","))
+    '^(-1([,]0*)?|0[,]50*)$'
+    >>> _pattern_of(["1000"], Reading(decimal=","))
+    '^((1000|1[.]000)([,]0*)?)$'
+    >>> _pattern_of(["1900-01-31"], Reading(date_format="dd.mm.yyyy"))
+    '^(1900-01-31([ T]00:00(:00([.]0*)?)?)?|31[.]01[.]1900)$'
+    """
+    patterns = []
+    for code in codes:
+        number = _number_of(code, reading)
+        if number is not None:
+            patterns.append(_pattern_of_number(f"{number:f}", reading))
+        elif _DAY.fullmatch(code):
+            patterns.append(f"{code}([ T]00:00(:00([.]0*)?)?)?")
+            if reading.date_format is not None:
+                with suppress(ValueError):  # there is no such day
+                    day = date.fromisoformat(code).strftime(reading.date_format)
+                    patterns.append(re.sub(r"(\W)", r"[\1]", day))
+    return f"^({'|'.join(patterns)})$" if patterns else ""
+
+
+def _number_of(code: str, reading: Reading) -> Decimal | int | None:
+    """The number that a code is by a reading, as in the file, or as a policy writes numbers.
+
+    >>> [_number_of(code, Reading(decimal=",")) for code in ("1.000", "99.0", "99,0", "007")]
+    [Decimal('1000'), Decimal('99.0'), Decimal('99.0'), None]
+    """
+    with suppress(ValueError):
+        read = amount_reader(reading.decimal or ".", reading.thousands, reading.currency or "")
+        return read(code)
+    return None if is_code(code) else read_number(code)
+
+
+def _pattern_of_number(number: str, reading: Reading) -> str:
+    """A pattern for all texts that are a number, in digits, by a reading.
+
+    >>> pattern = re.compile(_pattern_of_number("-9999.5", Reading(thousands=",", currency="$")))
+    >>> texts = ("-9999.50", "$-9,999.5", "-$ 9999.5", "-9,999.5 $", "-99,99.5", "9999.5")
+    >>> [pattern.fullmatch(text) is not None for text in texts]
+    [True, True, True, True, False, False]
+    """
+    whole, _, decimals = number.removeprefix("-").partition(".")
+    decimals = decimals.rstrip("0")
+    marks = reading.thousands or ("." if reading.decimal == "," else "")
+    signs = {" ": " \u00a0\u202f", "'": "'\u2019"}.get(marks, marks)
+    if signs and len(whole) > 3:
+        first = len(whole) % 3 or 3
+        groups = [whole[:first], *(whole[i : i + 3] for i in range(first, len(whole), 3))]
+        whole = f"({whole}|{f'[{signs}]'.join(groups)})"
+    after = f"[{reading.decimal or '.'}]{decimals}0*"
+    text = whole + (after if decimals else f"({after})?")
+    minus = "-" * number.startswith("-")
+    if reading.currency is None:
+        return minus + text
+    sign, blank = re.escape(reading.currency), "[\\s\u00a0\u202f]?"
+    before = f"({minus}({sign}{blank})?|{sign}{blank}{minus})" if minus else f"({sign}{blank})?"
+    return f"{before}{text}({blank}{sign})?"
+
+
+def _codes_of(kind: pa.DataType, spellings: Collection[str]) -> pa.Array:
+    """Those of some spellings that are values of a kind, such as a number or a day.
+
+    >>> _codes_of(pa.int8(), ["-1", "99.0", "0.5", "1000", "NA"]).to_pylist()
+    [-1, 99]
+    >>> _codes_of(pa.date32(), ["1900-01-01", "NA"]).to_pylist()
+    [datetime.date(1900, 1, 1)]
+    """
+    codes: list[pa.Scalar] = []
+    for spelling in spellings:
+        number, text = read_number(spelling), spelling
+        if is_number(kind) and number is None:
+            continue
+        if pa.types.is_integer(kind) and number is not None and number == int(number):
+            text = str(int(number))
+        with suppress(ValueError, pa.ArrowNotImplementedError):  # it is no value of this kind
+            if pa.types.is_decimal(kind):
+                codes.append(pa.scalar(Decimal(number or 0), kind))
+            elif pa.types.is_time(kind):
+                codes.append(pa.scalar(time.fromisoformat(text), kind))
+            elif pa.types.is_timestamp(kind) and kind.tz is not None:
+                moments = pa.array([text]).cast(pa.timestamp(kind.unit))
+                codes += pc.assume_timezone(moments, kind.tz)
+            else:
+                codes += pa.array([text]).cast(kind)
+    return pa.array(codes, kind)
+
+
+def is_number(kind: pa.DataType) -> bool:
+    """True if a column of Arrow holds numbers."""
+    return bool(
+        pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind)
+    )
+
+
+def is_untyped(table: Table, column: str) -> bool:
+    """True if the texts of a column may be numbers or dates.
+
+    So they may in a file of texts, and in a column with a spelling of a missing value: without it,
+    the column might be one of numbers.
+    """
+    return table.untyped or column in getattr(table, "spelled", ())
+
+
+def is_spelled(column: str, spellings: Collection[str]) -> str:
+    """The condition, in the SQL of DuckDB, that a text of a column spells a missing value."""
+    blanks = " || ".join(f"chr({ord(blank)})" for blank in BLANKS)
+    return f"trim({column}, {blanks}) IN ({', '.join(map(sql_text, sorted(spellings)))})"

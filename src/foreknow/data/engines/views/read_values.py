@@ -1,0 +1,203 @@
+"""Read values: a table whose sensitive numbers and dates are read by a schema, as publish does."""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Mapping, Sequence
+from decimal import Decimal
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from foreknow.data.columns.reading_rules import Reading
+from foreknow.data.engines.columns import as_plain_texts, codes_of, is_zoned, plain, plainly_written
+from foreknow.data.engines.people.households import ELSEWHERE
+from foreknow.data.engines.table import Derived, Table, is_listed, is_text
+from foreknow.data.labels.labels import text_of
+from foreknow.numbers import nearest_multiple
+from foreknow_judge.errors import DataError
+from foreknow_judge.numbers import read_number
+from foreknow_judge.policy.grammar import Kind
+
+_MOST_OF_INTEGERS, _MOST_OF_FLOATS = 2**63, 10**308
+
+
+class ReadValues(Derived):
+    """The table; sensitive numbers and dates are texts that anybody reads alike.
+
+    Parameters
+    ----------
+    table : Table
+    kinds : mapping of str to str or None
+        The sensitive columns, each with the type that the schema gives it.
+    reading : Reading
+        How the raw table is written.
+    label : str
+        What stands for a missing value in a release; "" where nothing does.
+    raw : bool
+        Whether this is surely the raw table. A release holds numbers and dates that were read
+        already: it is recognized by values that the reading could not have, and refused where
+        its values could be either.
+    rounding : mapping of str to number, optional
+        To multiples of what numbers of some columns are rounded.
+    """
+
+    def __init__(
+        self,
+        table: Table,
+        kinds: Mapping[str, Kind | None],
+        reading: Reading,
+        *,
+        label: str = "",
+        raw: bool = False,
+        rounding: Mapping[str, int | float] | None = None,
+    ) -> None:
+        super().__init__(table)
+        self.is_stable = table.is_stable
+        self._kinds, self._reading, self._raw = kinds, reading, raw
+        self._rounding = rounding or {}
+        self._labels = pa.array([label, ELSEWHERE], pa.string())
+
+    def arrow(self, columns: Sequence[str]) -> pa.Table:
+        """Fetch some columns."""
+        return self.read(self._table.arrow(list(columns)))
+
+    def tally(self, columns: Sequence[str]) -> tuple[pa.Table, Any] | None:
+        """Count equal rows where the data lives; some may be equal only as they are read here."""
+        tally = self._table.tally(columns)
+        if tally is None:
+            return None
+        try:
+            return self.read(tally[0]), tally[1]
+        except DataError:
+            self.arrow(columns)  # which names the row of the table
+            raise
+
+    def counted(self, columns: Sequence[str]) -> str:
+        """Why no engine counts them."""
+        return f"values of {self.name} are read by a schema"
+
+    def read(self, rows: pa.Table) -> pa.Table:
+        """Some rows of the table, of whatever columns, with their values read."""
+        for name in rows.column_names:
+            if name in self._kinds:
+                values = self._values(name, rows.column(name))
+                if name in self._rounding:
+                    values = rounded(self.name, name, values, self._rounding[name])
+                rows = rows.set_column(rows.column_names.index(name), name, values)
+        return rows
+
+    def _values(self, name: str, column: pa.ChunkedArray) -> pa.ChunkedArray:
+        """A sensitive column, or the values in its lists, as they are read by the schema."""
+        if is_listed(column.type):
+            return self._lists(name, column.combine_chunks())
+        kind, zoned = self._kinds[name], is_zoned(column)
+        if kind is None and not self._reading.converts and not zoned:
+            return column
+        # times with zones are never published
+        if self._raw or not is_text(column.type) or zoned:
+            return as_plain_texts(name, column, self._reading, kind)
+        texts = column.cast(pa.string())
+        is_label = pc.is_in(texts, value_set=self._labels)
+        if not pc.any(is_label).as_py():
+            return self._of_either(name, column)
+        without_labels = pc.if_else(is_label, pa.scalar(None, pa.string()), texts)
+        converted = self._of_either(name, without_labels)
+        return pc.if_else(is_label, texts, converted.cast(pa.string()))
+
+    def _lists(self, name: str, lists: pa.Array) -> pa.ChunkedArray:
+        """A column of lists whose values are read by the schema; a null stays null."""
+        values = self._values(name, pa.chunked_array([pc.list_flatten(lists)])).combine_chunks()
+        if pa.types.is_dictionary(values.type):
+            values = values.cast(values.type.value_type)
+        lengths = pc.fill_null(pc.list_value_length(lists), 0).to_numpy(zero_copy_only=False)
+        ends = pa.array(np.concatenate(([0], np.cumsum(lengths))), pa.int64())
+        return pa.chunked_array(
+            [pa.LargeListArray.from_arrays(ends, values, mask=pc.is_null(lists))]
+        )
+
+    def _of_either(self, name: str, column: pa.ChunkedArray) -> pa.ChunkedArray:
+        """Texts that may be of a raw table or of a release, as numbers or dates of either.
+
+        Those that the reading cannot read, and anybody can, are of a release. Texts that can be
+        read as either, with different results, are a `DataError`.
+        """
+        kind = self._kinds[name]
+        _, distinct = codes_of(plain(name, column))
+        texts = distinct.drop_null()
+        try:
+            converted = as_plain_texts(name, column, self._reading, kind)
+        except DataError:
+            if None in map(plainly_written, texts.to_pylist()):
+                raise
+            return as_plain_texts(name, column, Reading(), kind)  # no raw table is written so
+        plain_texts = as_plain_texts(name, pa.chunked_array([texts]), self._reading, kind)
+        changed = read_otherwise(texts.to_pylist(), plain_texts.to_pylist())
+        if changed and None not in map(plainly_written, changed):  # each could be of a release, too
+            first_text = next(iter(changed))
+            raise self._either(name, first_text, changed[first_text])
+        return converted
+
+    def _either(self, name: str, text: str, number: str) -> DataError:
+        """The error of a text that could stand in a raw table, and in a release."""
+        raw, released = "--decimal ,", "--decimal ."
+        if isinstance(plainly_written(text), dt.date):
+            raw, released = f"--date-format {self._reading.date_format}", "--date-format %Y-%m-%d"
+        return DataError(
+            f"{self.name}: {text!r} in {name!r} is {number} in a raw table, by the schema's "
+            "reading, and as it stands in a release, where numbers and dates were read already. Of "
+            f"a raw table, add {raw}, or give fk.Microdata(table, schema) in Python; of a release, "
+            f"name its folder, or add {released}, in Python the same to the schema's reading"
+        )
+
+
+def rounded(
+    table_name: str, name: str, column: pa.ChunkedArray, step: int | float
+) -> pa.ChunkedArray:
+    """The column with each number as the nearest multiple of a step, halves away from 0.
+
+    >>> rounded("table", "pay", pa.chunked_array([[149, 150, None, -150]]), 100).to_pylist()
+    [100, 200, None, -200]
+    >>> rounded("table", "pay", pa.chunked_array([["1.12", "1.13"]]), 0.05).to_pylist()
+    ['1.1', '1.15']
+    """
+    if is_listed(column.type):
+        raise DataError(f"{table_name}: {name!r} has lists, whose numbers are not rounded")
+    coded = column if pa.types.is_dictionary(column.type) else column.dictionary_encode()
+    array = coded.unify_dictionaries().combine_chunks()
+    texts = []
+    for value in array.dictionary.to_pylist():
+        number = read_number(text_of(value))
+        if number is None:
+            is_named = isinstance(value, str)
+            way_out = "name it under missing in [schema.reading]" if is_named else "leave it empty"
+            raise DataError(
+                f"{table_name}: {value!r} in {name!r} is no number, and the policy rounds it; "
+                f"{way_out} if it stands for a missing value"
+            )
+        texts.append(nearest_multiple(number, step))
+    kind = column.type.value_type if pa.types.is_dictionary(column.type) else column.type
+    values: list[Any] = texts
+    # Larger ones stay texts, of which none is cut off.
+    largest = max((abs(Decimal(text)) for text in texts), default=Decimal(0))
+    if pa.types.is_floating(kind) and largest < _MOST_OF_FLOATS:
+        values, kind = [*map(float, texts)], pa.float64()
+    elif pa.types.is_integer(kind) and isinstance(step, int) and largest < _MOST_OF_INTEGERS:
+        values, kind = [*map(int, texts)], pa.int64()
+    else:
+        kind = pa.string()
+    return pa.chunked_array([pa.array(values, kind).take(array.indices)])
+
+
+def read_otherwise(texts: Sequence[str], plain_texts: Sequence[str]) -> dict[str, str]:
+    """The texts that a reading takes for another number or date than anybody else would.
+
+    `plain_texts` are the same texts as the reading reads them; the result has these, by text.
+
+    >>> read_otherwise(["1.200", "1,5", "20"], ["1200", "1.5", "20"])
+    {'1.200': '1200', '1,5': '1.5'}
+    """
+    pairs = dict(zip(texts, plain_texts, strict=True))
+    return {a: b for a, b in pairs.items() if plainly_written(a) != plainly_written(b)}

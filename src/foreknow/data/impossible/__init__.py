@@ -1,0 +1,1 @@
+"""Impossible values: the rules, and how many people can have which value."""

@@ -1,0 +1,1 @@
+"""Labels of groups: how they are made, and what they stand for."""

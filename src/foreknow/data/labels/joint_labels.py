@@ -1,0 +1,62 @@
+"""Joint labels: combinations of the values of several columns, as one value each."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from numpy.typing import NDArray
+
+from foreknow.data.impossible.possible_values import Classes
+from foreknow.data.labels.labels import Labels
+from foreknow.data.layout import Layout
+
+
+@dataclass(frozen=True, eq=False)
+class Bags:
+    """Distinct sets or bags of values, as compressed rows."""
+
+    offsets: NDArray[Any]
+    codes: NDArray[Any]
+    times: NDArray[Any]
+    values: Labels
+    semantics: Any
+
+
+class JointLabels(Labels):
+    """Combinations of the values of several columns, by number; each column can be counted alone.
+
+    >>> import numpy as np
+    >>> rows = {"job": (np.array([0, 1]), Labels(["Cook", "Nurse"]))}
+    >>> JointLabels.of(rows, Layout("job"), {}, Classes.none()).columns["job"][1]
+    ('Cook', 'Nurse')
+    """
+
+    bags: Mapping[str, Bags]  # of columns of which a person may have several values
+    classes: Classes  # who cannot have which values
+
+    @classmethod
+    def of(
+        cls,
+        columns: Mapping[str, tuple[NDArray[Any], Labels]],
+        layout: Layout,
+        bags: Mapping[str, Bags],
+        classes: Classes,
+    ) -> JointLabels:
+        """Take the codes of distinct combinations in each column."""
+        first, _ = next(iter(columns.values()))
+        joint_labels = cls(range(len(first)))
+        joint_labels.columns, joint_labels.bags = dict(columns), dict(bags)
+        joint_labels.layout, joint_labels.classes = layout, classes
+        return joint_labels
+
+    def ruled_beside(self, sensitive: str, known_columns: Sequence[str]) -> list[str]:
+        """The columns that stand beside one, are not known, and of which some cannot have each."""
+        ruled = self.classes.values_of_rules.keys() & self.columns.keys()
+        return self.layout.ruled_beside(sensitive, known_columns, ruled)
+
+    def values_of(self, column: str | None) -> Labels:
+        """The values of one column; of the main one where none is named."""
+        name = column or self.layout.main
+        return self.bags[name].values if name in self.bags else self.columns[name][1]

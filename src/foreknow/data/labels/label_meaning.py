@@ -1,0 +1,522 @@
+"""Meaning: what a published label stands for, by its text; and which values fall in it.
+
+A label is read as anybody reads it who has the release and the hierarchies, and nothing else: it
+is one value, a set, a range, a period, a masked code, a node, or everything. A text that can be
+read in several ways has several meanings; whoever knows more of its column chooses among them.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from datetime import date, datetime, time, timedelta
+from decimal import Decimal
+from functools import cached_property, lru_cache
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from foreknow.data.arrays import BoolArray
+from foreknow.data.labels.labels import text_of
+from foreknow.errors import did_you_mean
+from foreknow.figures import read_moment
+from foreknow_judge.errors import DataError
+from foreknow_judge.numbers import is_code, read_number
+
+Rows: TypeAlias = Sequence[Sequence[str]]
+# Numbers or moments in ascending order, and the places of the values that these are.
+Keys: TypeAlias = tuple[list[Any], list[int]]
+
+# How labels join values; `foreknow.data.labels.generalization` writes them so.
+AMONG, UP_TO, OR_MISSING, MISSING = " | ", " to ", " or missing", "missing"
+# Of numbers or dates of which the highest, or the lowest, are one value.
+OR_MORE, OR_LATER, OR_LESS, OR_EARLIER = " or more", " or later", " or less", " or earlier"
+
+_OPEN = re.compile(f"(.*)({OR_MORE}|{OR_LATER}|{OR_LESS}|{OR_EARLIER})", re.DOTALL)
+_EVERYTHING = re.compile(r"\*+( \(level \d+\))?")
+_MASKED = re.compile(r".*?(\*+)", re.DOTALL)
+_LEVELLED = re.compile(r"(.+) \(level (\d{1,3})\)", re.DOTALL)
+# What a plus may be added to, where a value is called so.
+_PLUS = re.compile(r"(.*(?:[*)\"]| or missing))\++", re.DOTALL)
+_ENDS_OF_NUMBERS: tuple[Any, Any] = Decimal("-Infinity"), Decimal("Infinity")
+_ENDS_OF_TIME: tuple[Any, Any] = datetime.min, datetime.max
+_QUOTED = re.compile(r'"(?:[^"]|"")*"')
+_PERIOD = re.compile(
+    r"(?P<year>\d{4})((?<=0)(?P<decade>s)|-Q(?P<quarter>[1-4])|-(?P<month>\d\d)"
+    r"(-(?P<day>\d\d)( (?P<hour>\d\d)h)?)?)?",
+    re.ASCII,
+)
+
+
+@dataclass(frozen=True)
+class Meaning:
+    """One way to read a label: values that it lists, or what all values in it have in common.
+
+    Attributes
+    ----------
+    members : tuple of str
+        Values that it lists, as they print.
+    ends : tuple of str
+        The first and the last value of a range, as they print.
+    lower, upper : Decimal or datetime, optional
+        The numbers or moments from one to the other; all from `lower` on, where there is no
+        `upper`, and all up to `upper`, where there is no `lower`.
+    below : bool
+        Whether `upper` is the first that is outside.
+    start, length : str and int
+        How values begin, and how long they are.
+    node : str
+        What a node of a hierarchy is called, where that is not the label.
+    missing, everything : bool
+        Whether a missing value is among them, and whether all values are.
+    quoted : bool
+        Whether values stand in quotes, so that they are nothing else.
+    text : str
+        Of a missing value beside others: the label, all of whose meanings have it.
+
+    Examples
+    --------
+    >>> [(meaning.lower, meaning.upper) for meaning in meanings_of("20 to 29")]
+    [(Decimal('20'), Decimal('29'))]
+    >>> [meaning.members for meaning in meanings_of("Divorced | Widowed")]
+    [('Divorced', 'Widowed')]
+    """
+
+    members: tuple[str, ...] = ()
+    ends: tuple[str, str] | None = None
+    lower: int | Decimal | datetime | None = None
+    upper: int | Decimal | datetime | None = None
+    below: bool = False
+    start: str = ""
+    length: int = 0
+    node: str = ""
+    missing: bool = False
+    everything: bool = False
+    quoted: bool = False
+    text: str = ""
+
+    @property
+    def ends_given(self) -> list[Any]:
+        """Its `lower` and `upper`, without one that is missing."""
+        return [end for end in (self.lower, self.upper) if end is not None]
+
+    def is_range_of(self, *kinds: type) -> bool:
+        """True if it begins or ends at numbers, or at moments, of these types."""
+        return any(isinstance(end, kinds) for end in self.ends_given)
+
+    @property
+    def middle(self) -> Decimal | datetime | None:
+        """Half way between `lower` and `upper`."""
+        low, high = self.lower, self.upper
+        if isinstance(low, datetime) and isinstance(high, datetime):
+            return low + (high - low) / 2
+        if low is None or high is None or isinstance(low, datetime) or isinstance(high, datetime):
+            return None
+        return (Decimal(low) + Decimal(high)) / 2
+
+
+@lru_cache(1 << 14)
+def meanings_of(text: str) -> tuple[Meaning, ...]:
+    """Every way to read a label, but as a value or a node that is called so."""
+    return tuple(_meanings(text))
+
+
+def _meanings(text: str) -> Iterator[Meaning]:
+    """Yield every way to read a label; a node, a value, a range, a set, and so on."""
+    if text == MISSING:
+        yield Meaning(missing=True, quoted=True, text=text)
+    # How a text begins and ends is told faster than whether it matches.
+    if text.startswith("*") and _EVERYTHING.fullmatch(text):
+        yield Meaning(everything=True)
+    number = read_number(text)
+    if number is not None and not is_code(text):
+        yield Meaning(lower=number, upper=number)
+    open_ended = _OPEN.fullmatch(text)
+    if open_ended:
+        yield from _half_line(*open_ended.groups())
+    limit = read_number(text[1:]) if text.startswith("<") else None
+    if limit is not None:
+        yield Meaning(ends=("", text), upper=limit, below=True)
+    yield from _marked(text)
+    if text.endswith(OR_MISSING):
+        present_text = text.removesuffix(OR_MISSING)
+        quoted = text.startswith('"')
+        for meaning in (Meaning(members=(present_text,)), *meanings_of(present_text)):
+            with_missing = replace(meaning, missing=True, quoted=quoted, text=text)
+            yield meaning if meaning.text else with_missing
+    yield from _listed(text)
+    for ends in (_parts(text, UP_TO), text.split(UP_TO)):
+        if len(ends) == 2:
+            yield from _range(*ends)
+    period = _period(text)
+    if period is not None:
+        yield Meaning(lower=period[0], upper=period[1], below=True)
+
+
+def _marked(text: str) -> Iterator[Meaning]:
+    """Yield the ways to read a text with a level, asterisks or plus signs at its end."""
+    levelled = _LEVELLED.fullmatch(text) if text.endswith(")") else None
+    masked = _MASKED.fullmatch(text) if text.endswith("*") else None
+    plus = _PLUS.fullmatch(text) if text.endswith("+") else None
+    if levelled and _MASKED.fullmatch(levelled[1]):
+        yield from _masked(levelled[1], int(levelled[2]))
+    elif levelled:
+        yield from meanings_of(levelled[1])
+    if masked:
+        for n_masked in range(1, len(masked[1]) + 1):
+            yield from _masked(text, n_masked)
+    if plus:
+        yield Meaning(node=plus[1])
+        yield from meanings_of(plus[1])
+
+
+def _masked(text: str, masked_away: int) -> Iterator[Meaning]:
+    """The values that a masked text stands for: of its length, and with the same beginning."""
+    if 0 < masked_away < len(text):
+        yield Meaning(start=text[:-masked_away], length=len(text))
+
+
+def _listed(text: str) -> Iterator[Meaning]:
+    """Yield the ways to read a list of values, in quotes or not, perhaps after `missing`."""
+    quoted = _parts(text, AMONG)
+    if quoted:
+        yield Meaning(members=tuple(quoted), quoted=True)
+    after_missing = text.removeprefix(MISSING + AMONG)
+    quoted = _parts(after_missing, AMONG) if after_missing != text else []
+    if quoted:
+        yield Meaning(members=tuple(quoted), missing=True, quoted=True, text=text)
+        bare = after_missing.split(AMONG)
+        if len(bare) == len(quoted):  # the quotes may be those of the values
+            yield Meaning(members=tuple(bare), missing=True, quoted=True, text=text)
+        return
+    bare = text.split(AMONG)
+    if len(bare) > 1:
+        yield Meaning(members=tuple(bare), missing=MISSING in bare)
+
+
+def _range(low: str, high: str) -> Iterator[Meaning]:
+    """From one number or period to another; or from a text to one, in an order of their own."""
+    ends = low, high
+    first, last = read_number(low), read_number(high.removeprefix("<"))
+    if first is not None and last is not None:
+        yield Meaning(ends=ends, lower=first, upper=last, below=high.startswith("<"))
+    start, end = _period(low), _period(high)
+    if start is not None and end is not None:
+        yield Meaning(ends=ends, lower=start[0], upper=end[1], below=True)
+    if (first is None or last is None) and (start is None or end is None):
+        yield Meaning(ends=ends)
+
+
+def from_on(text: str, is_date: bool) -> str:
+    """The label of all numbers, or days, from one on."""
+    return f"{text}{OR_LATER if is_date else OR_MORE}"
+
+
+def up_to(text: str, is_date: bool) -> str:
+    """The label of all numbers, or days, up to one, or below one such as ``<15``."""
+    return text if text.startswith("<") else f"{text}{OR_EARLIER if is_date else OR_LESS}"
+
+
+def is_open_ended(label: str) -> bool:
+    """True if a label is of all numbers, or days, from one on, or up to one."""
+    return _OPEN.fullmatch(label.removesuffix(OR_MISSING)) is not None or label.startswith("<")
+
+
+def _half_line(end: str, direction: str) -> Iterator[Meaning]:
+    """All numbers or moments from one on, or up to one."""
+    number, period = read_number(end), _period(end)
+    if direction == OR_MORE and number is not None:
+        yield Meaning(ends=(end, ""), lower=number)
+    elif direction == OR_LESS and number is not None:
+        yield Meaning(ends=("", end), upper=number)
+    elif direction == OR_LATER and period is not None:
+        yield Meaning(ends=(end, ""), lower=period[0])
+    elif direction == OR_EARLIER and period is not None:
+        yield Meaning(ends=("", end), upper=period[1], below=True)
+
+
+def _parts(text: str, joint: str) -> list[str]:
+    """The quoted parts of a text, for parts that contain the joint."""
+    quoted = _QUOTED.findall(text) if text.startswith('"') else []
+    if not quoted or joint.join(quoted) != text:
+        return []
+    return [quoted_text[1:-1].replace('""', '"') for quoted_text in quoted]
+
+
+def quote(text: str) -> str:
+    """Write a text in quotes, as CSV has them.
+
+    >>> print(quote('the "x" row'))
+    "the ""x"" row"
+    """
+    return '"' + text.replace('"', '""') + '"'
+
+
+def _moment(text: str) -> datetime | None:
+    """The moment that a text is; digits alone are none."""
+    return read_moment(text) if "-" in text[1:] else None
+
+
+def _period(text: str) -> tuple[datetime, datetime] | None:
+    """When a day, month, quarter, year or decade begins, and when the next one does."""
+    matched = _PERIOD.fullmatch(text)
+    if matched is None:
+        moment = _moment(text)
+        return None if moment is None else (moment, moment + timedelta(microseconds=1))
+    year = int(matched["year"])
+    try:
+        if matched["day"]:
+            day = date(year, int(matched["month"]), int(matched["day"]))
+            start = datetime.combine(day, time(int(matched["hour"] or 0)))
+            size = timedelta(hours=1 if matched["hour"] else 24)
+            return start, start + min(size, datetime.max - start)
+        if matched["month"]:
+            month, n_months = int(matched["month"]), 1
+        elif matched["quarter"]:
+            month, n_months = 3 * int(matched["quarter"]) - 2, 3
+        else:
+            month, n_months = 1, 120 if matched["decade"] else 12
+        after = year * 12 + month - 1 + n_months
+        start = datetime(year, month, 1)
+        if after // 12 > date.max.year:
+            return start, datetime.max
+        return start, datetime(after // 12, after % 12 + 1, 1)
+    except ValueError:
+        return None
+
+
+class Values:
+    """The distinct values of one column of a table, and which of them fall in a label.
+
+    A label that means one thing or another to this table is refused, unless it is known to be one
+    value.
+
+    Parameters
+    ----------
+    values : sequence
+        None is a missing one.
+    column : str
+        For messages.
+    tree : sequence of rows, optional
+        A value and the nodes above it, where the column has a hierarchy of that kind.
+    order : sequence of str, optional
+        All values from first to last, where texts are written as ranges.
+
+    Examples
+    --------
+    >>> ages = Values([19, 20, 24, 25], "age")
+    >>> ages.covered_by("20 to 24").tolist(), ages.covered_by("*").all()
+    ([False, True, True, False], np.True_)
+    """
+
+    def __init__(
+        self,
+        values: Sequence[Any],
+        column: str,
+        tree: Rows | None = None,
+        order: Sequence[str] | None = None,
+    ) -> None:
+        """Take the distinct values of a column, and the hierarchy or order that labels are of."""
+        self.texts = [None if value is None else text_of(value) for value in values]
+        self._column, self._tree = column, tree
+        self._order = {text: i for i, text in enumerate(order or ())}
+        self._listed = {row[0] for row in tree or ()} | {*(order or ())}
+        self._known: dict[tuple[str | None, bool], BoolArray] = {}
+
+    def covered_by(self, label: Any, exactly: bool = False) -> BoolArray:
+        """Which values fall in a label; `exactly`: it is known to be a value as it is."""
+        text = None if label is None else text_of(label)
+        if (text, exactly) not in self._known:
+            self._known[text, exactly] = self._alone(text) if exactly else self._read(text)
+        return self._known[text, exactly]
+
+    def misread(self, text: str) -> bool:
+        """True if a value would be taken for a label that others fall in, or none of it does."""
+        try:
+            return bool((self._read(text) != self._alone(text)).any())
+        except DataError:
+            return True
+
+    def same(self, value: Any) -> list[int]:
+        """The places of the values that equal one: a number or a moment, however it is written."""
+        text = None if value is None else text_of(value)
+        positions = set(self._places.get(text, ()))
+        if text is not None and not isinstance(value, str):
+            number = read_number(text)
+            period = _period(text)
+            if number is not None:
+                equal_numbers = _from_to(self._numbers, number, number)
+                positions.update(i for i in equal_numbers if not is_code(self.texts[i] or ""))
+            elif period is not None:
+                positions.update(_from_to(self._moments, *period, below=True))
+        return sorted(positions)
+
+    def equal(self, value: Any) -> BoolArray:
+        """Which values are this one: as it is written, or as a number."""
+        text = None if value is None else text_of(value)
+        return self._alone(text) if text is None else self._alone(text) | self._numbered(text)
+
+    def _read(self, text: str | None) -> BoolArray:
+        if text is None or text in self._listed:
+            return self._alone(text)
+        if text in self._nodes:
+            return self._nodes[text]
+        return self._only([self._alone(text), *self._values_by_way(meanings_of(text), text)], text)
+
+    def _only(self, ways: Iterable[BoolArray], text: str) -> BoolArray:
+        """The values that a text means; refused if it is ambiguous."""
+        possible = [way for way in ways if way.any()]
+        if any((way != possible[0]).any() for way in possible):
+            raise self._unclear(text)
+        return possible[0] if possible else self._none
+
+    def _unclear(self, text: str) -> DataError:
+        return DataError(
+            f"column {self._column!r}: {text!r} may be one value, or a label that others fall in, "
+            "and the population has both, so groups cannot be compared with it; write such values "
+            "otherwise, in the table and in the population"
+        )
+
+    def _values_by_way(self, meanings: Iterable[Meaning], text: str) -> Iterator[BoolArray]:
+        """The values in a label, for each way to read it."""
+        beside_missing: dict[tuple[str, bool], list[BoolArray]] = {}
+        for meaning in meanings:
+            inside = self._inside(meaning)
+            if meaning.text:
+                beside_missing.setdefault((meaning.text, meaning.quoted), []).append(inside)
+            else:
+                yield inside
+        for (_, quoted), ways in beside_missing.items():
+            yield self._only(ways, text) | self._missing(quoted=quoted)
+
+    def _inside(self, meaning: Meaning) -> BoolArray:
+        """Which values fall in a label that is read so, but for a missing one beside others."""
+        if meaning.everything:
+            return ~self._none
+        if meaning.node:
+            return self._nodes.get(meaning.node, self._none)
+        if meaning.start:
+            start, length = meaning.start, meaning.length
+            texts = [text or "" for text in self.texts]
+            return np.array([len(text) == length and text.startswith(start) for text in texts])
+        if meaning.members:
+            return self._among(meaning)
+        if meaning.ends is not None and self._order.keys() >= {*meaning.ends}:
+            first, last = map(self._order.__getitem__, meaning.ends)
+            ranks = np.array(
+                [self._order.get(text or "", -1) for text in self.texts], dtype=np.int64
+            )
+            return np.asarray((first <= ranks) & (ranks <= last))
+        return self._between(meaning)
+
+    def _between(self, meaning: Meaning) -> BoolArray:
+        """Which values are numbers, or moments, from `meaning.lower` to `meaning.upper`."""
+        inside = self._none
+        if not meaning.ends_given:
+            return inside
+        of_numbers = not isinstance(meaning.ends_given[0], datetime)
+        low, high = _ENDS_OF_NUMBERS if of_numbers else _ENDS_OF_TIME
+        low = low if meaning.lower is None else meaning.lower
+        high = high if meaning.upper is None else meaning.upper
+        keys = self._numbers if of_numbers else self._moments
+        inside[_from_to(keys, low, high, below=meaning.below)] = True
+        return inside & ~self._codes if of_numbers and meaning.ends is None else inside
+
+    def _among(self, meaning: Meaning) -> BoolArray:
+        """Which values a label lists; `DataError` if one of its values might be several."""
+        inside = self._none
+        if meaning.quoted:
+            for member in meaning.members:
+                inside[self._places.get(member, [])] = True
+            return inside
+        label = AMONG.join(meaning.members)
+        if len(meaning.members) > 1 and not _parts(label, AMONG):
+            for text in self.texts:
+                if text and AMONG in text and text != label and text in label:
+                    raise self._unclear(label)
+        for member in meaning.members:
+            if member == MISSING:
+                inside |= self._missing(quoted=False)
+            else:
+                inside |= self._only([self._alone(member), self._numbered(member)], member)
+        return inside
+
+    @property
+    def _none(self) -> BoolArray:
+        return np.zeros(len(self.texts), dtype=bool)
+
+    def _alone(self, text: str | None) -> BoolArray:
+        inside = self._none
+        inside[self._places.get(text, [])] = True
+        return inside
+
+    def _numbered(self, text: str) -> BoolArray:
+        """Values that are the same number; digits after a 0 are a code."""
+        number, inside = read_number(text), self._none
+        if number is not None and not is_code(text):
+            inside[_from_to(self._numbers, number, number)] = True
+        return inside & ~self._codes
+
+    def _missing(self, *, quoted: bool) -> BoolArray:
+        """The missing value; where values are in quotes, none of them is missing."""
+        missing = self._alone(None)
+        return missing if quoted else self._only([missing, self._alone(MISSING)], MISSING)
+
+    @cached_property
+    def _places(self) -> dict[str | None, list[int]]:
+        positions: dict[str | None, list[int]] = {}
+        for i, text in enumerate(self.texts):
+            positions.setdefault(text, []).append(i)
+        return positions
+
+    @cached_property
+    def _codes(self) -> BoolArray:
+        return np.array([text is not None and is_code(text) for text in self.texts], dtype=bool)
+
+    @cached_property
+    def _numbers(self) -> Keys:
+        return _in_order([None if text is None else read_number(text) for text in self.texts])
+
+    @cached_property
+    def _moments(self) -> Keys:
+        return _in_order([None if text is None else _moment(text) for text in self.texts])
+
+    @cached_property
+    def _nodes(self) -> dict[str, BoolArray]:
+        """Which values are below each node, by its label, and by its label with its level."""
+        nodes_above = {row[0]: row[1:] for row in self._tree or ()}
+        if not nodes_above:
+            return {}
+        nodes_of_values = []
+        for text in self.texts:
+            if text is not None and text not in nodes_above:
+                hint = did_you_mean(text, list(nodes_above)[:1000])
+                raise DataError(
+                    f"the population: column {self._column!r}: the hierarchy does not list the "
+                    f"value {text!r}{hint}"
+                )
+            nodes_of_values.append(nodes_above.get(text or "", ()))
+        below: dict[str, BoolArray] = {}
+        n_levels = len(next(iter(nodes_above.values())))
+        for level in range(n_levels):
+            labels = [nodes[level] if nodes else None for nodes in nodes_of_values]
+            for node in {nodes[level] for nodes in nodes_above.values()}:
+                is_below = np.array([label == node for label in labels], dtype=bool)
+                below.setdefault(node, is_below)
+                below[f"{node} (level {level + 1})"] = is_below
+        return below
+
+
+def _from_to(keys: Keys, low: Any, high: Any, *, below: bool = False) -> list[int]:
+    """The places of what lies between two numbers or moments."""
+    ascending, positions = keys
+    end = bisect_left(ascending, high) if below else bisect_right(ascending, high)
+    return positions[bisect_left(ascending, low) : end]
+
+
+def _in_order(keys: Sequence[Any]) -> Keys:
+    """Keys in order, and the place of each; None is left out."""
+    order = sorted((i for i, key in enumerate(keys) if key is not None), key=keys.__getitem__)
+    return [keys[i] for i in order], order

@@ -1,0 +1,286 @@
+"""Rows read: a raw table as it was read, everybody in it once, its columns encoded once."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, NamedTuple, cast
+
+import numpy as np
+import pyarrow as pa
+
+from foreknow.data.arrays import IntArray
+from foreknow.data.columns.hierarchy import DateLevels, Hierarchy, Intervals, Ordered, Tree
+from foreknow.data.columns.reading_rules import Reading
+from foreknow.data.engines.columns import (
+    Column,
+    Missing,
+    codes_of,
+    encode,
+    fetch,
+)
+from foreknow.data.engines.people.missing_values import LeftOut, settle
+from foreknow.data.engines.people.person_rows import held_beside
+from foreknow.data.engines.people.persons import People
+from foreknow.data.engines.people.units import look_beside
+from foreknow.data.engines.people.values_of_people import Holdings
+from foreknow.data.engines.profile.column_advice import refuse_misread
+from foreknow.data.engines.views.missing_spellings import is_untyped
+from foreknow.data.impossible.rules_in_force import Fired, about_of, fired, refuse_unfit
+from foreknow.data.labels.labels import Labels, text_of
+from foreknow.data.prepare import Prepared
+from foreknow.data.schema import Schema
+from foreknow.errors import InternalError
+from foreknow_judge.errors import DataError
+from foreknow_judge.policy.grammar import Kind
+
+
+@dataclass(frozen=True, eq=False)
+class RowsRead:
+    """A table as it was read."""
+
+    columns: list[Column]  # one code per person
+    sensitive: Column  # one per occurrence
+    n_rows: int
+    source_rows: IntArray | None  # None where row i is person i
+    other_columns: pa.Table  # of everybody
+    people: People | None = None  # these two where a person may have several values
+    holdings: Mapping[str, Holdings] = field(default_factory=dict)  # of each such column
+    # the other sensitive columns, one code per person or occurrence
+    further_sensitive: tuple[Column, ...] = ()
+    times: IntArray | None = None  # how many people each entry is; None where each is one
+    n_entries: int = 0  # of the table as it was read; left out ones included
+    fired: Fired | None = None  # which rules say of everybody what they cannot have
+    # of everybody the columns of conditions; none where these were not kept
+    condition_columns: pa.Table = field(default_factory=lambda: pa.table({}))
+    left_out: tuple[LeftOut, ...] = ()  # rows without a value; those with any are not published
+
+    @property
+    def sensitives(self) -> tuple[Column, ...]:
+        """The sensitive columns."""
+        return (self.sensitive, *self.further_sensitive)
+
+    def of_some(self, people: IntArray) -> RowsRead:
+        """The rows of some people, where each has one value."""
+        if self.people is not None or self.holdings:
+            raise InternalError("people of several values are all counted, or none")
+        sensitive, *further_sensitive = (_column_of(column, people) for column in self.sensitives)
+        return RowsRead(
+            [_column_of(column, people) for column in self.columns],
+            sensitive,
+            len(people),
+            None,
+            self.other_columns.take(pa.array(people)),
+            further_sensitive=tuple(further_sensitive),
+            fired=self.fired and replace(self.fired, codes=self.fired.codes[people]),
+        )
+
+
+class RowsReader(NamedTuple):
+    """Reads a prepared table by its schema, everybody once."""
+
+    prepared: Prepared
+    schema: Schema
+    reading: Reading
+
+    @property
+    def name(self) -> str:
+        """The name of the table in messages."""
+        return self.prepared.source.name
+
+    def read(self) -> RowsRead:
+        """Read all rows."""
+        return self._read_several() if self.schema.several else self._read_single()
+
+    def _read_single(self) -> RowsRead:
+        look_beside(self.prepared.source, self.schema)
+        names = dict.fromkeys([*counted_by(self.schema), *self.schema.persons])
+        fetched = fetch(self.prepared.table, [*names])
+        self.prepared.refuse_repeats(fetched)
+        return self.read_rows(fetched.select(counted_by(self.schema)))
+
+    def read_rows(self, rows: pa.Table, times: IntArray | None = None) -> RowsRead:
+        """Encode rows of one person each, or equal rows that stand for so many people."""
+        schema, n_entries = self.schema, len(rows)
+        n_rows = n_entries if times is None else int(times.sum())
+        how: dict[str, Any] = {"times": times, "numbered": times is None}
+        missing = cast("Missing", schema.missing)
+        rows, source_rows, values_shown = settle(self.name, rows, schema.sensitives, missing, **how)
+        if source_rows is not None and times is not None:
+            times = times[source_rows]
+        if not len(rows):
+            raise DataError(f"{self.name} has no rows")
+        sensitive, *further_sensitive = (
+            encode(name, rows.column(name)) for name in schema.sensitives
+        )
+        rules_fired = self._fired(
+            rows, [sensitive, *further_sensitive], None if times is not None else source_rows
+        )
+        names = schema.quasi_identifiers
+        columns = [self._encode(name, rows.column(name), source_rows, times) for name in names]
+        return RowsRead(
+            *(columns, sensitive, n_rows, source_rows, rows.select(schema.other)),
+            further_sensitive=tuple(further_sensitive),
+            times=times,
+            n_entries=n_entries,
+            fired=rules_fired,
+            condition_columns=rows.select(schema.conditions),
+            left_out=() if source_rows is None else values_shown.left_out,
+        )
+
+    def _fired(
+        self, rows: pa.Table, sensitive: Sequence[Column], source_rows: IntArray | None
+    ) -> Fired | None:
+        """Which rules on what is impossible are about whom; None if there are no rules.
+
+        Raises `DataError` if somebody has a value that a rule excludes. `source_rows` says where
+        the rows are in the table, for the message.
+        """
+        rules = self.schema.impossible
+        if not rules:
+            return None
+        columns = {}
+        for name in self.schema.conditions:
+            codes, values = codes_of(rows.column(name))
+            texts = [None if value is None else text_of(value) for value in values.to_pylist()]
+            refuse_unfit(rules, name, texts)
+            columns[name] = codes, texts
+        texts_of = {name: texts for name, (_, texts) in columns.items()}
+        rules_fired = fired(rules, columns, len(rows), with_nodes(self.schema, texts_of))
+        labels_of = {column.name: Labels(column.domain) for column in sensitive}
+        values_of_rules = about_of(rules, labels_of)
+        for column in sensitive:
+            for position, is_excluded in enumerate(values_of_rules.get(column.name, ())):
+                is_about = rules_fired.surely[rules_fired.codes, position]
+                wrong = is_about & is_excluded[column.codes]
+                if not wrong.any():
+                    continue
+                entry = int(np.argmax(wrong))
+                row = entry if source_rows is None else int(source_rows[entry])
+                conditions = []
+                for name in columns:
+                    if name in rules[position].where:
+                        codes, texts = columns[name]
+                        conditions.append(f"{name} {texts[int(codes[entry])]}")
+                raise DataError(
+                    f"{self.name}: row {row + 1} has "
+                    f"{text_of(column.domain[int(column.codes[entry])])!r} in {column.name!r}, "
+                    "which is impossible by the schema where somebody has "
+                    f"{', '.join(conditions)}; correct the row or the rule"
+                )
+        return rules_fired.united(values_of_rules.values())
+
+    def _read_several(self) -> RowsRead:
+        """Read a table of which people may have several values; a person has a code per column.
+
+        Raises `DataError` if the rows of a person differ in a column of which they have one value.
+        """
+        schema = self.schema
+        self.prepared.refuse_repeats()
+        single = [name for name in schema.sensitives if name not in schema.several]
+        names = [*schema.quasi_identifiers, *schema.other, *single]
+        encoded: dict[str, Column] = {}
+        holdings: dict[str, Holdings] = {}
+        for name in schema.several:
+            column_holdings, _, _ = held_beside(
+                self.prepared.table, names, name, schema.person, schema.several
+            )
+            people, rows = column_holdings.people, column_holdings.rows
+            if not len(column_holdings.values):
+                raise DataError(
+                    f"{self.name}: nobody has a value of {name!r}; there is nothing to hide"
+                )
+            encoded[name] = encode(name, column_holdings.values)
+            holdings[name] = Holdings(column_holdings.holders, encoded[name].codes)
+        for name in single:
+            settle(self.name, rows, [name], "error")
+            column = encode(name, rows.column(name))
+            of_person = people.agreed(name, column.codes, column.domain.__getitem__)
+            encoded[name] = replace(column, codes=of_person)
+        sensitive, *further_sensitive = (encoded[name] for name in schema.sensitives)
+        columns = []
+        for name in schema.quasi_identifiers:
+            column = self._encode(name, rows.column(name), None)
+            of_person = people.agreed(name, column.codes, column.domain.__getitem__)
+            columns.append(replace(column, codes=of_person))
+        for name in schema.other:
+            codes, values = codes_of(rows.column(name))
+            people.agreed(name, codes, lambda code, values=values: values[code].as_py())  # type: ignore[misc]
+        other_columns = rows.select(schema.other).take(pa.array(people.first))
+        n_rows = len(people.of_row)
+        return RowsRead(
+            columns,
+            sensitive,
+            n_rows,
+            people.first,
+            other_columns,
+            people,
+            holdings,
+            tuple(further_sensitive),
+        )
+
+    def _encode(
+        self,
+        name: str,
+        rows: pa.ChunkedArray,
+        source_rows: IntArray | None,
+        times: IntArray | None = None,
+    ) -> Column:
+        """Encode a quasi-identifier; `source_rows` says where the rows are in the table.
+
+        Raises `DataError` for texts that nearly all read as numbers or dates, if no type is
+        declared.
+        """
+        column = encode(
+            name,
+            rows,
+            untyped=is_untyped(self.prepared.source, name),
+            declared=self._declared(name),
+            positions=source_rows,
+            reading=self.reading,
+        )
+        is_declared = name in self.schema.types or name in self.schema.hierarchies
+        if column.kind == "text" and not is_declared and not column.categories:
+            people = np.bincount(column.codes, times, len(column.domain))
+            codes = column.codes if times is None else None  # an entry is no row of the table
+            refuse_misread(name, column.domain, people.tolist(), codes, source_rows)
+        return column
+
+    def _declared(self, name: str) -> Kind | None:
+        """Type that the schema gives a column, or that its hierarchy needs."""
+        declared = self.schema.types.get(name)
+        hierarchy = self.schema.hierarchies.get(name)
+        if declared is None and is_untyped(self.prepared.source, name):
+            if isinstance(hierarchy, Intervals):
+                return "number"
+            if isinstance(hierarchy, DateLevels):
+                return "date"
+        return declared
+
+
+def counted_by(schema: Schema) -> list[str]:
+    """The columns by which equal rows are counted: published ones, and those of rules."""
+    columns = (*schema.quasi_identifiers, *schema.sensitives, *schema.other, *schema.conditions)
+    return list(dict.fromkeys(columns))
+
+
+def with_nodes(
+    schema: Schema, texts_of: Mapping[str, Sequence[str | None]]
+) -> dict[str, Hierarchy]:
+    """The hierarchies of columns whose texts are not all values of it: some may be nodes."""
+    hierarchies: dict[str, Hierarchy] = {}
+    for name, texts in texts_of.items():
+        hierarchy: Any = schema.hierarchies.get(name)
+        if isinstance(hierarchy, Tree):
+            listed = {str(row[0]) for row in hierarchy.rows}
+        elif isinstance(hierarchy, Ordered):
+            listed = {*map(str, hierarchy.values)}
+        else:
+            continue
+        if not {text for text in texts if text is not None} <= listed:
+            hierarchies[name] = hierarchy
+    return hierarchies
+
+
+def _column_of(column: Column, people: IntArray) -> Column:
+    return replace(column, codes=column.codes[people])

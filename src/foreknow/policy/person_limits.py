@@ -1,0 +1,306 @@
+"""People: limits for persons who may have several cases, in several groups.
+
+Whatever is known, the probability that a person has a value in some case is at most the sum of the
+probabilities of their cases. So a limit holds for a person if that sum keeps it. A search requires
+more, which can be checked for each group by itself: if somebody in a group has j cases, each of
+these must stay below 1/j of the limit.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from functools import cache, cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from foreknow.adversaries.adversary import HasCounts, Ledger
+from foreknow.adversaries.chances import Chances
+from foreknow.adversaries.disclosure import Disclosure
+from foreknow.adversaries.release_counts import counts_of
+from foreknow.criteria.group_criterion import EachGroup
+from foreknow.data.arrays import BoolArray, FloatArray, IntArray, ranges
+from foreknow.data.counts import GroupCounts, Semantics
+from foreknow.data.labels.labels import Label
+from foreknow.data.labels.windows import Windows
+from foreknow.data.members import CASES
+from foreknow.data.microdata import Microdata
+from foreknow_judge.errors import UnsupportedError
+from foreknow_judge.numbers import CLOSE
+from foreknow_judge.verdict import Limit
+
+if TYPE_CHECKING:
+    from foreknow.policy.requirement import Point
+
+# How many cells are added up at a time.
+_AT_ONCE = 1 << 22
+# If persons times values exceed this many times the cells, sums are kept sparse.
+_SPARSE = 8
+# The largest error of floats: sums closer than this to the highest are compared as fractions.
+_NEAR = 4 * CLOSE
+
+
+def owners_counts(
+    combined: Microdata, groups: IntArray, labels: Any
+) -> tuple[GroupCounts, CaseOwners | None]:
+    """The combinations of a table, counted in groups; and the person and cell of each case."""
+    counts = replace(combined.counts(groups), groups=labels)
+    if numbers_of_cases(counts) is None:
+        return counts, None
+    cells = counts.cell_groups * counts.n_values + counts.codes
+    cell_of_case = groups.astype(np.int64) * counts.n_values + combined.sensitive_codes
+    name = str(combined.schema.person)
+    return counts, CaseOwners(name, combined.persons, np.searchsorted(cells, cell_of_case))
+
+
+def numbers_of_cases(counts: GroupCounts) -> IntArray | None:
+    """How many cases the person of each combination has; None where rows are people."""
+    if CASES not in counts.values.columns:
+        return None
+    codes, numbers = counts.values.columns[CASES]
+    return np.asarray(np.array(numbers, dtype=np.int64)[codes])
+
+
+class CountsOfCases(GroupCounts):
+    """Counts of cases, with the most cases that any person in each group has."""
+
+    most_cases: IntArray
+
+
+@dataclass(frozen=True)
+class SeveralCases:
+    """The cases of one person, with the worst probability for each; for the owner only."""
+
+    group: Label  # of their first case
+    groups: tuple[Label, ...]  # of each
+    chances: tuple[float, ...]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values for JSON."""
+        return {"groups": [str(group) for group in self.groups], "chances": list(self.chances)}
+
+
+@dataclass(frozen=True, eq=False)
+class CaseOwners:
+    """The person of each case, and where it is counted; for the owner only."""
+
+    name: str  # the column of persons
+    of_case: IntArray  # the person of each case
+    groups: IntArray  # the group of each case; or its cell, in counts of combinations
+
+    @cached_property
+    def _several(self) -> tuple[IntArray, IntArray]:
+        """Person and group of each case of people with several cases, sorted by person."""
+        several = np.flatnonzero(np.bincount(self.of_case)[self.of_case] > 1)
+        order = several[np.argsort(self.of_case[several], kind="stable")]
+        return self.of_case[order], self.groups[order]
+
+    def disclosures(self, point: Point, release: HasCounts) -> list[Disclosure]:
+        """For each value, an upper bound of the probability that some person has it.
+
+        This is the highest sum over one person's cases, or the worst of a single case.
+        """
+        disclosures = list(point.adversary.disclosures(release).values())
+        people, _ = self._several
+        if not len(people):
+            return disclosures
+        sums = _Sums(*self._several, _chances(point.adversary, release), counts_of(release))
+        best = sums.best()
+        for code, (top, single_case) in enumerate(zip(best.tolist(), disclosures, strict=True)):
+            if top > single_case.probability * (1 - _NEAR):
+                disclosures[code] = sums.disclosure(code, top, single_case)
+        return disclosures
+
+    def over(
+        self, adversary: Any, limit: Limit, release: HasCounts, is_about: BoolArray
+    ) -> tuple[int, int]:
+        """An upper bound of how many people reach a limit, and how many groups have their cases."""
+        order = np.argsort(self.of_case, kind="stable")
+        sums = _Sums(
+            *(self.of_case[order], self.groups[order]),
+            *(_chances(adversary, release), counts_of(release)),
+        )
+        reached = np.zeros(int(self.of_case.max()) + 1, dtype=bool)
+        lowest_sum = float(limit.at(None)) * (1 - _NEAR)
+        for person, value, sum_of in sums.each():
+            reached[person[(sum_of >= lowest_sum) & is_about[value]]] = True
+        return int(reached.sum()), len(np.unique(self.groups[reached[self.of_case]]))
+
+
+def _chances(adversary: Any, release: HasCounts) -> Chances:
+    """The probabilities that an adversary reaches for each case."""
+    chances = adversary.chances(release)
+    if not isinstance(chances, Chances):
+        raise UnsupportedError(
+            f"{adversary} says nothing of each group, so it has no limit about people with several "
+            "cases; leave person out of the schema, and limits are about cases"
+        )
+    return chances
+
+
+def of_most_cases(point: Point, release: HasCounts, most_cases: int) -> list[Disclosure]:
+    """Upper bounds for people, not knowing whose cases are where: `most_cases` times a case's."""
+
+    def times(disclosure: Disclosure) -> Disclosure:
+        def exact() -> Fraction | None:
+            bound = disclosure.settled
+            return None if bound is None else min(Fraction(1), most_cases * bound)
+
+        probability = min(1.0, most_cases * disclosure.probability)
+        return Disclosure(
+            disclosure.value,
+            probability,
+            _witness=lambda: disclosure.witness,
+            bounded=True,
+            _bound=exact,
+        )
+
+    disclosures = list(point.adversary.disclosures(release).values())
+    return disclosures if most_cases == 1 else list(map(times, disclosures))
+
+
+@dataclass(frozen=True, eq=False)
+class _Sums:
+    """Sums of probabilities over all cases of each person."""
+
+    people: IntArray  # of each case; ascending
+    groups: IntArray  # of each case
+    chances: Chances
+    counts: GroupCounts
+
+    @cached_property
+    def _kinds(self) -> tuple[IntArray, IntArray, IntArray]:
+        """One cell for each kind of group and value: starts of the kinds, values, cells.
+
+        If the adversary can tell people in a group apart, the highest probability counts.
+        """
+        chances, n_values = self.chances, self.counts.n_values
+        keys = chances.case * n_values + chances.value
+        order = np.lexsort((-chances.chance, keys))
+        cells = order[np.unique(keys[order], return_index=True)[1]]
+        n_kinds = (
+            self.counts.n_groups if chances.case_of is None else int(chances.case_of.max()) + 1
+        )
+        starts = np.searchsorted(chances.case[cells], np.arange(n_kinds + 1))
+        return starts, chances.value[cells], cells
+
+    @cached_property
+    def _kind_of_case(self) -> IntArray:
+        of_group = self.chances.case_of
+        return self.groups if of_group is None else of_group[self.groups]
+
+    def best(self) -> FloatArray:
+        """For each value, the highest sum of any person."""
+        best = np.zeros(self.counts.n_values)
+        for _, value, sums in self.each():
+            np.maximum.at(best, value, sums)
+        return best
+
+    def each(self) -> Iterator[tuple[IntArray, IntArray, FloatArray]]:
+        """Yield, for blocks of people, who may have which value, and the sum of its chances.
+
+        Each array has an entry for each person and value: the number of the person, the code of the
+        value, and the sum over the person's cases.
+        """
+        starts, values, cells = self._kinds
+        chance, n_values = self.chances.chance[cells], self.counts.n_values
+        kinds = self._kind_of_case
+        n_cells = np.cumsum(starts[kinds + 1] - starts[kinds])
+        # Cut between persons.
+        first_cases = np.flatnonzero(np.diff(self.people, prepend=-1))
+        cells_before = np.concatenate(([0], n_cells))[first_cases]
+        cuts = first_cases[np.flatnonzero(np.diff(cells_before // _AT_ONCE, prepend=-1))]
+        for start, end in zip(cuts, np.append(cuts[1:], len(self.people)), strict=True):
+            case_kinds = kinds[start:end]
+            positions, offsets = ranges(starts[case_kinds], starts[case_kinds + 1])
+            person = np.cumsum(np.diff(self.people[start:end], prepend=-1) > 0) - 1
+            keys = np.repeat(person, np.diff(offsets)) * n_values + values[positions]
+            n_keys = (int(person[-1]) + 1) * n_values
+            sums: FloatArray
+            if n_keys <= _SPARSE * len(keys):
+                sums = np.bincount(keys, chance[positions], n_keys).astype(np.float64)
+                used_keys = np.flatnonzero(sums)
+                sums = sums[used_keys]
+            else:
+                used_keys, number = np.unique(keys, return_inverse=True)
+                key_sums = np.bincount(number.reshape(-1), chance[positions], len(used_keys))
+                sums = key_sums.astype(np.float64)
+            people = self.people[start:end][np.flatnonzero(np.diff(person, prepend=-1))]
+            yield people[used_keys // n_values], used_keys % n_values, sums
+
+    def _cell_of_case(self, code: int) -> IntArray:
+        """For one value, the cell of each case; -1 if nobody in its group can have the value."""
+        starts, values, cells = self._kinds
+        positions = np.flatnonzero(values == code)
+        cell_of_kind = np.full(len(starts) - 1, -1, dtype=np.int64)
+        cell_of_kind[np.searchsorted(starts, positions, "right") - 1] = cells[positions]
+        return cell_of_kind[self._kind_of_case]
+
+    def disclosure(self, code: int, top: float, single_case: Disclosure) -> Disclosure:
+        """The disclosure of the highest sum for one value, or of a single case if higher."""
+        cell_of_case = self._cell_of_case(code)
+
+        def exact() -> Fraction | None:
+            """The highest sum as a fraction, of the people whose sums are near it; or None."""
+            has_cell = cell_of_case >= 0
+            chance = np.where(has_cell, self.chances.chance[cell_of_case], 0.0)
+            sums = np.bincount(self.people, chance)
+            is_near = (sums[self.people] >= top * (1 - _NEAR)) & has_cell
+            cells_of_person: dict[int, list[int]] = {}
+            for person, cell in zip(
+                self.people[is_near].tolist(), cell_of_case[is_near].tolist(), strict=True
+            ):
+                cells_of_person.setdefault(person, []).append(cell)
+            different_cells = {tuple(sorted(cells)) for cells in cells_of_person.values()}
+            cells = np.unique(np.concatenate([np.array(cells) for cells in different_cells]))
+            chance_of = dict(zip(cells.tolist(), self.chances.fractions(cells), strict=True))
+            highest = single_case.settled
+            for person_cells in different_cells:
+                chances = [chance_of[cell] for cell in person_cells]
+                if highest is None or None in chances:
+                    return None
+                highest = max(highest, sum(chances, Fraction(0)))
+            return None if highest is None else min(Fraction(1), highest)
+
+        def witness() -> SeveralCases:
+            chance = np.where(cell_of_case >= 0, self.chances.chance[cell_of_case], 0.0)
+            person = int(np.argmax(np.bincount(self.people, chance)))
+            cases = np.flatnonzero(self.people == person)
+            groups = tuple(self.counts.group_label(int(g)) for g in self.groups[cases])
+            return SeveralCases(groups[0], groups, tuple(chance[cases].tolist()))
+
+        probability = min(1.0, max(top, single_case.probability))
+        return Disclosure(
+            single_case.value, probability, _witness=witness, bounded=True, _bound=exact
+        )
+
+
+def ledger_of_people(
+    point: Point, targets: BoolArray | Windows, semantics: Semantics, most_cases: int
+) -> Ledger:
+    """A ledger for a limit about people: each group's limit depends on the most cases in it.
+
+    If knowledge reaches into other groups, the most cases of all people decide everywhere.
+    """
+    adversary: Any = point.adversary
+
+    @cache  # these ledgers have no state: each group is asked about by itself
+    def ledger(n_cases: int) -> Any:
+        return adversary.ledger(point.below / n_cases, targets, semantics)
+
+    speaks = adversary.speaks
+    if speaks is None or speaks.groups or point.inclusive:
+        started: Ledger = ledger(most_cases)
+        return started
+
+    def fails(counts: GroupCounts) -> BoolArray:
+        assert isinstance(counts, CountsOfCases)
+        failing = np.zeros(counts.n_groups, dtype=bool)
+        for n_cases in np.unique(counts.most_cases).tolist():
+            groups = np.flatnonzero(counts.most_cases == n_cases)
+            failing[groups] = ~ledger(n_cases).alone(counts.take(groups))
+        return failing
+
+    return EachGroup(fails)

@@ -1,0 +1,99 @@
+"""Try: what to carry out on a release before publication, and the limit that stops it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+from foreknow.adversaries.adversary import check_adversary
+from foreknow.data.schema import Schema
+from foreknow.needs import Need
+from foreknow_judge.errors import PolicyError
+from foreknow_judge.frozen_fields import set_fields
+from foreknow_judge.numbers import Number, as_threshold
+
+
+@dataclass(frozen=True)
+class Try:
+    """An attack to carry out before a release is published: ``[[try]]`` in a policy file.
+
+    It can stop a publication, and makes nothing safe: an attack that fails proves nothing.
+
+    Parameters
+    ----------
+    attack : Learned, optional
+        The attack, which is carried out on the release and checked with the owner's table.
+    stop : number, optional
+        Nothing is published if an attacker becomes surer than this of somebody's value: the most
+        successful one, or one who is right about as large a share of the people whom they are so
+        sure of; or if the estimated risk of somebody is higher.
+    sensitive : str, optional
+        The column that is guessed; default: each sensitive column, by itself.
+    individual_risk : bool
+        In place of an attack: how easily people of the release are found in the population, as the
+        weights of the schema estimate it; see `foreknow.risk_report`.
+
+    Examples
+    --------
+    >>> from foreknow.trials.learned import Learned
+    >>> Try(Learned(["job"]), stop="17/20").to_dict()
+    {'learned': {'by': ['job']}, 'stop': '17/20'}
+    """
+
+    attack: Any = None
+    stop: Number | None = None
+    sensitive: str | None = None
+    individual_risk: bool = False
+
+    def __post_init__(self) -> None:
+        """Raise `PolicyError` unless it is an attack that is carried out, or a risk by weights."""
+        set_fields(self, stop=None if self.stop is None else as_threshold(self.stop))
+        if (self.attack is None) is not self.individual_risk or self.individual_risk not in (0, 1):
+            raise PolicyError(
+                'try: say either learned = { by = ["job"] } or individual_risk = true, which '
+                "estimates by the weights of a survey"
+            )
+        if self.individual_risk:
+            if self.sensitive is not None:
+                raise PolicyError("try: individual_risk guesses no column; leave sensitive out")
+            return
+        check_adversary(self.attack, "a try")
+        if Need.TRIAL not in self.attack.needs:
+            raise PolicyError(
+                f"a try takes an attack that is carried out, such as Learned([...]), not "
+                f"{self.attack!r}; what is proved of knowledge is a requirement"
+            )
+
+    @property
+    def by(self) -> tuple[str, ...]:
+        """The columns from which an attacker learns."""
+        return () if self.individual_risk else tuple(self.attack.by)
+
+    @property
+    def limit(self) -> Fraction | None:
+        """The limit that stops a publication, or None."""
+        return None if self.stop is None else Fraction(self.stop)
+
+    def to_dict(self) -> dict[str, Any]:
+        """The ``[[try]]`` table of a policy file."""
+        settings = {
+            "stop": None if self.stop is None else str(self.stop),
+            "sensitive": self.sensitive,
+        }
+        without_none = {key: value for key, value in settings.items() if value is not None}
+        what = {"individual_risk": True} if self.individual_risk else self.attack.to_dict()
+        return {**what, **without_none}
+
+
+def check_survey(schema: Schema) -> None:
+    """Refuse to estimate by weights what has none, or has several rows of a person."""
+    if schema.weights is None:
+        raise PolicyError(
+            "try: individual_risk estimates by weights, and the schema names none; add "
+            'weights = "COLUMN" to [schema], or leave [[try]] out'
+        )
+    if schema.semantics != "single" or schema.unit == "row":
+        raise PolicyError(
+            "try: individual_risk takes a table with a row for each person; leave [[try]] out"
+        )

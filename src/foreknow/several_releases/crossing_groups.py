@@ -1,0 +1,303 @@
+"""Crossing groups: people in the same group of every release, and bags that differences settle.
+
+Whoever has several releases of the same people can subtract one bag from another. A group of which
+all cells but one are settled settles the last one; a settled cell is a group by itself. Where all
+cells are settled, the worlds of all releases are those of one release, whose groups are the cells.
+Nested groups are the case that needs no luck: their atoms are the cells.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from foreknow.data.arrays import IntArray, combine, count_pairs, joined, ranges
+from foreknow.data.counts import GroupCounts
+from foreknow.data.labels.labels import Label, Labels
+from foreknow_judge.errors import DataError
+
+ABSENT = -1  # from a release
+
+
+# Rounds in which cells are settled at once. Where groups cross in a long chain, each round settles
+# a few, and settles them faster one after the other.
+_AT_ONCE = 50
+# Of these, so many are looked up together.
+_CHUNK = 1 << 16
+
+
+class Round(NamedTuple):
+    """Cells that are settled at once, or one after the other; and the group that settles each."""
+
+    cells: IntArray
+    groups: IntArray  # numbered through all releases
+    in_turn: bool = False
+
+
+@dataclass(frozen=True, eq=False)
+class CrossedGroups:
+    """People by the groups that they are in, of several releases.
+
+    >>> january, march = np.array([0, 0, 1, -1]), np.array([-1, -1, 0, 0])
+    >>> cells = CrossedGroups.of([january, march])
+    >>> cells.sizes, cells.groups.tolist(), bool(cells.settled.all())
+    (array([1, 2, 1]), [[-1, 0], [0, -1], [1, 0]], True)
+    """
+
+    of_person: IntArray  # cells by position
+    groups: IntArray  # by cell and release: the group, or ABSENT
+    first: IntArray  # by release: the number of its first group, of all
+    rounds: tuple[Round, ...]
+
+    @classmethod
+    def of(cls, memberships: Sequence[IntArray]) -> CrossedGroups:
+        """The cells of people in the same groups, given each person's group in each release."""
+        n_groups = [int(membership.max(initial=ABSENT)) + 1 for membership in memberships]
+        cell_of_person, first_person = combine(
+            [membership + 1 for membership in memberships], [n + 1 for n in n_groups]
+        )
+        groups = np.stack([membership[first_person] for membership in memberships], axis=1).astype(
+            np.int64
+        )
+        first_group = np.cumsum([0, *n_groups])
+        return cls(
+            cell_of_person.astype(np.int64),
+            groups,
+            first_group,
+            tuple(_rounds(groups, first_group)),
+        )
+
+    @property
+    def _numbered(self) -> IntArray:
+        """The group of each cell in each release, numbered through all releases."""
+        return np.where(self.groups == ABSENT, ABSENT, self.groups + self.first[:-1])
+
+    @property
+    def sizes(self) -> IntArray:
+        """How many people each cell has."""
+        return np.bincount(self.of_person, minlength=len(self.groups))
+
+    @property
+    def settled(self) -> NDArray[np.bool_]:
+        """True for each cell that differences settle; with three releases, perhaps not for all."""
+        is_settled = np.zeros(len(self.groups), dtype=bool)
+        for settling_round in self.rounds:
+            is_settled[settling_round.cells] = True
+        return is_settled
+
+    def counts(self, releases: Sequence[GroupCounts], names: Sequence[str]) -> GroupCounts:
+        """The bags of all cells; those that are not settled have none.
+
+        Raises `DataError` if releases contradict each other: then somebody has another value in one
+        of them, or is not who they are taken for.
+        """
+        values = Labels(
+            dict.fromkeys(
+                _text(value) for release_counts in releases for value in release_counts.values
+            )
+        )
+        codes_of_values = []
+        for release_counts in releases:
+            places_of_values = [values.codes[_text(value)] for value in release_counts.values]
+            codes_of_values.append(np.array(places_of_values, int))
+        n_values = max(len(values), 1)
+        keys, remaining = [], []
+        for release_counts, codes, start in zip(
+            releases, codes_of_values, self.first, strict=False
+        ):
+            cell_of_entry = np.repeat(
+                np.arange(release_counts.n_groups) + start, np.diff(release_counts.offsets)
+            )
+            keys.append(cell_of_entry * n_values + codes[release_counts.codes])
+            remaining.append(release_counts.counts)
+        bags = _Bags.of(
+            np.concatenate(keys), np.concatenate(remaining), int(self.first[-1]), n_values
+        )
+        settled_bags: list[tuple[IntArray, IntArray, IntArray]] = []
+        for cells, groups, is_in_turn in self.rounds:
+            if is_in_turn:
+                numbered_groups = self._numbered[cells]
+                if (settled_bag := bags.settle(cells, groups, numbered_groups)) is None:
+                    raise self._contradiction(names)
+                settled_bags.append(settled_bag)
+                continue
+            entries, offsets = bags.entries(groups)
+            cell_of_entry = np.repeat(cells, np.diff(offsets))
+            counts = bags.remaining[entries]
+            is_positive = counts > 0
+            cell_of_entry = cell_of_entry[is_positive]
+            codes = bags.codes(entries[is_positive])
+            counts = counts[is_positive]
+            settled_bags.append((cell_of_entry, codes, counts))
+            for release, start in enumerate(self.first[:-1]):
+                group = self.groups[cell_of_entry, release]
+                is_present = group != ABSENT
+                if not bags.take(group[is_present] + start, codes[is_present], counts[is_present]):
+                    raise self._contradiction(names)
+        if not self._agrees(bags):
+            raise self._contradiction(names)
+        empty = self.first[:0]
+        cell_of_entry, codes, counts = joined([(empty, empty, empty), *settled_bags])
+        offsets, codes, counts = count_pairs(
+            cell_of_entry, codes, len(self.groups), n_values, counts
+        )
+        semantics = releases[0].semantics
+        return GroupCounts.counted(
+            self.sizes, offsets, codes, counts, values=values, semantics=semantics
+        )
+
+    def _agrees(self, bags: _Bags) -> bool:
+        """True if nothing is left of groups whose cells are all settled, and nowhere less."""
+        open_groups = np.zeros(int(self.first[-1]), dtype=bool)
+        unsettled = self.groups[~self.settled] + self.first[:-1]
+        open_groups[unsettled[self.groups[~self.settled] != ABSENT]] = True
+        left_in_closed_groups = bags.remaining[~open_groups[bags.keys // bags.n_values]]
+        return bool((bags.remaining >= 0).all() and not left_in_closed_groups.any())
+
+    def _contradiction(self, names: Sequence[str]) -> DataError:
+        return DataError(
+            f"{' and '.join(names)} contradict each other: somebody who is in several of them "
+            "has another value in one, or is somebody else; a person has one name and one value "
+            "in all releases"
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class _Bags:
+    """The remaining bags of all groups."""
+
+    keys: IntArray  # group times values, plus value; ascending
+    remaining: IntArray
+    offsets: IntArray  # of groups in `keys`
+    n_values: int
+
+    @classmethod
+    def of(cls, keys: IntArray, counts: IntArray, n_groups: int, n_values: int) -> _Bags:
+        order = np.argsort(keys, kind="stable")
+        keys = keys[order]
+        offsets = np.searchsorted(keys, np.arange(n_groups + 1) * n_values)
+        return cls(keys, counts[order].copy(), offsets, n_values)
+
+    def entries(self, groups: IntArray) -> tuple[IntArray, IntArray]:
+        """The places of the entries of some groups, in a row, and the start of each group in it."""
+        return ranges(self.offsets[groups], self.offsets[groups + 1])
+
+    def codes(self, entries: IntArray) -> IntArray:
+        """The values at some places."""
+        return self.keys[entries] % self.n_values
+
+    def settle(
+        self, cells: IntArray, groups: IntArray, numbered_groups: IntArray
+    ) -> tuple[IntArray, IntArray, IntArray] | None:
+        """The bags of cells, each what is left of its group after those before it.
+
+        `numbered_groups` has all the groups of each cell. None if one of them never had a value.
+        """
+        remaining = [*self.remaining.tolist(), 0]
+        settled_parts = []
+        for start in range(0, len(cells), _CHUNK):
+            chunk = slice(start, start + _CHUNK)
+            entries, offsets = self.entries(groups[chunk])
+            cell_number = np.repeat(np.arange(start, start + len(offsets) - 1), np.diff(offsets))
+            codes, times_taken = self.codes(entries), [0] * len(entries)
+            positions = [
+                self._places(column[cell_number], codes).tolist() for column in numbered_groups.T
+            ]
+            for number, (entry, *other_entries) in enumerate(
+                zip(entries.tolist(), *positions, strict=True)
+            ):
+                if (times := remaining[entry]) > 0:
+                    times_taken[number] = times
+                    for other_entry in other_entries:
+                        if other_entry < 0:
+                            return None
+                        remaining[other_entry] -= times
+            counts = np.array(times_taken, dtype=np.int64)
+            is_positive = counts > 0
+            settled_parts.append(
+                (cells[cell_number[is_positive]], codes[is_positive], counts[is_positive])
+            )
+        self.remaining[:] = remaining[:-1]
+        cell_of_entry, codes, counts = joined(settled_parts)
+        return cell_of_entry, codes, counts
+
+    def _places(self, groups: IntArray, codes: IntArray) -> IntArray:
+        """The places of values of groups; one beyond all for no group, -1 for no such value."""
+        wanted_keys = groups * self.n_values + codes
+        positions = np.minimum(np.searchsorted(self.keys, wanted_keys), len(self.keys) - 1)
+        positions[self.keys[positions] != wanted_keys] = -1
+        positions[groups == ABSENT] = len(self.keys)
+        return positions
+
+    def take(self, groups: IntArray, codes: IntArray, counts: IntArray) -> bool:
+        """Take so many of a value out of a group; False where it never had one."""
+        wanted_keys = groups * self.n_values + codes
+        entries = np.minimum(np.searchsorted(self.keys, wanted_keys), len(self.keys) - 1)
+        if not np.array_equal(self.keys[entries], wanted_keys):
+            return False
+        np.subtract.at(self.remaining, entries, counts)
+        return True
+
+
+def _rounds(groups: IntArray, first_group: IntArray) -> list[Round]:
+    """The rounds in which cells are settled: each is the only unsettled cell of some group."""
+    numbered = np.where(groups == ABSENT, ABSENT, groups + first_group[:-1])
+    cells = np.repeat(np.arange(len(groups)), numbered.shape[1])
+    is_present = numbered.ravel() != ABSENT
+    group_of_cell, cells = numbered.ravel()[is_present], cells[is_present]
+    unsettled = np.bincount(group_of_cell, minlength=int(first_group[-1]))  # cells of each group
+    # The sum of the positions of these cells: of a single one, it is the cell.
+    sums_of_cells = np.zeros(int(first_group[-1]), dtype=np.int64)
+    np.add.at(sums_of_cells, group_of_cell, cells)
+    rounds: list[Round] = []
+    candidates = np.arange(int(first_group[-1]))
+    while len(ready_groups := candidates[unsettled[candidates] == 1]):
+        if len(rounds) == _AT_ONCE:
+            rounds.append(_in_turn(numbered, ready_groups, unsettled, sums_of_cells))
+            break
+        settled_cells, position = np.unique(sums_of_cells[ready_groups], return_index=True)
+        rounds.append(Round(settled_cells, ready_groups[position]))
+        members = numbered[settled_cells]
+        in_group = members != ABSENT
+        groups_of_settled = members[in_group]
+        np.subtract.at(unsettled, groups_of_settled, 1)
+        np.subtract.at(
+            sums_of_cells, groups_of_settled, np.repeat(settled_cells, in_group.sum(axis=1))
+        )
+        candidates = np.unique(groups_of_settled)
+    return rounds
+
+
+def _in_turn(
+    numbered: IntArray, ready_groups: IntArray, unsettled: IntArray, total: IntArray
+) -> Round:
+    """One round that settles cells one after the other, beginning with groups that are ready."""
+    n_unsettled, sums, members = unsettled.tolist(), total.tolist(), numbered.tolist()
+    open_groups, cells, groups = ready_groups.tolist(), list[int](), list[int]()
+    while open_groups:
+        group = open_groups.pop()
+        if n_unsettled[group] != 1:  # its last cell was settled by another group
+            continue
+        cell = sums[group]
+        cells.append(cell)
+        groups.append(group)
+        for member_group in members[cell]:
+            if member_group != ABSENT:
+                n_unsettled[member_group] -= 1
+                sums[member_group] -= cell
+                if n_unsettled[member_group] == 1:
+                    open_groups.append(member_group)
+    return Round(np.array(cells), np.array(groups), in_turn=True)
+
+
+def _text(value: Label) -> Label:
+    """A value as it prints, of each column where there are several; None where one is missing."""
+    return (
+        tuple(None if v is None else str(v) for v in value)
+        if isinstance(value, tuple)
+        else str(value)
+    )

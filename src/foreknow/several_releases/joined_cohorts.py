@@ -1,0 +1,273 @@
+"""Joined cohorts: releases of different people as one release, each with its own groups.
+
+A later release may have more columns. Of an earlier one such a column says nothing: all its people
+have the label `UNKNOWN` there, and no value of a sensitive column that it lacks.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from typing import Any, cast
+
+import numpy as np
+
+from foreknow.data.counts import Semantics
+from foreknow.data.engines.table import free_name
+from foreknow.data.engines.views.stacked_tables import id_of, stacked, with_texts
+from foreknow.data.release import Parts, Release
+from foreknow.errors import InternalError
+from foreknow_judge.counts.cohorts import UNKNOWN
+from foreknow_judge.errors import UnsupportedError
+
+COHORT = "cohort"  # a column beside those that make a group: which release shows somebody
+
+
+def united(releases: Sequence[Release], names: Sequence[str]) -> Release:
+    """Put releases of different people together: the groups of all, each with its release.
+
+    Parameters
+    ----------
+    releases : sequence of Release
+        Of one form, with the same columns; the last may have more.
+    names : sequence of str
+        What each is called; each once.
+
+    Raises
+    ------
+    UnsupportedError
+        If they have other columns, or another form.
+
+    Examples
+    --------
+    >>> import pyarrow as pa
+    >>> table = pa.table({"age": ["30 to 39"] * 2, "disease": ["Flu", "AIDS"]})
+    >>> release = Release.from_generalized(table, quasi_identifiers=["age"], sensitive="disease")
+    >>> united([release, release], ["January", "March"]).group_columns
+    ('cohort', 'age')
+    """
+    if len({*names}) < len(names):
+        raise InternalError("two releases that are united have one name")
+    columns = _groups(releases[-1])
+    releases = [widened(release, columns) for release in releases]
+    added = set[str]().union(*(added_values(release, releases[-1]) for release in releases))
+    parts_of_releases = [release.parts() for release in releases]
+    first_shape = _shape(releases[0], parts_of_releases[0], added)
+    for release, parts_of_release, name in zip(
+        releases[1:], parts_of_releases[1:], names[1:], strict=True
+    ):
+        _refuse_other(first_shape, _shape(release, parts_of_release, added), names[0], name)
+    first = releases[-1] if added else releases[0]
+    used_names = {
+        *columns,
+        *first.sensitives,
+        *first.beside,
+        *first.unlinked,
+        *first.people_columns,
+    }
+    cohort = free_name(COHORT, used_names)
+    groups = [cohort, *columns] if first.by_values else columns
+    ids = None if first.by_values else columns[0]
+
+    def stack(tables: Sequence[Any], column: str | None) -> Any:
+        tables_without_cohort = [
+            table.select(_bare(release, table.column_names))
+            for release, table in zip(releases, tables, strict=True)
+        ]
+        return stacked(tables_without_cohort, names, column, ids)
+
+    people_tables = [
+        release_parts.people
+        for release_parts in parts_of_releases
+        if release_parts.people is not None
+    ]
+    # Who is recognized by exact columns is recognized in one release.
+    exact = (cohort, *_bare(first, first.recognized)) if people_tables and first.recognized else ()
+    cohort_column = cohort if ids is None else None
+    people = stack(people_tables, cohort if exact else cohort_column) if people_tables else None
+    united_releases = []
+    first_parts = parts_of_releases[releases.index(first)]
+    for sensitives in first_parts.values:
+        tables = []
+        for release, parts_of_release in zip(releases, parts_of_releases, strict=True):
+            table = parts_of_release.values[sensitives if not added else release.sensitives]
+            tables.append(_with_added(table, release, first) if added else table)
+        rows = stack(tables, cohort_column)
+        united_releases.append(_united(first, rows, sensitives, groups, people, first_parts, exact))
+    joined_release, *other_releases = united_releases
+    joined_release = (
+        joined_release.joined(other_releases, first.sensitives)
+        if other_releases
+        else joined_release
+    )
+    return joined_release.described(cohort=cohort)
+
+
+def added_values(release: Release, last: Release) -> set[str]:
+    """The columns of values that a last release has, and an earlier one lacks.
+
+    None, unless both show a row for each person, with one value in each column.
+    """
+    rows = release.in_rows and last.in_rows and "single" == release.semantics == last.semantics
+    shown_later = {*last.sensitives, *last.beside} - {*release.sensitives, *release.beside}
+    return shown_later - {*last.unlinked} if rows and not last.unlinked else set()
+
+
+def _with_added(rows: Any, release: Release, last: Release) -> Any:
+    """Rows of a release with all columns of the last: values that it lacks are missing."""
+    for name in sorted(added_values(release, last)):
+        rows = with_texts(rows, [name], None if name in last.sensitives else UNKNOWN)
+    return rows
+
+
+def widened(release: Release, columns: Sequence[str]) -> Release:
+    """A release with more columns that make groups, of which it says nothing.
+
+    Itself, where it has them all, or has others.
+
+    Examples
+    --------
+    >>> import pyarrow as pa
+    >>> table = pa.table({"age": ["30 to 39"] * 2, "disease": ["Flu", "AIDS"]})
+    >>> release = Release.from_generalized(table, quasi_identifiers=["age"], sensitive="disease")
+    >>> widened(release, ["age", "job"]).counts.groups
+    [('30 to 39', '*')]
+    """
+    groups = _groups(release)
+    added = [name for name in columns if name not in groups]
+    if (
+        not release.by_values
+        or not added
+        or [column for column in columns if column not in added] != groups
+    ):
+        return release
+    parts = release.parts()
+    wide_groups = [*{*release.group_columns}.difference(groups), *columns]
+    people = None if parts.people is None else with_texts(parts.people, added, UNKNOWN)
+    wide_releases = []
+    for sensitives, rows in parts.values.items():
+        wide_rows = with_texts(rows, added, UNKNOWN)
+        wide_releases.append(
+            _united(release, wide_rows, sensitives, wide_groups, people, parts, ())
+        )
+    wide_release, *other_releases = wide_releases
+    wide_release = (
+        wide_release.joined(other_releases, release.sensitives) if other_releases else wide_release
+    )
+    return wide_release.described(cohort=release.cohort, name=release.name, schema=release.schema)
+
+
+def places_in(joint: Release, releases: Sequence[Release], names: Sequence[str]) -> list[Any]:
+    """For each release, the positions of its groups among the united groups."""
+    labels: Any = joint.counts.groups
+    columns = _groups(joint)
+    position_of_label = {
+        tuple(map(_text, _parts(label))): place_number for place_number, label in enumerate(labels)
+    }
+    positions = []
+    for number, (release, name) in enumerate(zip(releases, names, strict=True), start=1):
+        labels_of_groups: Any = release.counts.groups
+        wanted_columns = columns if release.by_values else _groups(release)
+        texts = []
+        for label in labels_of_groups:
+            text_of = dict(zip(release.group_columns, map(_text, _parts(label)), strict=True))
+            texts.append([text_of.get(column, UNKNOWN) for column in wanted_columns])
+        united_labels = [
+            (name, *text) if release.by_values else (id_of(number, name, text[0]),)
+            for text in texts
+        ]
+        positions.append(
+            np.array([position_of_label[label] for label in united_labels], dtype=np.int64)
+        )
+    return positions
+
+
+def _parts(label: Any) -> tuple[Any, ...]:
+    return label if isinstance(label, tuple) else (label,)
+
+
+def _text(label: Any) -> str | None:
+    return None if label is None else str(label)
+
+
+def _united(
+    model: Release,
+    rows: Any,
+    sensitives: tuple[str, ...],
+    groups: list[str],
+    people: Any,
+    parts: Parts,
+    exact: Sequence[str],
+) -> Release:
+    """One table of values of all releases, read as the release `model` was."""
+    is_by_id = not model.by_values
+    if people is not None:
+        return Release.from_bucketized(
+            rows,
+            group=groups[0] if is_by_id else groups,
+            sensitive=sensitives,
+            semantics=_semantics(model, sensitives),
+            people=people,
+            quasi_identifiers=exact,
+        )
+    other_columns = [name for name in (*model.beside, *model.unlinked) if name not in sensitives]
+    if parts.has_counts:
+        return Release.from_tally(
+            rows, group=groups[0] if is_by_id else groups, sensitive=sensitives, other=other_columns
+        )
+    arguments: Any = {"sensitive": sensitives, "other": other_columns, "unlinked": model.unlinked}
+    arguments |= {"person": parts.person, "semantics": model.semantics} if model.linked else {}
+    if any(rows[name].null_count for name in sensitives):  # which an earlier release lacks
+        arguments["missing"] = "drop"
+    if is_by_id:
+        return Release.from_groups(rows, group=groups[0], **arguments)
+    return Release.from_generalized(rows, quasi_identifiers=groups, **arguments)
+
+
+def _semantics(like: Release, sensitives: Sequence[str]) -> Semantics:
+    how = like.semantics
+    return cast("Semantics", how if isinstance(how, str) else how[sensitives[0]])
+
+
+def _groups(release: Release) -> list[str]:
+    """The columns that make its groups, but for one that says whom it shows for the first time."""
+    return _bare(release, release.group_columns)
+
+
+def _bare(release: Release, columns: Sequence[str]) -> list[str]:
+    return [name for name in columns if name != release.cohort]
+
+
+def _shape(release: Release, parts: Parts, added: Collection[str]) -> dict[str, list[str]]:
+    """The properties that united releases must share, but for `added` columns."""
+    form = [release.by_values, parts.people is None, release.tallied]
+    return {
+        "the columns that make groups": _groups(release),
+        "the sensitive columns": [name for name in release.sensitives if name not in added],
+        "the columns beside them": sorted(
+            {*release.beside, *release.unlinked} - {*added, *release.sensitives}
+        ),
+        "the shuffled columns": sorted(release.unlinked),
+        "how many values a person has": [str(release.semantics)],
+        "their form": [str(trait) for trait in form],
+    }
+
+
+def _refuse_other(
+    shape: dict[str, list[str]], other_shape: dict[str, list[str]], name: str, other_name: str
+) -> None:
+    """Raise `UnsupportedError` if two releases differ in a trait, so that they cannot be united."""
+    trait_name = next(
+        (trait_name for trait_name, trait in shape.items() if trait != other_shape[trait_name]),
+        None,
+    )
+    if trait_name is None:
+        return
+    lists = (
+        f": {', '.join(shape[trait_name]) or 'none'}; "
+        f"{', '.join(other_shape[trait_name]) or 'none'}"
+    )
+    raise UnsupportedError(
+        f"{name} and {other_name} differ in "
+        f"{trait_name}{'' if trait_name == 'their form' else lists}. "
+        "They can be judged together if they are published alike"
+    )

@@ -1,0 +1,1 @@
+"""Counts: how many people of which group have which value."""

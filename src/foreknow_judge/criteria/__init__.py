@@ -1,0 +1,1 @@
+"""Criteria: what each criterion measures of groups."""

@@ -1,0 +1,188 @@
+"""Levels of labels: a label that is no range, no period and no node of a level shows too much.
+
+This shares no code with the criterion, nor with the code that writes labels.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from datetime import date
+from fractions import Fraction
+from itertools import chain
+from typing import Any
+
+import numpy as np
+
+from foreknow_judge.counts.group_bags import GroupBags, Measured
+from foreknow_judge.counts.labels import (
+    AMONG,
+    DAY,
+    FIRST,
+    HOUR_OF_DAY,
+    LAST,
+    MISSING,
+    MONTHS,
+    OR_MISSING,
+    SIZES,
+    Cut,
+    Span,
+    is_everything,
+    name_and_level,
+    period_of,
+    spans_of,
+)
+from foreknow_judge.errors import CertificateError
+from foreknow_judge.numbers import as_fraction
+from foreknow_judge.policy.kinds import LevelSettings
+from foreknow_judge.policy.settings import Table
+
+
+def gauge_levels(
+    groups: GroupBags, settings: Mapping[str, LevelSettings], columns: Sequence[str]
+) -> Measured:
+    """How many people have a label that shows too much, and the first group of such people."""
+    shows = np.zeros(len(groups), bool)
+    for column, level_settings in settings.items():
+        if column not in columns:
+            raise CertificateError("unknown-column", "levels: the release", column=column)
+        labels = groups.labels[columns.index(column)]
+        are_integers = not any({".", "<"} & {*(text or "")} for text in labels.texts)
+        shows_too_much = np.array(
+            [shows_more(text, level_settings, are_integers) for text in labels.texts], bool
+        )
+        shows |= shows_too_much[labels.codes]
+    group = int(np.argmax(shows))
+    n_people = int(groups.people[shows].sum())
+    return Measured(Fraction(n_people), groups.group(group), not n_people)
+
+
+def shows_more(label: str | None, settings: LevelSettings, are_integers: bool = True) -> bool:
+    """True if a label shows more than its table allows; `are_integers` is about its numbers."""
+    level, hierarchy = settings.at_least, settings.hierarchy
+    top, bottom = map(_limit, (settings.top, settings.bottom))
+    are_dates = {end.dated for end in (top, bottom) if end is not None}
+    if len(are_dates) > 1 or (not are_dates and level is None):
+        raise CertificateError("wrong-setting", "levels")
+    if label is None:
+        return False
+    bare_label = label.removesuffix(OR_MISSING)
+    if are_dates and label != MISSING and _shows_an_end(bare_label, top, bottom):
+        return True
+    if level is None:
+        return False
+    if level < 1 or hierarchy is None:
+        raise CertificateError("wrong-setting", "levels")
+    if "rows" in hierarchy:  # of which a value may be called "unknown or missing"
+        return not _node(label, hierarchy, level)
+    return label != MISSING and not _is_coarse(bare_label, hierarchy, level, are_integers)
+
+
+def _limit(setting: Any) -> Span | None:
+    """A top or bottom: a number, or a day."""
+    day = period_of(setting) if isinstance(setting, str) else None
+    if setting is None or (day is not None and day.unit == "day"):
+        return day
+    return Span("number", (as_fraction(setting), 0), (as_fraction(setting), 1))
+
+
+def _shows_an_end(label: str, top: Span | None, bottom: Span | None) -> bool:
+    """True if a label tells values from the top on, or up to the bottom, apart."""
+    if is_everything(label):
+        return False
+    listed_labels = label.split(AMONG)
+    if len(listed_labels) > 1:
+        return any(
+            listed_label != MISSING and _shows_an_end(listed_label, top, bottom)
+            for listed_label in listed_labels
+        )
+    are_dates = {end.dated for end in (top, bottom) if end is not None}
+    for _, low, high in (span for span in spans_of(label) if span.dated in are_dates):
+        first, last = min(low, (high[0], high[1] - 1)), max((low[0], 1), high)  # "95 to 1" has 1
+        if top is not None and last > top.low and (high < LAST or low > top.low):
+            return True
+        if bottom is None or first >= bottom.high:
+            return False
+        return bool(low > FIRST or high < bottom.high)
+    return True
+
+
+def _is_coarse(label: str, hierarchy: Table, level: int, are_integers: bool) -> bool:
+    """True if a label is of a level of a hierarchy, or of a coarser one."""
+    if "mask" in hierarchy:
+        is_coarse = _masked(label, hierarchy, level)
+    elif "intervals" in hierarchy:
+        is_coarse = _wide(label, hierarchy, level, are_integers)
+    elif "dates" in hierarchy:
+        is_coarse = _long(label, hierarchy, level)
+    else:
+        raise CertificateError("no-level")
+    return is_coarse or is_everything(label)
+
+
+def _masked(label: str, hierarchy: Table, level: int) -> bool:
+    """True if the last `level` characters are masked, and a level in the label is not finer."""
+    length, character = hierarchy["mask"], str(hierarchy.get("character", "*"))
+    if not isinstance(length, int) or level >= length or len(character) != 1:
+        raise CertificateError("no-level")
+    code, named_level = name_and_level(label)
+    masked = len(code) == length and code.endswith(character * level)
+    return masked and (named_level is None or named_level >= level)
+
+
+def _wide(label: str, hierarchy: Table, level: int, are_integers: bool) -> bool:
+    """True if a range begins and ends where intervals of the level do."""
+    widths = [*map(as_fraction, hierarchy["intervals"])]
+    origin = as_fraction(hierarchy.get("origin", 0))
+    if level > len(widths) or widths[level - 1] <= 0:
+        raise CertificateError("no-level")
+    are_integers = are_integers and widths[0].denominator == origin.denominator == 1
+    for _, *ends in (span for span in spans_of(label) if not span.dated):
+        if ends[1][1] and not are_integers:
+            return False
+        cuts = [sum(end) for end in ends if end not in (FIRST, LAST)]  # the end of 5 is 6
+        fits = all((cut - origin) % widths[level - 1] == 0 for cut in cuts)
+        return fits and cuts == sorted({*cuts})
+    return False
+
+
+def _long(label: str, hierarchy: Table, level: int) -> bool:
+    """True if a label begins and ends where periods of the level do."""
+    periods = hierarchy["dates"]
+    if level > len(periods) or periods[level - 1] not in {*SIZES, *MONTHS}:
+        raise CertificateError("no-level")
+    period = periods[level - 1]
+    if HOUR_OF_DAY.fullmatch(label) or label == "00h to 23h":
+        return period == "hour" or (period == "day" and label == "00h to 23h")
+    cuts = [*chain(*(span[1:] for span in spans_of(label) if span.dated))]
+    return bool(cuts) and all(cut in (FIRST, LAST) or _begins(cut, period) for cut in cuts)
+
+
+def _begins(cut: Cut, period: str) -> bool:
+    """True if a span is cut where a period of a kind begins."""
+    moment, after = cut
+    if after or moment % SIZES.get(period, DAY):
+        return False
+    if period in SIZES or moment == date.max.toordinal() * DAY:  # the end of the last year
+        return True
+    first = date.fromordinal(moment // DAY + 1)
+    return first.day == 1 and (12 * first.year + first.month - 1) % MONTHS[period] == 0
+
+
+def _node(label: str, hierarchy: Table, level: int) -> bool:
+    """True if a label is a node of the level or coarser, with a name that no finer node has."""
+    rows = hierarchy["rows"]
+    if not isinstance(rows, list) or not rows or level >= len(rows[0]):
+        raise CertificateError("no-level")
+    if any(not isinstance(row, list) or len(row) != len(rows[0]) for row in rows):
+        raise CertificateError("malformed-tree")
+    if label in map(str, chain(*(row[:level] for row in rows))):  # the name of a finer node, too
+        return False
+    if label == MISSING or label in map(str, chain(*(row[level:] for row in rows))):
+        return True
+    bare = label.removesuffix(OR_MISSING)
+    if bare != label:
+        return _node(bare, hierarchy, level)
+    name, named_level = name_and_level(label.rstrip("+"))
+    if named_level is not None and level <= named_level < len(rows[0]):
+        return any(str(row[named_level]) == name for row in rows)
+    return is_everything(label)

@@ -1,0 +1,1 @@
+"""Files of a release and of policies, opened and read as untrusted."""

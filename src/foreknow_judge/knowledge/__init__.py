@@ -1,0 +1,1 @@
+"""Knowledge: how sure adversaries can become, for each kind of knowledge."""

@@ -1,0 +1,203 @@
+"""Cases: how sure somebody may become of a person who may have several cases.
+
+Whatever is known, the probability that a person has a value in some case is at most the sum of the
+probabilities of their cases. So the figure is the highest sum over one person's cases, an upper
+bound; of people with one case each it is that of the case.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from fractions import Fraction
+from itertools import groupby
+from operator import itemgetter
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from foreknow_judge.counts.group_bags import GroupBags, Ints, distinct
+from foreknow_judge.knowledge.facts import (
+    Profile,
+    Ratio,
+    Theorem2,
+    chance_of,
+    least_of,
+    numbers_of_cells,
+    odds_by_implications,
+    times,
+)
+from foreknow_judge.knowledge.impossible_values import (
+    ImpossibleCounts,
+    numbers_of_group,
+    odds_with_rules,
+)
+from foreknow_judge.knowledge.verifiers import Question, possible_holders
+
+# How sure somebody may become of each cell that is asked about, by the kind of knowledge.
+Cells: TypeAlias = tuple[Ints, list[Fraction]]
+# Sums of floats closer than this (relatively) are compared as fractions.
+_CLOSE = 1e-8
+# How many pairs of a person and a value are added up at a time.
+_AT_ONCE = 1 << 22
+
+
+def worst_sum(
+    groups: GroupBags, persons: GroupBags, cells: Ints, chances: Sequence[Fraction]
+) -> tuple[str | None, Fraction]:
+    """The value that somebody may ascribe to a person most surely, and how surely; at most 1.
+
+    A person with several cases has a value at most as surely as the sum of the chances that each
+    of the cases has it. `persons` has the same groups as `groups`: the number of cases of each
+    person in each group. `cells` are those of `groups` (values of a group) that are asked about,
+    and `chances` how sure somebody may become that a case of the group has the value.
+    """
+    chance = np.zeros(len(groups.counts))
+    chance[cells] = [float(chance_of_cell) for chance_of_cell in chances]
+    # the position of each cell among those that are asked about
+    position_asked = np.full(len(groups.counts), -1)
+    position_asked[cells] = np.arange(len(cells))
+    several = np.bincount(persons.codes, persons.counts, len(persons.names))[persons.codes] > 1
+    order = np.flatnonzero(several)
+    order = order[np.argsort(persons.codes[order], kind="stable")]
+    person, group, n_cases = (
+        column[order] for column in (persons.codes, persons.of_group, persons.counts)
+    )
+    top = 0.0
+    # The sums that may be the highest: cells and how many cases of the person each counts for.
+    highest_sums: dict[tuple[tuple[int, int], ...], str] = {}
+    for low, high in _blocks(person, groups.n_values[group]):
+        row, cell = _pairs(groups, group[low:high])
+        is_asked = position_asked[cell] >= 0
+        row, cell = row[is_asked] + low, cell[is_asked]
+        if not len(row):
+            continue
+        first, sum_of = distinct(person[row], groups.codes[cell])
+        sums = np.bincount(sum_of, n_cases[row] * chance[cell])
+        if sums.max() > top * (1 + _CLOSE):
+            highest_sums.clear()
+        top = max(top, float(sums.max()))
+        members = sums[sum_of] >= top * (1 - _CLOSE)
+        summands: dict[int, list[tuple[int, int]]] = {}
+        for number, summand, cases in zip(
+            sum_of[members].tolist(),
+            position_asked[cell[members]].tolist(),
+            n_cases[row[members]].tolist(),
+            strict=True,
+        ):
+            summands.setdefault(number, []).append((summand, cases))
+        for number, pairs in summands.items():
+            name = groups.names[int(groups.codes[cell[first[number]]])]
+            highest_sums.setdefault(tuple(sorted(pairs)), name)
+    best, value = Fraction(0), None
+    for pairs_of_sum, name in highest_sums.items():
+        total = sum((chances[summand] * cases for summand, cases in pairs_of_sum), Fraction(0))
+        if total > best or (total == best and (value is None or name < value)):
+            best, value = total, name
+    return value, min(best, Fraction(1))
+
+
+def _pairs(groups: GroupBags, group: Ints) -> tuple[Ints, Ints]:
+    """Pairs of a row and a cell of its group, where `group` says the group of each row."""
+    sizes = groups.n_values[group]
+    row = np.repeat(np.arange(len(group)), sizes)
+    offset = np.arange(len(row)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
+    return row, groups.starts[:-1][group[row]] + offset
+
+
+def _blocks(person: Ints, sizes: Ints) -> list[tuple[int, int]]:
+    """Where to cut rows in order of persons, so that each person is in one block."""
+    if not len(person):
+        return []
+    starts = np.flatnonzero(np.diff(person, prepend=-1))
+    before = np.concatenate([[0], np.cumsum(sizes)])[starts]
+    cuts = starts[np.flatnonzero(np.diff(before // _AT_ONCE, prepend=-1))].tolist()
+    return list(zip(cuts, [*cuts[1:], len(person)], strict=True))
+
+
+def chances_by_facts(
+    groups: GroupBags, secrets: Collection[str], l: int, k: int, m: int
+) -> tuple[Ints, list[Fraction]]:
+    """The cells that are asked about, and for each the probability if its people are targets."""
+    asked_cells, columns = numbers_of_cells(groups, secrets, "single", l)
+    first, profile_of_cell = distinct(*columns)
+    value, *rows = (column[first].tolist() for column in columns)
+    profiles = zip(*rows, strict=True)
+    law, chances = Theorem2.of("single", k, m), list[Fraction]()
+    for _, pairs in groupby(zip(value, profiles, strict=True), itemgetter(0)):
+        profiles_of_value = [profile for _, profile in pairs]
+        chances += map(chance_of, _odds(law, profiles_of_value))
+    return asked_cells, [chances[number] for number in profile_of_cell.tolist()]
+
+
+def _odds(law: Theorem2, profiles: Sequence[Profile]) -> list[Ratio]:
+    """For each profile of one value, the lowest odds against a target in a group that has it."""
+    known_elsewhere = law.least_none_linked(profiles, law.k)
+    all_unknown = law.least_none_linked(profiles, 0)
+    odds = []
+    for profile in profiles:
+        without_known, with_known = law.against(profile, 0), law.against(profile, law.k)
+        options = [
+            times(with_known, law.none_linked(profile, law.k + 1)),
+            times(without_known, known_elsewhere),
+            times(with_known, all_unknown),
+        ]
+        odds.append(least_of(options))
+    return odds
+
+
+def chances_with_rules(
+    groups: GroupBags,
+    secrets: Collection[str],
+    possible_holders: ImpossibleCounts,
+    l: int,
+    k: int,
+    m: int,
+) -> tuple[Ints, list[Fraction]]:
+    """The same if some people cannot have some values, for people who can have the cell's."""
+    is_secret = np.array([name in secrets for name in groups.names], bool)
+    law = Theorem2.of("single", k, m, odds_with_rules)
+    profiles: dict[int, list[tuple[int, Profile]]] = {}
+    for group in range(len(groups)):
+        people = possible_holders.people[group]
+        for value, row in numbers_of_group(
+            groups.cells(group), people, possible_holders.rules_of, is_secret, l
+        ):
+            codes = groups.codes[groups.starts[group] : groups.starts[group + 1]]
+            cell = int(groups.starts[group] + np.searchsorted(codes, value))
+            profiles.setdefault(value, []).append((cell, row))
+    lowest: dict[int, Ratio] = {}
+    for profile_cells in profiles.values():
+        for (cell, _), odds in zip(
+            profile_cells, _odds(law, [cell for _, cell in profile_cells]), strict=True
+        ):
+            lowest[cell] = least_of([odds, lowest.get(cell, odds)])
+    cells = np.array(sorted(lowest), np.int64)
+    return cells, [chance_of(lowest[cell]) for cell in cells.tolist()]
+
+
+def cells_of(question: Question, kind: str, settings: Any) -> Cells:
+    """The cells (values of groups) that are asked about, and the highest chance of each.
+
+    The adversary rules out `l` values of the target, and knows `k` other people and `m` links.
+    """
+    groups, secrets = question.held, question.about
+    able = possible_holders(question)  # None without rules on who cannot have a value
+    if kind == "implications":
+        cells, ratios, which = odds_by_implications(groups, secrets, settings.k)
+        return cells, [chance_of(ratios[number]) for number in which.tolist()]
+    if kind == "negations":
+        l, k, m = settings.k, 0, 0
+    else:
+        l, k, m = settings.l, settings.k, settings.m
+    if able is None:
+        return chances_by_facts(groups, secrets, l, k, m)
+    splits = [(l, k, m)]
+    if kind == "negations":  # some of them are about the target, the rest about other people
+        splits = [(amount, l - amount, 0) for amount in range(min(l, len(groups.names)) + 1)]
+    results = [chances_with_rules(groups, secrets, able, *amounts) for amounts in splits]
+    (cells, *_), chances_of_splits = zip(*results, strict=True)
+    return cells, [*map(max, zip(*chances_of_splits, strict=True))]
+
+
+# The kinds of knowledge that are judged of people with several cases.
+KINDS = ("facts", "implications", "negations")

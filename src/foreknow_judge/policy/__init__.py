@@ -1,0 +1,1 @@
+"""Policy: what can be asked, and how a policy or a certificate says it."""

@@ -1,0 +1,1 @@
+"""Remarks: what verdicts do not cover, and how they differ from a certificate."""
