@@ -26,8 +26,13 @@ from foreknow_judge.policy.settings import checked
 
 TESTS = Path(__file__).parents[1]
 JUDGE = TESTS.parent / "src" / "foreknow_judge"
-FILES = sorted(JUDGE.glob("*.py"))
-NODES = {path.stem: [*ast.walk(ast.parse(path.read_text("utf-8")))] for path in FILES}
+FILES = sorted(JUDGE.rglob("*.py"))
+NODES = {
+    ".".join(path.relative_to(JUDGE).with_suffix("").parts): [
+        *ast.walk(ast.parse(path.read_text("utf-8")))
+    ]
+    for path in FILES
+}
 LIBRARIES = {"duckdb", "numpy", "pyarrow", "pydantic", "pydantic_core", "pyreadstat"}
 SMALL = TESTS / "certificates" / "facts-generalized-csv"
 
@@ -71,7 +76,7 @@ def test_judge_stays_small():
     for path in FILES:
         with path.open("rb") as file:
             tokens += sum(token.type not in layout for token in tokenize.tokenize(file.readline))
-    assert tokens <= 71_000
+    assert tokens <= 71_500
 
 
 # ---- messages ----------------------------------------------------------------------------------
@@ -124,7 +129,7 @@ def test_errors_have_codes_and_fields():
             assert ast.unparse(call.keywords[-1]) == "**error.fields", place  # passed on
             continue
         code, *subject = call.args
-        if place.startswith("settings.py"):
+        if place.startswith("policy.settings.py"):
             assert {*fields_of("wrong-value")} == {"where", "problem"}
             continue
         assert getattr(code, "value", None) in MESSAGES, f"{place}: no code"

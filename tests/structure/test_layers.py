@@ -203,7 +203,15 @@ ENGINES_ALLOWED = (
     "exports",
 ) + tuple(
     f"publishing.{name}"
-    for name in ("code_book", "drawn", "entries", "flat_table", "formats", "tables", "publish")
+    for name in (
+        "code_book",
+        "distinct_rows",
+        "drawn_rows",
+        "flat_table",
+        "formats",
+        "tables",
+        "publish",
+    )
 )
 
 
@@ -219,9 +227,13 @@ def test_engines_in_few_packages():
 
 
 def test_an_adversary_knows_no_engines():
-    allowed = {f"data.{name}" for name in ("arrays", "counts", "labels", "people", "windows")}
-    allowed |= {
+    allowed = {
+        "data.arrays",
+        "data.counts",
         "data.impossible.possible_values",
+        "data.labels.labels",
+        "data.labels.windows",
+        "data.members",
         "atomic_files",
         "errors",
         "figures",

@@ -451,6 +451,8 @@ def test_kinds_without_a_gauge(monkeypatch):
     with pytest.raises(fk.InputError, match=r"EvenGroups lacks gauge, a foreknow_judge Gauge$"):
         published(lacking(2))
     monkeypatch.delitem(GAUGES, "alpha_k")
-    with pytest.raises(fk.InputError, match=r"add a line to GAUGES in foreknow_judge/criteria\.py"):
+    with pytest.raises(
+        fk.InputError, match=r"add a line to GAUGES in foreknow_judge/criteria/gauges\.py"
+    ):
         published(fk.AlphaK(1, 2))
     assert published(fk.KAnonymity(2)).audit.safe

@@ -1,7 +1,7 @@
 """Extents: what each label of a column covers, by the labels of that column alone.
 
-A label is read by `foreknow.data.labels.label_meaning`. Of its ways to read it, the one counts that suits all
-labels of the column: they are numbers, or dates, or texts.
+`foreknow.data.labels.label_meaning` reads a label as a number, a date or a text: the one that suits
+all labels of the column.
 """
 
 from __future__ import annotations
