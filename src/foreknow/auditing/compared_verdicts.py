@@ -1,4 +1,4 @@
-"""Judged: the judge's verdicts on one requirement, compared with its explanations."""
+"""The judge's verdicts on one requirement, compared with its explanations."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Rows read: a raw table as it was read, everybody in it once, its columns encoded once."""
+"""A raw table as it was read, everybody in it once, its columns encoded once."""
 
 from __future__ import annotations
 

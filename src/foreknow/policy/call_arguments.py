@@ -1,4 +1,4 @@
-"""From a call: make a policy of its keyword arguments, and read its table."""
+"""Make a policy of the keyword arguments of a call, and read its table."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""People: limits for persons who may have several cases, in several groups.
+"""Limits for persons who may have several cases, in several groups.
 
 Whatever is known, the probability that a person has a value in some case is at most the sum of the
 probabilities of their cases. So a limit holds for a person if that sum keeps it. A search requires

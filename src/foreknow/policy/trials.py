@@ -1,4 +1,4 @@
-"""Try: what to carry out on a release before publication, and the limit that stops it."""
+"""Trials of a policy: what to carry out on a release before publication, and the limit that stops it."""
 
 from __future__ import annotations
 

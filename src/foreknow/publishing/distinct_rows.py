@@ -1,4 +1,4 @@
-"""Entries: the distinct rows of a table and how often each occurs, to publish it by.
+"""The distinct rows of a table and how often each occurs, to publish it by.
 
 They are counted in memory, where the table fits, else by the engine in which it lies, and then its
 rows never come into memory. The method groups entries, the release is drawn from the counts of its

@@ -1,4 +1,4 @@
-"""Counting: how many people of each group have each value, as columns of whole numbers.
+"""How many people of each group have each value, as columns of whole numbers.
 
 Texts are represented by their places in sorted order, a missing text first.
 """

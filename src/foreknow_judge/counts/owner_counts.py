@@ -1,4 +1,4 @@
-"""Counted: a release whose rows are counted elsewhere, and what only its owner can count."""
+"""A release whose rows are counted elsewhere, and what only its owner can count."""
 
 from __future__ import annotations
 

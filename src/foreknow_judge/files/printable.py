@@ -1,4 +1,4 @@
-"""Printed: names and labels from untrusted files, so that nothing in them can mislead."""
+"""Names and labels from untrusted files, so that nothing in them can mislead."""
 
 from __future__ import annotations
 

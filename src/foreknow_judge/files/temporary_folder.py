@@ -1,4 +1,4 @@
-"""Scratch: a private temporary folder, for what does not fit into memory."""
+"""A private temporary folder, for what does not fit into memory."""
 
 from __future__ import annotations
 

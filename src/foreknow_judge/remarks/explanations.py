@@ -1,4 +1,4 @@
-"""Explained: the judge's verdicts with the witness that an explanation names, if figures agree."""
+"""The judge's verdicts with the witness that an explanation names, if figures agree."""
 
 from __future__ import annotations
 

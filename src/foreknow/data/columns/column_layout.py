@@ -1,4 +1,4 @@
-"""Laid out: columns as attributes, by hierarchy and level, and in the cells of a grid."""
+"""Columns as attributes, by hierarchy and level, and in the cells of a grid."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Impossible: which values some people cannot have, as everybody knows who knows their columns."""
+"""Which values some people cannot have, as everybody knows who knows their columns."""
 
 from __future__ import annotations
 

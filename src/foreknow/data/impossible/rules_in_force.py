@@ -1,4 +1,4 @@
-"""Fired rules: which rules on what is impossible are about whom, by what is known of people."""
+"""Which rules on what is impossible are about whom, by what is known of people."""
 
 from __future__ import annotations
 

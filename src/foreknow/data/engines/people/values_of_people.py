@@ -1,4 +1,4 @@
-"""Held values: who has which values, where a person may have several or none.
+"""Who has which values, where a person may have several or none.
 
 Two shapes of a table say it: one row per person and value, or one row per person with a list.
 """

@@ -1,4 +1,4 @@
-"""Spelled: a table in which some texts, such as "NA", stand for what is missing."""
+"""A table in which some texts, such as "NA", stand for what is missing."""
 
 from __future__ import annotations
 

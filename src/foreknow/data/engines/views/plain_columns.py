@@ -1,4 +1,4 @@
-"""Bare: the columns of a table and nothing else, as they are written, and as frames."""
+"""The columns of a table and nothing else, as they are written, and as frames."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Divided: a table in which one text holds several values of a person, with a sign between."""
+"""A table in which one text holds several values of a person, with a sign between."""
 
 from __future__ import annotations
 
