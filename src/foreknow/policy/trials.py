@@ -1,4 +1,4 @@
-"""Trials of a policy: what to carry out on a release before publication, and the limit that stops it."""
+"""Trials of a policy: attacks to carry out on a release, and the limit that stops publication."""
 
 from __future__ import annotations
 
