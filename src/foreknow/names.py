@@ -77,6 +77,13 @@ _COMMANDS = {
     "ask": "query",
 }
 COMMANDS = _our_names(_COMMANDS)
+# Criteria that are typed as commands, and the options by which an audit measures them.
+CRITERION_COMMANDS = {
+    **dict.fromkeys(["l-diversity", "ldiversity"], ("--l-diversity", "2")),
+    **dict.fromkeys(["t-closeness", "tcloseness"], ("--t-closeness", "0.2")),
+}
+# Words that ask what the columns of a table are: init prints it.
+DESCRIBING = {"describe", "inspect", "info", "roles", "columns", "summary"}
 # Words that ask for help.
 HELP = "help hilfe aide ayuda aiuto ajuda hulp usage"
 
@@ -96,8 +103,8 @@ _TO_TYPE = {
     "methods keep: foreknow compare TABLE --policy policy.toml",
     "methods algorithms list ls": "a method is an option: foreknow publish TABLE --method NAME; "
     "each is described by foreknow publish --help, each command by foreknow --help",
-    "columns roles info describe summary head count schema-of debug dtypes stats statistics "
-    "preview peek import load inspect": "what each column is "
+    "columns roles info describe summary inspect head count schema-of debug dtypes stats "
+    "statistics preview peek import load": "what each column is "
     "taken for: foreknow init TABLE; how many people share each combination: foreknow risk TABLE "
     "--quasi-identifiers age,sex",
     "config settings set login profiles": "all settings are in a policy file, which foreknow init "
@@ -119,8 +126,8 @@ _TO_TYPE = {
     "TABLE --policy policy.toml, or foreknow explore",
     "hierarchy hierarchies": "a policy has them, in [schema.hierarchies]: foreknow init TABLE "
     "suggests some",
-    "k l t delta epsilon dp": "a criterion is an option: foreknow audit TABLE --quasi-identifiers "
-    "age,sex --sensitive diagnosis --k-anonymity 5",
+    "k kanon k-anon l t delta epsilon dp": "a criterion is an option: foreknow audit TABLE "
+    "--quasi-identifiers age,sex --sensitive diagnosis --k-anonymity 5",
     "update upgrade install": "it is a package: pip install --upgrade foreknow",
     "completion completions": "foreknow --install-completion installs it for the shell that is "
     "used",

@@ -451,8 +451,24 @@ SHELL = [
     ("risk t.csv --columns age,sex", 0, "people are unique"),
     ("measure t.csv --qi age,sex", 0, "people are unique"),
     ("risk-report t.csv --qi age,sex", 0, "people are unique"),
-    ("risk t.csv --qi age sex zip", 2, "with commas between"),
-    ("audit t.csv --qi age sex --sensitive illness", 2, "with commas between"),
+    ("risk t.csv --qi age sex zip", 0, "by age, sex and zip"),
+    ("risk --qi age sex zip t.csv", 2, "with commas between"),
+    ("risk t.csv --qi age,sex zip", 2, "with commas between"),
+    ("audit t.csv --qi age sex --sensitive illness", 1, "Not safe"),
+    ("publish t.csv --qi age sex nine --sensitive illness", 2, "no column 'nine'"),
+    ("audit t.csv --qi sex -k 5", 0, "k_anonymity = "),
+    ("audit t.csv --qi AGE,sex,zip -k 5", 1, "What can be found out about them was not judged"),
+    ("audit t.csv --qi age,zip --l 3", 2, "add --sensitive COLUMN"),
+    ("l-diversity t.csv --qi age,zip --sa illness", 1, "the least diverse group has 1"),
+    ("l-diversity t.csv --qi sex --sa illness --l 3", 0, "required: at least 3"),
+    ("t-closeness t.csv --qi sex --sensitive illness", 0, "t_closeness"),
+    ("synth made -o drawn.csv", 0, "Taken for: foreknow draw made -o drawn.csv"),
+    ("pub t.csv --dry-run", 0, "Nothing was written"),
+    ("pr t.csv", 2, "No such command 'pr'"),
+    ("describe t.csv", 0, 'sensitive = "illness"'),
+    ("init t.csv --qi age,sex --id zip --k 7 --out named.toml", 0, "Identifiers: pin, zip"),
+    ("init t.csv --id zip --qi zip --out no.toml", 2, "cannot have two roles"),
+    ("init t.csv --k 301 --out no.toml", 2, "more than the table has people"),
     ("audit t.csv --qi age,zip --sensitive illness --k 5", 1, "k_anonymity = 5"),
     ("audit t.csv --qi age,sex --sensitive illness --l 3", 1, "l_diversity"),
     ("audit t.csv -k 5 --qi sex --sensitive illness", 0, "k_anonymity = 5"),
@@ -461,14 +477,15 @@ SHELL = [
     ("audit t.csv --format json", 1, '"safe": false'),
     ("audit nothing.csv", 2, "nothing.csv"),
     ("publish t.csv --k 7 -o sevens", 0, "k_anonymity = 7"),
-    ("publish t.csv -o release.csv", 2, "name it 'release'; the table"),
+    ("publish t.csv -o release.csv", 0, "A release is a folder, with its table in it: release"),
+    ("publish t.csv -o release.xlsx", 2, "name it 'release'; the table"),
     ("publish t.csv --qi age --sensitive illness --out -", 2, "is a folder"),
     ("publish t.csv --dry-run", 0, "Nothing was written"),
     ("evidence o --html o.html", 2, "--out FILE names the page"),
     ("compare t.csv --method nothing --qi age --sensitive illness", 2, "nothing"),
     ("utility t.csv made --policy rules.toml", 0, "What the generalized release is still worth"),
     ("init t.csv --out new.toml --force", 0, "Written to new.toml"),
-    ("kanon t.csv", 2, "did you mean"),
+    ("kanon t.csv", 2, "--k-anonymity 5"),
     ("-V", 0, "foreknow 0."),
     ("-v", 0, "foreknow 0."),
     ("audit -h", 0, "Usage: foreknow audit"),
@@ -500,6 +517,14 @@ def test_a_guess_in_a_shell(at, words, code, said, monkeypatch, capsys):
     assert ended == code, err
     assert said in " ".join((out + err).split())
     assert "json" not in words or json.loads(out)["format"] == "foreknow audit"
+
+
+def test_table_of_a_release(at, tmp_path, monkeypatch, capsys):
+    """Audited by its certificate, as its folder is, where no policy lies."""
+    shutil.copytree(at.folder / "made", tmp_path / "made")
+    monkeypatch.chdir(tmp_path)
+    ended, out, _ = called(capsys, monkeypatch, "audit", "made/release.csv")
+    assert (ended, "By the policy in the certificate of made." in out) == (0, True)
 
 
 # ---- errors and names --------------------------------------------------------------------------
@@ -939,8 +964,8 @@ SHELL_ADVISED = [
     ("publish table.csv --out o7 --epsilon 1", 2, "no differential privacy"),
     ("publish table.csv --out o8 --profiles-dir .", 2, "--policy policy.toml"),
     ("draw folder -n 10 --out d.csv", 2, "give a file with fewer rows"),
-    ("columns table.csv", 2, "foreknow init TABLE"),
-    ("describe table.csv", 2, "foreknow init TABLE"),
+    ("columns", 2, "foreknow init TABLE"),
+    ("columns table.csv", 0, 'sensitive = "diagnosis"'),
     ("config", 2, "foreknow init TABLE writes"),
     ("mask table.csv", 2, "foreknow publish TABLE --policy policy.toml"),
     ("checkpoint run", 2, "foreknow audit FOLDER --policy policy.toml"),
@@ -956,7 +981,8 @@ SHELL_ADVISED = [
     ("republish table.csv --out o9", 0, "Safe"),
     ("publish table.csv --out o10 --since folder", 1, "Nobody is new"),
     ("learned folder table.csv --column age --policy policy.toml", 0, "by age"),
-    ("init table.csv --id pin --out new2.toml", 2, 'identifiers = ["pid"]'),
+    ("init table.csv --id pin --out new2.toml", 0, "Identifiers: pin"),
+    ("publish table.csv --id pin --out o11", 2, "the policy says what the columns are"),
     ("stats table.csv", 2, "foreknow risk TABLE --quasi-identifiers age,sex"),
     ("preview table.csv", 2, "foreknow init TABLE"),
     ("import table.csv", 2, "foreknow init TABLE"),

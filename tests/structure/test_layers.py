@@ -294,7 +294,7 @@ PLACES = {
     "implications": 8,
     "negations": 8,
     "priors": 22,
-    "k_anonymity": 5,
+    "k_anonymity": 6,
     "group_size": 5,
     "l_diversity": 3,
     "t_closeness": 4,

@@ -81,10 +81,17 @@ def audit(
         raise InputError(f"{option} is for a tally (--counts); of a table, the policy names it")
     said = (getattr(columns, name) for name in ("policy", "group", *COLUMNS, *CRITERIA))
     to_files = (output.html, output.json, output.exposed)
-    if len(release) == 1 and is_published(release[0]) and not any((*said, *to_files, counts)):
+    folders = [path if path.is_dir() else path.parent for path in release]
+    if len(release) == 1 and is_published(folders[0]) and not any((*said, *to_files, counts)):
         if not output.quiet:
-            print_plain(f"By the policy in the certificate of {visible(str(release[0]))}.")
-        return verify_release(release[0], quiet=output.quiet)
+            print_plain(f"By the policy in the certificate of {visible(str(folders[0]))}.")
+        return verify_release(folders[0], quiet=output.quiet)
+    is_table = len(release) == 1 and not is_published(release[0])
+    if columns.asks_size_only and is_table and not any((*to_files, counts)):
+        holds, sentence = columns.judge_size(release[0])
+        if not output.quiet:
+            print_plain(f"{sentence}.")
+        return 0 if holds else UNSAFE
     rules = columns.given if counts and columns.given else columns.rules(release[0])
     with output.progress("Counting the release"):
         if len(release) > 1:

@@ -25,6 +25,7 @@ from foreknow.cli.typed_words import (
     in_our_names,
     read_value,
     to_page,
+    with_commas,
     with_policy,
     with_slashes,
     with_source,
@@ -144,6 +145,7 @@ class Command(click.Command):
         args = list(map(with_slashes, args))
         words = in_full(in_our_names(args, names, flags), flags, _long_flags(options))
         words = with_policy(with_source(to_page(words, flags), flags), names)
+        words = with_commas(words, self._list_flags(options))
         if not ctx.resilient_parsing:
             words = self._each_option_once(ctx, words)
             with suppress(click.UsageError):  # which is said below
@@ -205,6 +207,15 @@ class Command(click.Command):
                 raise click.UsageError(message, ctx)
             words = as_one(words, option)
         return words
+
+    @staticmethod
+    def _list_flags(options: Iterable[click.Option]) -> list[str]:
+        """The flags of options that take several columns."""
+        flags: list[str] = []
+        for option in options:
+            if option.name in _LISTS or _OF_LISTS in (option.help or ""):
+                flags += option.opts
+        return flags
 
     def _with_out(self, ctx: click.Context, words: list[str]) -> list[str]:
         """The words, with --out before a new name that stands beside the source."""

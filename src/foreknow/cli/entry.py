@@ -23,7 +23,7 @@ from foreknow.data.engines.tables.database_address import hidden
 from foreknow.errors import InternalError, NoSafeRelease, NotSettled, StatementError
 from foreknow.leaves import LEAVES, is_installed, leaf_of, load
 from foreknow.names import COMMANDS as COMMON
-from foreknow.names import HELP, TO_TYPE
+from foreknow.names import CRITERION_COMMANDS, DESCRIBING, HELP, TO_TYPE
 from foreknow_judge._version import __version__
 from foreknow_judge.errors import ForeknowError, InputError, NotEnoughMemory, short_of_memory
 from foreknow_judge.files.file_names import CERTIFICATE
@@ -34,6 +34,9 @@ _SPARE = 4 << 20
 
 _TOML = ".toml"
 _LIKE = 0.65  # how much alike a word and the command that is meant are, at least
+_SHORTEST = 3  # letters of a command that is cut short
+# Options beside which nothing is measured by default.
+_OF_CRITERIA = {"--policy", "-p", "--l-diversity", "--l", "-l", "--t-closeness", "--t"}
 
 # The commands by what they are for, and where each is: loaded when it is first called.
 COMMANDS: dict[str, dict[str, str]] = {
@@ -104,7 +107,18 @@ class _Foreknow(click.Group):
         if self.get_command(ctx, word) is None and (meant := _command_of(args)):
             click.echo(f"Taken for: foreknow {meant} {visible(shlex.join(args))}", err=True)
             args, word = [meant, *args], meant
+        if _plain(word) in CRITERION_COMMANDS and not {*args} & _OF_CRITERIA:
+            args = ["audit", *args[1:], *CRITERION_COMMANDS[_plain(word)]]
+            word = "audit"
+            click.echo(f"Taken for: foreknow {visible(shlex.join(args))}", err=True)
+        if _plain(word) in DESCRIBING and len(args) == 2 and isfile(args[1]):
+            args, word = ["init", args[1], "--out", "-"], "init"
+            click.echo(f"Taken for: foreknow {visible(shlex.join(args))}", err=True)
         command = self.get_command(ctx, word)
+        if command is None and (whole := _begun_by(word)) and not exists(word):
+            click.echo(f"Taken for: foreknow {whole} {visible(shlex.join(args[1:]))}", err=True)
+            args, word = [whole, *args[1:]], whole
+            command = self.get_command(ctx, whole)
         if command is None:
             advice = TO_TYPE.get(_plain(word)) or _about_file(Path(word)) or _near(word)
             ctx.fail(f"No such command {word!r}; {advice}")
@@ -151,6 +165,15 @@ def _near(word: str) -> str:
         "release, audit judges a table or release, and verify FOLDER proves a release again; "
         "foreknow --help lists all"
     )
+
+
+def _begun_by(word: str) -> str:
+    """The command that a word begins, also by names elsewhere; empty if there are several."""
+    begins = _plain(word)
+    is_cut_short = len(begins) >= _SHORTEST and begins not in TO_TYPE
+    names = {*_PLACES, *COMMON, *TO_TYPE} if is_cut_short else ()
+    meant = {COMMON.get(name, name) for name in names if name.startswith(begins)}
+    return meant.pop() if len(meant) == 1 and meant <= {*_PLACES} else ""
 
 
 def _command_first(words: list[str], names: list[str]) -> list[str]:

@@ -19,6 +19,7 @@ from foreknow.leaves import is_installed, load
 from foreknow.needs import ONE_BY_ONE, refuse_rules
 from foreknow_judge.errors import InputError, PolicyError, UnsupportedError
 from foreknow_judge.files.printable import visible
+from foreknow_judge.text import some
 
 if TYPE_CHECKING:
     from foreknow.data.columns.reading_rules import Reading
@@ -306,6 +307,29 @@ class Judging(Columns):
 
     needs_policy: ClassVar[bool] = True
 
+    @property
+    def asks_size_only(self) -> bool:
+        """True if all that is said is how many people must look alike, by which columns."""
+        others = (self.policy, self.group, self.sensitive, self.l_diversity, self.t_closeness)
+        return (
+            self.k_anonymity is not None and self.quasi_identifiers is not None and not any(others)
+        )
+
+    def judge_size(self, table: Path) -> tuple[bool, str]:
+        """Whether so many people share the rarest values of the columns, and a sentence on it."""
+        from foreknow.criteria.measures import k_anonymity
+        from foreknow.data.engines.sources import open_table
+
+        columns = self._columns_of(table, self.names)
+        size = k_anonymity(open_table(table, self.reading), columns)
+        shared = some(size, "person", "people")
+        return size >= (self.k_anonymity or 0), (
+            f"k_anonymity = {size}, of {visible(spoken(table))} as it is: the rarest values of "
+            f"{', '.join(map(visible, columns))} are those of {shared}; required: at least "
+            f"{self.k_anonymity}. What can be found out about them was not judged: add "
+            "--sensitive COLUMN"
+        )
+
     identifiers: str | None = None
     k_anonymity: int | None = None
     l_diversity: int | None = None
@@ -336,6 +360,11 @@ class Judging(Columns):
                 raise InputError(
                     f"say what must hold: --policy FILE; or foreknow verify {table_name}, which "
                     "judges a published folder by the policy in its certificate"
+                )
+            if settings["quasi_identifiers"] is not None:
+                raise InputError(
+                    "say which column must stay hidden: add --sensitive COLUMN; how many people "
+                    "look alike needs none: --k-anonymity 5, or foreknow risk"
                 )
             options = ""
             if str(table) != STDIN and not is_address(table):

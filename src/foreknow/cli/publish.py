@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+import sys
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -127,6 +128,11 @@ def _place(table: Path, out: Path | None) -> Path:
     if out is None:
         named = not is_address(table) and table.stem not in ("", "-")
         return Path(f"{table.stem}.release" if named else "release")
+    if out.suffix.lower() == ".csv" and not out.exists():
+        folder = out.with_suffix("")
+        line = f"A release is a folder, with its table in it: {visible(str(folder))}"
+        print(line, file=sys.stderr, flush=True)
+        return folder
     return out
 
 

@@ -104,6 +104,33 @@ def with_source(words: list[str], flags: Container[str]) -> list[str]:
     return words
 
 
+def with_commas(words: list[str], list_flags: Container[str]) -> list[str]:
+    """The words of a command line; columns after each other, with spaces between, are one list.
+
+    They end at an option, and at what is a file or folder. A list that has commas is whole.
+    """
+    joined, place, has_source = list[str](), 0, False
+    while place < len(words):
+        word = words[place]
+        joined.append(word)
+        place += 1
+        has_source |= _is_source(word)
+        if word == "--":
+            return [*joined, *words[place:]]
+        if word not in list_flags or place == len(words):
+            continue
+        columns = [words[place]]
+        place += 1
+        while place < len(words) and words[place][:1] != "-" and not exists(words[place]):
+            columns.append(words[place])
+            place += 1
+        is_list = len(columns) > 1 and not any("," in column for column in columns)
+        if has_source and is_list:
+            columns = [",".join(columns)]
+        joined += columns
+    return joined
+
+
 def _is_source(word: str) -> bool:
     return word[:1] != "-" and exists(word)
 

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from foreknow.atomic_files import write_new
+from foreknow.criteria.size import KAnonymity
 from foreknow.data.columns.reading_rules import Reading
 from foreknow.data.engines.columns import fetch
 from foreknow.data.engines.people.units import agrees, shared
@@ -44,6 +45,7 @@ from foreknow.planning.suggestion.roles import (
 from foreknow.planning.suggestion.text import limit_table, lines_of
 from foreknow.policy.options import PublishOptions
 from foreknow.policy.policy import Policy
+from foreknow.policy.requirement import Requirement
 from foreknow.toml import toml_value
 from foreknow_judge.errors import DataError, memory_for
 
@@ -181,6 +183,13 @@ def _notes_on_shared(table: Table, schema: Schema, homes: Sequence[str]) -> list
     return notes
 
 
+def _size(k: int, people: int) -> Requirement:
+    """The requirement on the size of groups, which a table of so many people can keep."""
+    if k > people:
+        raise DataError(f"k = {k:,} is more than the table has people: {people:,}")
+    return Requirement(KAnonymity(k))
+
+
 @memory_for("a first policy")
 @hinted
 def suggest_policy(
@@ -188,6 +197,8 @@ def suggest_policy(
     *,
     sensitive: str | None = None,
     quasi_identifiers: Sequence[str] | None = None,
+    identifiers: Sequence[str] | None = None,
+    k_anonymity: int | None = None,
     reading: Reading | Mapping[str, str] | None = None,
 ) -> PolicySuggestion:
     """Suggest a first policy for a table: one that it can keep, to be read and changed.
@@ -206,6 +217,10 @@ def suggest_policy(
         The column that must stay hidden; guessed when left out.
     quasi_identifiers : sequence of str, optional
         The columns that others may know of a person; guessed when left out.
+    identifiers : sequence of str, optional
+        Columns that name people, in addition to those that are guessed.
+    k_anonymity : int, optional
+        How many people a group has at least.
     reading : Reading or mapping, optional
         How a file is written, where nothing in it says so.
 
@@ -224,8 +239,11 @@ def suggest_policy(
     read_settings = Reading() if reading is None else Reading.of(reading)
     opened_table, profiles, detected = looked_at(table, read_settings)
     chosen = [quasi_identifiers] if isinstance(quasi_identifiers, str) else quasi_identifiers
+    naming = [identifiers] if isinstance(identifiers, str) else [*(identifiers or ())]
     named_columns = [] if sensitive is None else [sensitive]
-    require(opened_table, [*named_columns, *(chosen or ())])
+    require(opened_table, [*named_columns, *(chosen or ()), *naming])
+    if twice := {*naming} & {*named_columns, *(chosen or ())}:
+        raise DataError(f"{min(twice)!r} cannot have two roles; name it once")
     rows = max((profile.rows for profile in profiles), default=0)
     if not rows:
         raise DataError(f"{opened_table.name} has no rows")
@@ -233,7 +251,7 @@ def suggest_policy(
     numbers = person_numbers_of(opened_table, profiles)
     by_choice = [n.name for n in numbers if n.name in (*named_columns, *(chosen or ()))]
     numbers = [number for number in numbers if number.name not in by_choice]
-    roles = Roles(opened_table.name, profiles, sensitive, chosen, files, numbers)
+    roles = Roles(opened_table.name, profiles, sensitive, chosen, files, numbers, naming)
     rows_are = numbers[0] if numbers else Rows()
     if numbers:
         repeated = [numbers[0].name]
@@ -257,6 +275,8 @@ def suggest_policy(
     home_rows = _read_homes(opened_table, schema, homes)
     sizes = Sizes.of(home_rows, homes, rows_are)
     required, notes, question = requirements_of(everyone, profile, sizes, rows_are)
+    if k_anonymity is not None:
+        required = [*required[:-1], _size(k_anonymity, rows_are.people or everyone.n_people)]
     if numbers:
         plain_rows = Rows()
         plain_sizes = Sizes.of(home_rows, homes, plain_rows)

@@ -115,6 +115,7 @@ class Roles:
         chosen: Sequence[str] | None,
         files: Mapping[str, HierarchyFile],
         numbers: Sequence[_PersonNumber] = (),
+        naming: Collection[str] = (),
     ) -> None:
         """Guess the role of each column.
 
@@ -131,13 +132,15 @@ class Roles:
         files : mapping of column to HierarchyFile
         numbers : sequence
             Columns that number people, the surest first.
+        naming : collection of str
+            Columns that name people, as the caller says.
 
         Raises
         ------
         DataError
             If no column can be hidden, or none can be known.
         """
-        self.of: dict[str, tuple[Role, str]] = {}
+        self.of: dict[str, tuple[Role, str]] = dict.fromkeys(naming, ("identifier", NAMED))
         named = chosen or ()
         self._set_identifiers(profiles, {sensitive, *named}, numbers)
         if sensitive is None:
