@@ -173,6 +173,7 @@ def test_saving_replaces_only_the_policy(tmp_path, folder):
 def test_wrong_paths_change_nothing(browser):
     before = text_of(browser)
     wrong = [[], ["require", 9, "below"], ["require", "x"], ["schema", "sensitive", "x"], [0], "x"]
+    wrong += [["require", 0], ["require", 1]]
     for path in [*wrong, ["require", -1], ["a"] * 9, [["x"]], ["require", 0, 0]]:
         assert browser.post("/api/policy/settled", {"path": path, "value": 1}).status == 400, path
     assert text_of(browser) == before

@@ -569,3 +569,22 @@ def test_rules_are_on_all_codes():
     other = {"values": ["F0"], "where": men, "sensitive": "wage"}
     table = {"schema": {**SCHEMA_CODES, **of_two, "impossible": [other]}, "require": []}
     assert with_codes(table, None)["schema"]["impossible"] == [other]
+
+
+AGES = {"schema": {"quasi_identifiers": ["age"], "sensitive": "ill"}}
+
+
+@pytest.mark.parametrize("share", ["date", "1/0", "1e999", "-1", "150%"])
+def test_wrong_shares_are_refused(share):
+    """A text that is no share ended in a traceback, on the local page, too."""
+    policy = {**AGES, "require": [{"k_anonymity": 2}], "publish": {"suppression": share}}
+    with pytest.raises(fk.InputError, match="suppression: it should be"):
+        fk.publish(pa.table({"age": [1, 1], "ill": ["a", "b"]}), policy)
+
+
+@pytest.mark.parametrize("key", ["copy", "model_config", "__base__", "_x", "schema"])
+def test_names_of_models_are_unknown(key):
+    """A table called like a part of the model of policies ended in a traceback or a warning."""
+    policy = {**AGES, "require": [{"k_anonymity": 2}], "publish": {key: {"cuts": 2}}}
+    with pytest.raises(fk.InputError, match=f"unknown key publish.{key}"):
+        fk.Policy.from_dict(policy)

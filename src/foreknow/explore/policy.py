@@ -240,7 +240,7 @@ def changed(
             return new_text
     except InputError:
         raise
-    except (ValueError, KeyError, TypeError, TOMLKitError):
+    except (ValueError, KeyError, TypeError, AttributeError, TOMLKitError):
         pass
     raise InputError("the form cannot change this without changing more; change the text itself")
 

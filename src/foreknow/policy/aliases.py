@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from fractions import Fraction
 from typing import Any
 
@@ -312,6 +313,8 @@ def _publish(table: Mapping[str, Any]) -> dict[str, Any]:
     if _SUPPRESSION in publish and key in SUPPRESSING and key not in publish:
         share = publish.pop(_SUPPRESSION)
         as_number = _number(share) if isinstance(share, str) else share
-        share = float(Fraction(as_number)) if isinstance(as_number, str) else as_number
-        publish[key] = {_SUPPRESSION: share}
+        if isinstance(as_number, str):
+            with suppress(ValueError, ZeroDivisionError, OverflowError):  # refused as it is
+                as_number = float(Fraction(as_number))
+        publish[key] = {_SUPPRESSION: as_number}
     return publish

@@ -75,7 +75,13 @@ def policy_settings(methods: Mapping[str, Any], required: Collection[str] = ()) 
     if is_installed("foreknow.trials"):
         needed = not required or _LEARNED in required
         tried = ((_LEARNED, load("foreknow.trials.learned:Learned") if needed else None),)
-    return _tables(kinds, criterion_kinds, tried, tuple(methods.items()))
+    named = {key: made for key, made in methods.items() if not _belongs_to_pydantic(key)}
+    return _tables(kinds, criterion_kinds, tried, tuple(named.items()))
+
+
+def _belongs_to_pydantic(key: str) -> bool:
+    """True for a name such as `copy`, which a model cannot give to a key of a file."""
+    return key.startswith("_") or hasattr(PublishTable, key)
 
 
 def _loaded(
