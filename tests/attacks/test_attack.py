@@ -7,6 +7,7 @@ from fractions import Fraction
 from itertools import count, permutations
 
 import numpy as np
+import pandas as pd
 import pyarrow as pa
 import pytest
 from tests.attacks.small_methods import (
@@ -25,6 +26,7 @@ from tests.cli.conftest import desk as desk
 from tests.cli.desk import AGES as DESK_AGES
 
 import foreknow as fk
+from foreknow.attacks.observation import groups_from
 from foreknow_judge.errors import UnsupportedError
 
 HALF = Fraction(1, 2)
@@ -594,3 +596,36 @@ def test_lots_are_never_run_once():
         with pytest.raises(UnsupportedError, match="say seeds = those"):
             ask()
     assert fk.attack(found, method, seeds=[0, 1]).exact
+
+
+# ---- groups in any form --------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("groups", "expected"),
+    [
+        (["a", float("nan"), "b"], [0, -1, 1]),  # NumPy alone would make this the text "nan"
+        ([1, "1"], [0, 1]),
+        ([True, "True"], [0, 1]),
+        ([b"a", "a"], [0, 1]),
+        ([2**53 + 1, 2.0**53], [0, 1]),
+        (["a", pd.NA], [0, -1]),
+        (pd.Series(["a", pd.NA, "a"], dtype=object), [0, -1, 0]),
+        (["a", pd.NaT], [0, -1]),
+        # A missing group turns whole numbers into floats: negative ones stay left out.
+        ([0.0, -1.0], [0, -1]),
+        (pd.Series([3, -1, None]), [0, -1, -1]),
+        (pa.array([3, -1, None]), [0, -1, -1]),
+        ([-1, 2**63], [-1, 0]),
+        (np.array([2**63], dtype="uint64"), [0]),
+        ([7, -2], [7, -2]),
+    ],
+)
+def test_groups_of_any_form(groups, expected):
+    assert groups_from(groups, "pipeline").tolist() == expected
+
+
+@pytest.mark.parametrize("groups", [[[1], [2]], [[1], [2, 3]], [{"a": 1}, {}], "ab", None])
+def test_groups_that_are_none(groups):
+    with pytest.raises(fk.InputError, match=r"one group for each row|no plain labels"):
+        groups_from(groups, "pipeline")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Mapping
 from dataclasses import dataclass, replace
+from numbers import Real
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
@@ -11,6 +12,7 @@ from numpy.typing import NDArray
 
 from foreknow.data.arrays import IntArray
 from foreknow.data.labels.generalization import coarsened, style_of
+from foreknow.data.labels.labels import is_missing
 from foreknow.data.microdata import Microdata
 from foreknow_judge.errors import InputError
 
@@ -46,11 +48,15 @@ class Observation:
 
 
 def numbered(groups: IntArray) -> IntArray:
-    """Number groups by their first members."""
-    _, first, number_of_group = np.unique(groups, return_index=True, return_inverse=True)
-    rank = np.empty(len(first), dtype=np.int64)
-    rank[np.argsort(first)] = np.arange(len(first))
-    return rank[number_of_group.reshape(-1)]
+    """The group of each person, with groups numbered by their first members.
+
+    >>> numbered(np.array([7, 2, 7, 5])).tolist()
+    [0, 1, 0, 2]
+    """
+    _, first_member, group_of_person = np.unique(groups, return_index=True, return_inverse=True)
+    new_number = np.empty(len(first_member), dtype=np.int64)
+    new_number[np.argsort(first_member)] = np.arange(len(first_member))
+    return new_number[group_of_person.reshape(-1)]
 
 
 class Reader:
@@ -69,66 +75,92 @@ class Reader:
         return self._seen[key]
 
     def _observed(self, groups: IntArray, floors: Mapping[str, IntArray]) -> Observation:
-        """A reader's view: groups that have the same labels are one to a reader."""
+        """A reader's view: groups that have the same labels are one to a reader.
+
+        `groups` is the group of each person; below 0, the person is left out.
+        """
         is_published = groups >= 0
-        names, group = np.unique(groups[is_published], return_inverse=True)
-        group, published = group.reshape(-1).astype(np.int64), None
-        if self._styles is not None and len(names):
-            levels_of_groups = {key: levels[names] for key, levels in floors.items()}
-            labels = self._labels(group, is_published, levels_of_groups)
-            label_codes: dict[Any, int] = {}
-            codes = [label_codes.setdefault(label, len(label_codes)) for label in labels]
-            distinct = list(label_codes)
-            group = np.array(codes, dtype=np.int64)[group]
-            published = tuple([distinct[code] for code in dict.fromkeys(group.tolist())])
+        group_ids, group_number = np.unique(groups[is_published], return_inverse=True)
+        group_number = group_number.reshape(-1).astype(np.int64)
+        published_labels = None
+        if self._styles is not None and len(group_ids):
+            levels_of_groups = {name: levels[group_ids] for name, levels in floors.items()}
+            labels = self._labels(group_number, is_published, levels_of_groups)
+            label_codes: dict[Hashable, int] = {}
+            code_of_group = [label_codes.setdefault(label, len(label_codes)) for label in labels]
+            group_number = np.array(code_of_group, dtype=np.int64)[group_number]
+            # In order of their first members, as `numbered` numbers the groups below.
+            codes_in_order = dict.fromkeys(group_number.tolist())
+            distinct_labels = list(label_codes)
+            published_labels = tuple([distinct_labels[code] for code in codes_in_order])
         group_of_person = np.full(len(groups), -1, dtype=np.int64)
-        group_of_person[is_published] = group
+        group_of_person[is_published] = group_number
         numbered_groups = numbered(group_of_person)
-        return Observation(
-            numbered_groups,
-            published,
-            None if is_published.all() else int(numbered_groups[~is_published][0]),
-        )
+        left_out = None if is_published.all() else int(numbered_groups[~is_published][0])
+        return Observation(numbered_groups, published_labels, left_out)
 
     def _labels(
         self, groups: IntArray, is_published: NDArray[Any], floors: Mapping[str, IntArray]
     ) -> list[Hashable]:
-        """The labels of each group, given which people are published."""
+        """The labels of each group, a tuple with one for each attribute.
+
+        `groups` has the groups of those who are published.
+        """
         assert self._styles is not None
-        columns = []
+        n_groups = int(groups.max()) + 1
+        label_columns = []
         for attribute in self._attributes:
             style = style_of(attribute, self._styles.get(attribute.name))
             published = replace(attribute, codes=attribute.codes[is_published])
             floor = floors.get(attribute.name)
-            columns.append(coarsened(published, groups, int(groups.max()) + 1, style, floor).labels)
-        return list(zip(*columns, strict=True))
+            label_columns.append(coarsened(published, groups, n_groups, style, floor).labels)
+        return list(zip(*label_columns, strict=True))
 
 
 def read_returned(returned: Any, name: str) -> tuple[IntArray, Any]:
-    """Groups that a function returns, and what is published beside them, or None."""
-    # A pair of texts is the groups of two rows.
-    pair = isinstance(returned, tuple) and len(returned) == 2 and not isinstance(returned[0], str)
-    groups, published = returned if pair and hasattr(returned[0], "__len__") else (returned, None)
-    return groups_from(groups, name), published
+    """Groups that a function returns, and what is published beside them, or None.
+
+    A pair is (groups, published) if its first item is a sequence; otherwise, as a pair of texts or
+    of numbers, it is the groups of two rows.
+    """
+    if isinstance(returned, tuple) and len(returned) == 2:
+        first_item, second_item = returned
+        if hasattr(first_item, "__len__") and not isinstance(first_item, str):
+            return groups_from(first_item, name), second_item
+    return groups_from(returned, name), None
 
 
 def groups_from(groups: Any, name: str) -> IntArray:
-    """The group of each row as a whole number, from groups in any form; below 0 if left out."""
+    """The group of each row as a whole number, from groups in any form; below 0 if left out.
+
+    Whole numbers stay as they are. Other labels are numbered in order of appearance; a row whose
+    label is missing or a negative number is left out.
+
+    >>> groups_from(["north", None, "south", "north"], "the pipeline").tolist()
+    [0, -1, 1, 0]
+    """
     row_groups = groups.to_pylist() if hasattr(groups, "to_pylist") else groups
     try:
         array = np.asarray(row_groups)
+        is_integer = array.dtype.kind in "iu" and array.max(initial=0) <= np.iinfo(np.int64).max
+        if not is_integer and not hasattr(row_groups, "dtype"):
+            # NumPy finds one type for a plain list, in which NaN would be the text "nan", and 1 the
+            # same group as "1"; as objects they stay what they are.
+            array = np.asarray(row_groups, dtype=object)
     except ValueError:
         raise InputError(f"{name} must give one group for each row, not {groups!r:.60}") from None
     if array.ndim != 1:
         raise InputError(f"{name} must give one group for each row, not {type(groups).__name__}")
-    if array.dtype.kind in "iu":
+    if is_integer:
         return array.astype(np.int64)
-    labels = [None if label != label else label for label in array.tolist()]  # not a number
-    codes: dict[Any, int] = {}
-    try:
-        group_of_row = [
-            -1 if label is None else codes.setdefault(label, len(codes)) for label in labels
-        ]
-    except TypeError:
-        raise InputError(f"{name} gives groups that are no plain labels") from None
-    return np.array(group_of_row, dtype=np.int64)
+    group_numbers: dict[Any, int] = {}
+    group_of_row = np.full(len(array), -1, dtype=np.int64)
+    for row, label in enumerate(array.tolist()):
+        is_negative = isinstance(label, Real) and label < 0
+        if is_missing(label) or is_negative:
+            continue
+        try:
+            group_of_row[row] = group_numbers.setdefault(label, len(group_numbers))
+        except TypeError:  # a list, or another label that cannot be looked up
+            raise InputError(f"{name} gives groups that are no plain labels") from None
+    return group_of_row
