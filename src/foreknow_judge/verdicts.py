@@ -143,39 +143,59 @@ def _verdicts_on_knowledge(
     table: RequireTable,
     judges: Mapping[str, Judge],
 ) -> Iterator[Verdict]:
-    """The verdicts on a requirement about knowledge, one for each amount with its limit."""
-    relative = table.at_most_times is not None
-    questions = questions_of(release, table, relative)
-    looked_at = sensitive_and_known(release, table)
-    for kind, point, amount in table.points:
+    """Yield the verdict on each point of a requirement: so much knowledge, with its threshold.
+
+    `required` is its table as written; `table` is the same, read.
+    """
+    is_relative = table.at_most_times is not None  # a threshold is then a factor of each prior
+    may_be_reached = table.below is None and bool(table.limits)
+    questions = questions_of(release, table, is_relative)
+    secret_and_known = sensitive_and_known(release, table)
+    for kind, knowledge, threshold in table.points:
         if kind not in judges:
             raise UnsupportedError("unknown-kind", kind)
-        judge, settings = judges[kind], settings_of(kind, point)
-        if release.semantics != "single" and not judge.of_several:
-            raise CertificateError("one-value-only", kind)
-        if table.secret.width is not None and not judge.of_windows:
-            raise CertificateError("no-windows", kind)
-        ruled = release.rules.positions_for(looked_at[0]) or release.ruled_beside(looked_at[1])
-        if ruled and not judge.of_rules:
-            raise CertificateError("no-rules", kind)
-        if table.below is None and table.limits and not judge.relative:
-            raise CertificateError("limit-of-priors", next(iter(table.limits)))
-        cases = [Worst(*judge.judge(question, settings)) for question in questions]
-        worst = Worst.among(cases, relative)
-        worst = release.worst_of_people(worst, kind, settings, questions, looked_at)
-        value, group, chance, before = worst
-        limit = Limit(amount, table.below is None and bool(table.limits), relative)
-        prior = before if relative else None
-        bounded = judge.bounded(settings)
-        limits = True
-        if relative:  # and `amount` times somebody's prior is below 1
-            priors = [judge.least(question, settings) for question in questions]
-            limits = any(prior is not None and prior * amount < 1 for prior in priors)
-        whose = None if group is None else group_name(group)
-        worst_case = WorstCase(value, whose, chance, prior, bounded, limits_values=limits)
-        safe = limit.holds(chance, prior)
-        figure = Figure(position, required, {kind: point}, limit, worst_case, table.known)
-        yield decided(figure, safe)
+        judge, settings = judges[kind], settings_of(kind, knowledge)
+        _refuse_unsupported(kind, judge, release, table, secret_and_known)
+        worst_cases = [Worst(*judge.judge(question, settings)) for question in questions]
+        worst_row = Worst.among(worst_cases, is_relative)
+        # A person may have several rows, which only the owner can count.
+        worst = release.worst_of_people(worst_row, kind, settings, questions, secret_and_known)
+        prior = worst.prior if is_relative else None
+        can_be_exceeded = not is_relative or any(
+            least_prior is not None and least_prior * threshold < 1  # None: nobody has a prior
+            for least_prior in (judge.least(question, settings) for question in questions)
+        )
+        worst_case = WorstCase(
+            worst.value,
+            None if worst.group is None else group_name(worst.group),
+            worst.chance,
+            prior,
+            judge.bounded(settings),
+            limits_values=can_be_exceeded,
+        )
+        limit = Limit(threshold, may_be_reached, is_relative)
+        figure = Figure(position, required, {kind: knowledge}, limit, worst_case, table.known)
+        yield decided(figure, limit.holds(worst.chance, prior))
+
+
+def _refuse_unsupported(
+    kind: str,
+    judge: Judge,
+    release: Written,
+    table: RequireTable,
+    secret_and_known: tuple[str, tuple[str, ...]],
+) -> None:
+    """Refuse what this kind of knowledge cannot judge of a release and a requirement."""
+    secret_column, known_columns = secret_and_known
+    if release.semantics != "single" and not judge.of_several:
+        raise CertificateError("one-value-only", kind)
+    if table.secret.width is not None and not judge.of_windows:
+        raise CertificateError("no-windows", kind)
+    has_impossible_values = release.rules.positions_for(secret_column)
+    if (has_impossible_values or release.ruled_beside(known_columns)) and not judge.of_rules:
+        raise CertificateError("no-rules", kind)
+    if table.below is None and table.limits and not judge.relative:
+        raise CertificateError("limit-of-priors", next(iter(table.limits)))
 
 
 def questions_of(release: Written, table: RequireTable, relative: bool) -> list[Question]:
