@@ -19,6 +19,7 @@ from foreknow.data.engines.people.number_names import (
     is_of_person,
     is_of_rows,
 )
+from foreknow.data.engines.profile.column_words import WORDS, words_of
 from foreknow.data.engines.sources import open_table
 from foreknow.data.engines.table import Table, require
 from foreknow.data.labels.labels import in_order
@@ -215,13 +216,15 @@ def naming_of(table: Table, naming_columns: Collection[str], columns: Collection
 def refuse_named_twice(name: str, rows: pa.Table) -> None:
     """Raise `DataError` if the names of people have somebody in two rows, who would count as two.
 
-    Each number or code names people by itself; a first and a last name do it together, and only
-    where nobody has a number.
+    Each number or code names people by itself. A first and a last name do it together, and only
+    where nobody has a number, since two people may have one name. A column that is called a name
+    is one, even if its texts look like codes.
     """
     numbers = []
     for column in rows.column_names:
         first_names = rows.column(column).slice(0, _LOOK).drop_null().to_pylist()
-        if is_of_person(column) or is_of_rows(column) or are_codes(first_names):
+        holds_codes = are_codes(first_names) and words_of(column).isdisjoint(WORDS["name"])
+        if is_of_person(column) or is_of_rows(column) or holds_codes:
             numbers.append(column)
     for column in numbers:
         _refuse_twice(name, rows.select([column]))
