@@ -442,3 +442,18 @@ def test_trials_and_several_have_pages(stays, cases):
     assert {*ASSUMPTIONS} <= {*listed}
     assert any(text.startswith("Judged together, as one release: january") for text in listed)
     assert "2 to 20" in cases.post("/api/trials/together", {"releases": ["march"]}).json["error"]
+
+
+@pytest.mark.parametrize(
+    "text", ["= no TOML", "schema = 5", "publish = 5", "schema.types = 5", "publish.mondrian = 5"]
+)
+def test_malformed_policies_are_answered(browser, text):
+    """Typed into the page, they ended other buttons by an error of the server."""
+    written = browser.post("/api/policy/written", {"text": text}).json
+    assert written["mistake"]
+    for view in ("columns", "policy", "publish", "trials"):
+        assert browser.ask(f"/api/{view}").status in (200, 400)
+    asked = {"column": "age", "role": "identifier"}
+    assert browser.post("/api/columns/settled", asked).status in (200, 400)
+    started = browser.post("/api/publish/start", {"method": "mondrian"})
+    assert started.status in (400, 409)

@@ -87,6 +87,9 @@ def _schema_of(draft: Draft) -> dict[str, Any]:
         raise SchemaError(f"the policy is not valid TOML: {error}") from None
     if not isinstance(schema, dict):
         raise SchemaError("schema is no table in the policy")
+    for key in ("hierarchies", "types"):
+        if not isinstance(schema.get(key, {}), dict):
+            raise SchemaError(f"schema.{key} is no table in the policy")
     return schema
 
 
@@ -188,7 +191,7 @@ def set_role(session: Session, inputs: Mapping[str, Any]) -> dict[str, Any]:
         raise InputError(f"there is no column {column!r}")
     if draft.is_broken:
         raise InputError("mend the text first: it is no TOML")
-    schema = from_toml(draft.text).get("schema", {})
+    schema = _schema_of(draft)
     roles_before = {header: _role(header, schema) for header in column_names}
     roles = dict(roles_before)
     if role == "person":  # there is one such column

@@ -281,7 +281,7 @@ class Press:
         """The methods, and the releases that were made of a table."""
         name, draft = self._session.table_of(asked_name, _PURPOSE)
         table = {} if draft.is_broken else from_toml(draft.text)
-        settings = table.get("publish", {})
+        settings, schema = (_table_of(table, key) for key in ("publish", "schema"))
         methods = []
         for key, _ in METHODS:
             kind = kind_of(key)
@@ -290,7 +290,7 @@ class Press:
         return {
             "name": visible(name),
             "methods": methods,
-            "columns": table.get("schema", {}).get("quasi_identifiers", []),
+            "columns": schema.get("quasi_identifiers", []),
             "method": settings.get("method", "mondrian"),
             "form": settings.get("form", ""),
             "mistake": draft.mistake,
@@ -327,9 +327,15 @@ class Press:
         settings = _settings(inputs.get("settings"), method)
         if form not in (None, "generalized", "bucketized"):
             raise InputError("the form is generalized or bucketized")
+        if draft.is_broken:
+            raise InputError("mend the text of the policy first: it is no TOML")
         table = from_toml(draft.text)
-        settings_table = {**table.get("publish", {}), "method": method, "form": form}
-        settings_table[method] = {**settings_table.get(method, {}), **settings} or None
+        settings_table = table.get("publish", {})
+        own = settings_table.get(method, {}) if isinstance(settings_table, dict) else None
+        if not isinstance(own, dict):
+            raise InputError(f"publish and publish.{method} of the policy are tables")
+        settings_table = {**settings_table, "method": method, "form": form}
+        settings_table[method] = {**own, **settings} or None
         settings_given = settings_table.items()
         table["publish"] = {key: value for key, value in settings_given if value is not None}
         draft.check(table)
@@ -454,6 +460,12 @@ class Press:
         table = Table(("", *titles), rows)
         comparison = {"table": table_values(table), "titles": titles, "sizes": figures}
         return {**comparison, "people": people}
+
+
+def _table_of(table: Mapping[str, Any], key: str) -> Mapping[str, Any]:
+    """The table of a key; an empty one where it is none, which is said as a mistake."""
+    found = table.get(key, {})
+    return found if isinstance(found, Mapping) else {}
 
 
 def _settings(settings_text: Any, method: str) -> dict[str, Any]:
