@@ -41,7 +41,9 @@ def common_unit(numbers: Sequence[Decimal]) -> tuple[int, list[int]]:
     >>> common_unit([Decimal("0.50"), Decimal(2)])
     (1, [5, 20])
     """
-    exponents = [int(number.normalize(EXACT).as_tuple().exponent) for number in numbers]
+    exponents = []
+    for number in numbers:
+        exponents.append(int(number.normalize(EXACT).as_tuple().exponent))
     n_decimals = max(0, -min(exponents, default=0))
     return n_decimals, [floor_of(number, n_decimals) for number in numbers]
 

@@ -29,8 +29,14 @@ def hinted(
     `keys`, the call takes these, too.
     """
     parameters = inspect.signature(call).parameters.values()
-    named_parameters = [parameter for parameter in parameters if parameter.kind not in (2, 4)]
-    parameter_names = [p.name for p in named_parameters if p.name not in ("self", "cls")]
+    named_parameters = []
+    for parameter in parameters:
+        if parameter.kind not in (2, 4):
+            named_parameters.append(parameter)
+    parameter_names = []
+    for p in named_parameters:
+        if p.name not in ("self", "cls"):
+            parameter_names.append(p.name)
     keyword_names = [_keys_of(call, p) for p in parameters if p.kind is p.VAR_KEYWORD]
     all_keys = list(keys)
     for further_keys in keyword_names:
@@ -45,7 +51,10 @@ def hinted(
         renamed_arguments: Any = (
             renamed(arguments, parameter_names, len(args) - bound) if arguments else {}
         )
-        unknown = [name for name in renamed_arguments if name not in parameter_names]
+        unknown = []
+        for name in renamed_arguments:
+            if name not in parameter_names:
+                unknown.append(name)
         unknown_name = unknown[0] if unknown else None
         try:
             if unknown_name is not None and keyword_names and None not in keyword_names:

@@ -143,7 +143,10 @@ def require(
 def several_values(semantics: str | Mapping[str, str]) -> Lacks:
     """The lack of one value per person, in a table of these semantics."""
     if isinstance(semantics, Mapping):
-        columns = [repr(name) for name, of_column in semantics.items() if of_column != "single"]
+        columns = []
+        for name, of_column in semantics.items():
+            if of_column != "single":
+                columns.append(repr(name))
         explanation = (
             f"people may have several values of {' and '.join(columns)}" if columns else ""
         )

@@ -87,7 +87,10 @@ def _inner(model: type[Settings], key: str, listed: bool) -> type[Settings] | No
     """The table that a key holds; the key's own model where it holds none but plain values."""
     for name, field in model.model_fields.items():
         if (field.alias or name) == key:
-            tables = [kind for kind in _kinds(field.annotation) if isinstance(kind, type)]
+            tables = []
+            for kind in _kinds(field.annotation):
+                if isinstance(kind, type):
+                    tables.append(kind)
             models = [kind for kind in tables if issubclass(kind, Settings)]
             takes_any_key = any(issubclass(kind, Mapping) for kind in tables)
             if models:

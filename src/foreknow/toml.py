@@ -94,5 +94,7 @@ def toml_key(key: str) -> str:
 def _toml_text(text: str) -> str:
     """A text of JSON is one of TOML, too; what nobody would see in it is escaped."""
     quoted = json.dumps(text, ensure_ascii=False)
-    chars = [char if char.isprintable() else f"\\U{ord(char):08x}" for char in quoted]
+    chars = []
+    for char in quoted:
+        chars.append(char if char.isprintable() else f"\\U{ord(char):08x}")
     return "".join(chars)

@@ -94,7 +94,12 @@ def _augmenting_path(
 def _cells_of_path(
     start: int, last_value: int, taken_by: Mapping[int, int], given_by: Mapping[int, int]
 ) -> tuple[list[_Cell], list[_Cell]]:
-    """Follow a path back from its last value: the cells that take, and those that give."""
+    """Follow a path back from its last value.
+
+    The cells that take a person, and those that give one. A cell is a pair of a signature and a
+    value. ``taken_by[v]`` is the signature that takes value v, and ``given_by[s]`` the value that
+    signature s gives.
+    """
     signature = taken_by[last_value]
     takes, gives = [(signature, last_value)], list[_Cell]()
     while signature != start:

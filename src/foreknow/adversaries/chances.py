@@ -104,7 +104,10 @@ class Chances:
         return first, kind
 
     def gaining(self, times: Fraction, cells: IntArray) -> BoolArray:
-        """True for each cell that is more than so many times as likely as before."""
+        """For each cell, whether its chance is more than `times` its prior.
+
+        The limit of a cell is at most 1, and reaching 1 counts.
+        """
         assert self.prior is not None
         limits = [min(Fraction(1), times * prior) for prior in self.prior(cells)]
         is_gaining = np.zeros(len(cells), dtype=bool)

@@ -171,7 +171,10 @@ def worst_by_prior(disclosures: Iterable[Disclosure]) -> Disclosure:
         return worst(candidates)
     threshold = max(gains) * (1 - CLOSE)
     pairs = zip(candidates, gains, strict=True)
-    nearly_worst = [candidate for candidate, gain in pairs if gain >= threshold]
+    nearly_worst = []
+    for candidate, gain in pairs:
+        if gain >= threshold:
+            nearly_worst.append(candidate)
     if len(nearly_worst) == 1:
         return nearly_worst[0]
     return max(nearly_worst, key=lambda d: (_rank(d)[0], _rank(d)[1] / (d.prior or 1)))

@@ -217,7 +217,10 @@ class MinLedger:
         return minima
 
     def least_without(self, key: IntArray, group: IntArray) -> FloatArray:
-        """The minima of some keys, each without one group."""
+        """For each i, the least ratios of ``key[i]`` over all groups but ``group[i]``.
+
+        Shape (measures, keys). Infinite where no other group has the key.
+        """
         if self.falling:
             return self._minima[:, key]
         first = self.least(self._cells)

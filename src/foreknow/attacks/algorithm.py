@@ -405,7 +405,10 @@ class Algorithm:
     ) -> Disclosure:
         """Find the highest posterior that a person has any value of a set."""
         posteriors, people = self._inferred(release)
-        codes = [code for code, value in enumerate(people.values) if str(value) in members]
+        codes = []
+        for code, value in enumerate(people.values):
+            if str(value) in members:
+                codes.append(code)
         return self._disclosure(name, len(people.values), posteriors.with_sets([codes]), people)
 
     def _inferred(self, release: HasCounts) -> tuple[Posteriors, _People]:
@@ -459,7 +462,10 @@ class Algorithm:
     def _disclosure(
         self, value: Label, code: int, posteriors: Posteriors, people: _People
     ) -> Disclosure:
-        """The disclosure of a value, with the person of whom the adversary may be surest."""
+        """The disclosure of a value, with the person of whom the adversary may be surest.
+
+        `code` is the value's code, and `people` are those of one world of the release.
+        """
         highest_posteriors = posteriors.high[:, code]
         nearly_highest = np.flatnonzero(highest_posteriors >= highest_posteriors.max() - 1e-9)
         if not posteriors.fractions:  # many cells are of few bags
@@ -507,7 +513,10 @@ class _People:
 
 
 def _people_of(release: HasCounts, schema: Schema) -> _People:
-    """The people of a release that keeps their quasi-identifiers, with its values given to them."""
+    """The people of a release that keeps their quasi-identifiers, with the values of their group.
+
+    Who has which value of the group is arbitrary: it is one of the release's worlds.
+    """
     counts, signatures_by = counts_of(release), signatures_of(Algorithm, release)
     names = {str(value): value for value in counts.values}
     if len(names) < len(counts.values):

@@ -185,7 +185,10 @@ def _method_from(argument: str) -> Any:
     if not file_name.endswith(".py") or not name:
         raise InputError(f"--method {argument!r}: write FILE.py:NAME, the name of a function in it")
     definitions = vars(_run(Path(file_name)))
-    methods = [key for key in definitions if is_method(definitions[key]) and key[0] != "_"]
+    methods = []
+    for key in definitions:
+        if is_method(definitions[key]) and key[0] != "_":
+            methods.append(key)
     if name not in definitions:
         hint = did_you_mean(name, methods)
         raise InputError(f"--method: there is no {name!r} in {file_name!r}{hint}")

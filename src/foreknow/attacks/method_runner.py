@@ -310,7 +310,8 @@ class Runs:
         other_worlds = [random.permutation(codes) for _ in range(_OTHERS)]
         observation = self.make(codes, seed) if observation is None else observation
         are_equal = [self.make(codes, seed) == observation for _ in range(_TRIED)]
-        are_equal += [self.make(world, seed) == self.make(world, seed) for world in other_worlds]
+        for world in other_worlds:
+            are_equal.append(self.make(world, seed) == self.make(world, seed))
         if not all(are_equal):
             raise self._random_error()
 

@@ -286,7 +286,11 @@ class _Part:
 
     @classmethod
     def of(cls, worlds: Worlds, groups: list[int], decisions: list[_LinkedDecision]) -> _Part:
-        """The cells and true values of these groups, and the side of each cell by decision."""
+        """Count the cells and true values of some groups, and the side of each cell by decision.
+
+        A cell is people of one group who look alike to the method. A decision of the method has
+        sides, such as the two parts of a cut.
+        """
         people = np.concatenate([worlds.members[group] for group in groups])
         cells, cell_of_person = np.unique(worlds.cell_of[people], return_inverse=True)
         cell_of_person = cell_of_person.reshape(-1)
@@ -349,7 +353,10 @@ class _Part:
     def enumerated(
         self, most_assignments: int, clock: _Clock
     ) -> tuple[int, list[list[Fraction]]] | None:
-        """The number of possible worlds, and each cell's posteriors; None for too many worlds."""
+        """The number of possible worlds of these groups, and each cell's posterior of each value.
+
+        None if there are more assignments than `most_assignments`, or the time is over.
+        """
         tables = np.zeros((1, 0, len(self.values)), dtype=np.int32)  # (worlds, cells, values)
         cell_order = np.empty(0, dtype=np.int64)  # the cells of tables, group after group
         for position in range(len(self.groups)):

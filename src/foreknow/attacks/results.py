@@ -205,7 +205,10 @@ class Attack(Result):
 
     @cached_property
     def cases(self) -> tuple[PersonBelief, ...]:
-        """The people about whom the adversary becomes surer than by the release, worst first."""
+        """The people about whom the adversary becomes surer than by the release alone, worst first.
+
+        A case is people who look alike, and a value that they may have.
+        """
         beliefs = self._posteriors
         worlds = beliefs.worlds
         is_left_out = (worlds.group_of_cell == self._left_out)[:, None]
@@ -353,7 +356,10 @@ class Attack(Result):
             names_of_rows = fetch(self._microdata.source, [names]).column(names).to_pylist()
         people: list[dict[str, Any]] = []
         for case in self.cases:
-            belief = {key: field for key, field in case.to_dict().items() if key != "rows"}
+            belief = {}
+            for key, content in case.to_dict().items():
+                if key != "rows":
+                    belief[key] = content
             for row in case.rows[: most - len(people)]:
                 person = {"row": row} if names_of_rows is None else {"name": names_of_rows[row - 1]}
                 people.append({**person, **belief})
@@ -407,7 +413,9 @@ class Attack(Result):
         """Rows of the people of some cells: their numbers, or a mask."""
         starts, order = self._people
         chosen = np.flatnonzero(cells) if cells.dtype == np.bool_ else cells
-        people_of_cells = [order[starts[cell] : starts[cell + 1]] for cell in chosen.tolist()]
+        people_of_cells = []
+        for cell in chosen.tolist():
+            people_of_cells.append(order[starts[cell] : starts[cell + 1]])
         people = np.concatenate([np.empty(0, dtype=np.int64), *people_of_cells])
         return tuple(sorted((self._microdata.kept[people] + 1).tolist()))
 

@@ -182,11 +182,10 @@ class Audit(Result):
     def unprotected(self) -> tuple[Label, ...]:
         """Sensitive values that no requirement is about: the release may tell them outright."""
         first = None if self.policy.schema is None else self.policy.schema.sensitive
-        requirements = [
-            requirement
-            for requirement in self.policy.requirements
-            if requirement.sensitive in (None, first)
-        ]
+        requirements = []
+        for requirement in self.policy.requirements:
+            if requirement.sensitive in (None, first):
+                requirements.append(requirement)
         free = unprotected_codes(self.counts, requirements)
         return tuple(self.counts.values[code] for code in free.tolist())
 
@@ -257,18 +256,19 @@ class Audit(Result):
 
     def to_frame(self, library: str = "pandas") -> Any:
         """The verdicts as a frame of "pandas", "polars" or "arrow", a row each."""
-        rows = [
-            {
-                "requirement": verdict.requirement.name,
-                "safe": verdict.safe,
-                "judged": str(verdict.judged),
-                "value": None if verdict.value is None else str(verdict.value),
-                "probability": verdict.probability,
-                "limit": None if verdict.of_groups else float(verdict.limit),
-                "attained": None if verdict.reached is None else str(verdict.reached),
-            }
-            for verdict in self.verdicts
-        ]
+        rows = []
+        for verdict in self.verdicts:
+            rows.append(
+                {
+                    "requirement": verdict.requirement.name,
+                    "safe": verdict.safe,
+                    "judged": str(verdict.judged),
+                    "value": None if verdict.value is None else str(verdict.value),
+                    "probability": verdict.probability,
+                    "limit": None if verdict.of_groups else float(verdict.limit),
+                    "attained": None if verdict.reached is None else str(verdict.reached),
+                }
+            )
         return frame_of(rows, library)
 
     def to_html(self, path: str | Path | None = None, *, published: bool = False) -> str | None:

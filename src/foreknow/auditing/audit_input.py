@@ -77,7 +77,10 @@ def _refuse_unshown_households(release: Release, policy: Policy) -> None:
 
 
 def _refuse_other_columns(release: Release, schema: Schema) -> None:
-    """Refuse a release that was made without a column to which the schema gives a role."""
+    """Refuse a release that was made without a column to which the schema gives a role.
+
+    A release that was made by a schema needs to be asked only for its sensitive columns.
+    """
     lacking = {"sensitive": [n for n in schema.sensitives if n not in release.sensitives]}
     if release.schema is None:
         if release.by_values and not release.unlinked:
@@ -136,7 +139,10 @@ def _refuse_other_values(release: Release, schema: Schema) -> None:
             continue
         counts = (release if name == release.sensitive else release.seen(name, [])).counts
         no_values = {missing, ELSEWHERE} if name in schema.shared_values else {missing}
-        texts = [v for v in counts.values if isinstance(v, str) and v not in no_values]
+        texts = []
+        for v in counts.values:
+            if isinstance(v, str) and v not in no_values:
+                texts.append(v)
         refuse_as_written(name, texts, schema, by_hand=by_hand)
 
 
@@ -279,7 +285,11 @@ def _refuse_two_spellings_of_units(people: Microdata, policy: Policy) -> None:
 def _owners_tables(
     release: Release, policy: Policy, visible: Release | Sight, columns: Collection[str | None]
 ) -> dict[str | None, OwnersTable]:
-    """The owner's table for each column: people, the group of each, and the groups' labels."""
+    """The owner's table for each column: its people, the group of each, and the groups' labels.
+
+    Empty if the owner's table is not at hand. `columns` are the sensitive columns of requirements,
+    None for the main one.
+    """
     if not columns or not has_owners_table(release, policy, visible):
         return {}
     if (owners := visible.owners) is not None:

@@ -68,7 +68,6 @@ class _CountsReader:
 
     def _labels(self, of_row: IntArray) -> list[Column]:
         columns = [printed_column(of_row, range(self.counts.n_groups))]
-        columns += [
-            printed_column(codes[of_row], names) for names, codes in self.counts.group_parts
-        ]
+        for names, codes in self.counts.group_parts:
+            columns.append(printed_column(codes[of_row], names))
         return columns[-len(self.groups) :]

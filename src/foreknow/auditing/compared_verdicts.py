@@ -164,11 +164,10 @@ def _is_known(kind: Any, kinds: Kinds) -> bool:
 
 def _populations(requirement: Requirement, columns: Sequence[str]) -> dict[str, Any]:
     """The populations that a requirement compares groups with, by digest."""
-    populations = [
-        criterion.population
-        for criterion in requirement.judged
-        if Need.POPULATION in criterion.needs
-    ]
+    populations = []
+    for criterion in requirement.judged:
+        if Need.POPULATION in criterion.needs:
+            populations.append(criterion.population)
     for population in populations:
         population.columns = population.columns or tuple(columns)  # of a policy without a schema
     return {population.digest(): population.written() for population in populations}
@@ -177,7 +176,11 @@ def _populations(requirement: Requirement, columns: Sequence[str]) -> dict[str, 
 def _written(
     release: Release, policy: Policy, requirement: Requirement, owners: OwnersTable | None
 ) -> tuple[Counted, Any, Layout]:
-    """The release as the judge counts it, the values of its columns, and what stands beside."""
+    """What the judge needs for a requirement: counted rows, the values of columns, and the layout.
+
+    The rows are those of the owner's table, if it is at hand (`owners`), or else of the release as
+    the requirement's adversary sees it.
+    """
     of_people = requirement.of_people
     if owners is not None:
         people, groups, _ = owners

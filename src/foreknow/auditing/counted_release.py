@@ -139,7 +139,7 @@ def _counting(release: Release, policy: Policy, people: Any) -> Iterator[Counted
 def _under_schema_of_people(
     release: Release, policy: Policy, people: Any
 ) -> tuple[Release, Policy]:
-    """The release and its policy by the schema of the owner's table, if `people` has one."""
+    """The release and its policy under the schema of the owner's table, if it has a schema."""
     schema = part_of(people, "schema", Schema)
     if schema is not None:
         policy_of_people = policy.under(schema, people=True)
@@ -154,7 +154,11 @@ def _under_schema_of_people(
 def _counts_of_requirements(
     release: Release, policy: Policy, owned: Sequence[Owned | None]
 ) -> tuple[RequirementCounts, ...]:
-    """The counts of each requirement: the owner's, if at hand, or those that the release shows."""
+    """The counts for each requirement of the policy.
+
+    They are those of the owner's table where it is at hand (`owned`, None elsewhere), or else what
+    the release shows.
+    """
     possible = Possible(release, policy.rules) if policy.rules.impossible else None
     counted: list[RequirementCounts] = []
     for requirement, by_owner in zip(policy.requirements, owned, strict=True):

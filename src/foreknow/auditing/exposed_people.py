@@ -140,7 +140,10 @@ def _exposed_by(requirement_counts: RequirementCounts, verdicts: Sequence[Judged
 
 
 def _together(requirement_counts: RequirementCounts, by_secret: Sequence[Exposed]) -> Exposed:
-    """People exposed by any secret of a requirement; a person with two secrets counts once."""
+    """The people who are exposed by any secret of a requirement.
+
+    `by_secret` are those exposed by each secret. A person who is exposed by two counts once.
+    """
     first = by_secret[0]
     if len(by_secret) == 1 or any(exposed.over is None for exposed in by_secret):
         return first
@@ -238,7 +241,10 @@ def _failing(verdict: Judged, counts_by_policy: HasCounts) -> Exposed:
 
 
 def _by_chance(chances: Chances, cells: IntArray, sure: BoolArray) -> tuple[int, ...]:
-    """Numbers of people by tenths of their chance, and of those who are certain."""
+    """How many people an adversary is sure of to 0-10%, 10-20%, ... 90-100%, and for certain.
+
+    `cells` are positions in `chances`, and `sure` says which of them are certain.
+    """
     steps = np.minimum(np.floor((chances.chance[cells] + CLOSE) * _TENTHS), _TENTHS - 1)
     steps = np.where(sure, _TENTHS, steps).astype(np.int64)
     # For people who cannot be told apart by their values, the value with the highest chance.
@@ -330,7 +336,10 @@ class _OfCells:
         return cases if self.chances.case_of is None else cases[self.chances.case_of]
 
     def _by_case(self, cells: IntArray, certain: bool) -> tuple[IntArray, IntArray, BoolArray]:
-        """People found out and suspected in each case, and whether the former is an upper bound."""
+        """For each case, the people found out, the people suspected, and if the first is a bound.
+
+        A case is a kind of equal groups. Who is found out has the value that is suspected.
+        """
         chances, case = self.chances, self.chances.case
         n_cases = self._n_cases
         _, first = np.unique(chances.kind[cells], return_index=True)

@@ -201,6 +201,10 @@ class _HeldReader:
         return id(self.sight.table), self.sight.sensitive, *self.sight.groups
 
     def __call__(self, table: str, names: Sequence[str]) -> Rows:
+        """The distinct rows of these columns, and how many people each of them is.
+
+        `table` is "people", or "sensitive", whose rows are (group, value, count).
+        """
         visible, values = self.sight, self.sight.values_of_people()
         columns = {
             name: _column(name, *coded)

@@ -21,12 +21,16 @@ from foreknow_judge.remarks.scope import Scope
 
 
 def scope_of(release: Release, policy: Policy | None = None) -> Scope:
-    """The scope of a release; without a policy, nothing is known about which values are judged."""
+    """What the verdicts on a release do not cover, as a `Scope`.
+
+    Without a policy, nothing is known about which values are judged.
+    """
     judged_release = JudgedRelease(release, policy)
     columns = judged_release.columns
     questions: list[Question] = []
     for name, requirements in judged_release.about.items():
-        questions += [_question_of(required, columns[name].values) for required in requirements]
+        for required in requirements:
+            questions.append(_question_of(required, columns[name].values))
     by_judge = remarks_on_values(
         {name: _bags_of(counts) for name, counts in columns.items()},
         None if policy is None else questions,

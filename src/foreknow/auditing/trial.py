@@ -236,7 +236,10 @@ def trials_beside(visible: Release | Sight | None, policy: Policy) -> tuple[Tria
 def _asked_trials(
     visible: Release | Sight, policy: Policy, sensitives: Sequence[str]
 ) -> tuple[Trial, ...]:
-    """The trials that the policy asks for, on each sensitive column."""
+    """The trials that the policy asks for, on each sensitive column.
+
+    Those are left out for which there is too little to learn from.
+    """
     learned, cohort, trials = load("foreknow.trials.learned"), _cohort_of(visible), list[Trial]()
     subjects = [(column, width) for column in sensitives for width in policy.widths_of(column)]
     for attempt, (column, width) in product(policy.learning, subjects):
@@ -246,10 +249,9 @@ def _asked_trials(
         columns = attempt.by
         settings = {"limit": limit, "sensitive": column, "width": width, "effort": "policy"}
         with suppress(DataError, UnsupportedError):  # said as not run
-            tried = [
-                learned.learned_trial(visible, by, **settings)
-                for by in dict.fromkeys([(*columns,), (*columns, *cohort)])
-            ]
+            tried = []
+            for by in dict.fromkeys([(*columns,), (*columns, *cohort)]):
+                tried.append(learned.learned_trial(visible, by, **settings))
             surest = max(tried, key=lambda trial: trial.surest)
             of_all = tuple(chain(*(trial.tried for trial in tried)))
             required = policy.least_limit(column)
@@ -270,12 +272,17 @@ def _trials_by_default(
         if code not in unprotected:
             limited_values.append(value)
     learned_beside = load("foreknow.trials.learned:learned_beside")
-    trials = [
-        learned_beside(
-            visible, columns, limited_values or None, not_linked=_cohort_of(visible), width=width
+    trials = []
+    for width in policy.widths_of(visible.sensitive):
+        trials.append(
+            learned_beside(
+                visible,
+                columns,
+                limited_values or None,
+                not_linked=_cohort_of(visible),
+                width=width,
+            )
         )
-        for width in policy.widths_of(visible.sensitive)
-    ]
     required = policy.least_limit()
     return tuple(replace(trial, required=required) for trial in trials if trial is not None)
 

@@ -193,7 +193,10 @@ class Comparison(Result):
     @property
     def frontier(self) -> tuple[Candidate, ...]:
         """The safe candidates that no other beats in both risk and query error, safest first."""
-        measured = [candidate for candidate in self.safe if None not in _risk_and_error(candidate)]
+        measured = []
+        for candidate in self.safe:
+            if None not in _risk_and_error(candidate):
+                measured.append(candidate)
         unbeaten = [candidate for candidate in measured if not _is_beaten(candidate, measured)]
         return tuple(sorted(unbeaten, key=_risk_and_error))
 
@@ -401,7 +404,11 @@ def _estimate_times(
     n_processes: int,
     seconds: float,
 ) -> dict[int, Candidate]:
-    """Runs that ran out of time, with an estimate of it, from runs on parts of the people."""
+    """The runs that ran out of time, each with an estimate of the time that it needs.
+
+    It is estimated from runs of the same method on parts of the people. Empty for methods without
+    such runs.
+    """
     out_of_time = [
         position for position, candidate in finished.items() if candidate.status == "out of time"
     ]
@@ -701,7 +708,10 @@ def _requirement_with(
 
 
 def _knowing(adversary: Any, amounts: Mapping[str, int]) -> Any:
-    changed_amounts = {name: x for name, x in amounts.items() if name in _known_amounts(adversary)}
+    changed_amounts = {}
+    for name, x in amounts.items():
+        if name in _known_amounts(adversary):
+            changed_amounts[name] = x
     return replace(adversary, **changed_amounts) if changed_amounts else adversary
 
 

@@ -54,10 +54,13 @@ class ComparisonPage(Page[Comparison]):
         return f"{some(n_safe, 'safe release', 'safe releases')} of {n_candidates} tried{by_policy}"
 
     def blocks(self) -> Iterator[Block]:
-        """The frontier, every run, and why some made no release."""
+        """Yield the frontier, the table of all runs, and why some of them made no release."""
         comparison = self.result
         yield from [Sentence(sentence, "lead") for sentence in self._best()]
-        risks = [candidate.risk for candidate in comparison.safe if candidate.risk is not None]
+        risks = []
+        for candidate in comparison.safe:
+            if candidate.risk is not None:
+                risks.append(candidate.risk)
         if risks:
             figure = frontier_figure(comparison)
             verb = "is safe" if comparison.limits_inference else "holds the policy"
@@ -72,7 +75,7 @@ class ComparisonPage(Page[Comparison]):
             yield reasons
 
     def table(self) -> Table:
-        """A row for each run, the best marked."""
+        """The table of all runs, with a star at the best."""
         comparison = self.result
         amounts = chain.from_iterable(candidate.amounts for candidate in comparison.candidates)
         varied = list(dict.fromkeys(amounts))
@@ -268,7 +271,10 @@ def _models_explained(comparison: Comparison) -> Iterator[str]:
         "Cells: the share of people who would have to go to another cell of a cross table of what "
         "models explain, on average over tables."
     )
-    fits = [candidate.fit for candidate in comparison.candidates if candidate.fit is not None]
+    fits = []
+    for candidate in comparison.candidates:
+        if candidate.fit is not None:
+            fits.append(candidate.fit)
     if not fits:
         yield f"Model: {load('foreknow.utility.models:NEEDED')}."
         return
@@ -364,7 +370,10 @@ def frontier_figure(comparison: Comparison) -> Chart:
         return errors, risks
 
     line = Series(*places(comparison.frontier), "not beaten in both", LIMIT, dash="8 5", width=1.5)
-    candidates_drawn = [candidate for candidate in comparison.safe if candidate.risk is not None]
+    candidates_drawn = []
+    for candidate in comparison.safe:
+        if candidate.risk is not None:
+            candidates_drawn.append(candidate)
     clouds = []
     for position, method in enumerate(
         dict.fromkeys(candidate.method for candidate in comparison.safe)

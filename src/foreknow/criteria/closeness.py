@@ -128,7 +128,12 @@ class _OfTable(OfGroups):
 def _between(
     counts: GroupCounts, table_counts: IntArray, times: Fraction, swaps: int
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """The share of each value in the table, and its least and most possible share in each group."""
+    """The share of each value among all people, and the bounds of its share in each group.
+
+    The bounds are the least and the most that the share may be if `swaps` people of the group had
+    other values, and odds were higher or lower by the factor `times`. Only values that somebody has
+    get a column.
+    """
     factor, moved, is_present = float(times), swaps / counts.sizes, table_counts > 0
     share = np.zeros((counts.n_groups, counts.n_values))
     share[counts.cell_groups, counts.codes] = counts.counts / counts.sizes[counts.cell_groups]
@@ -289,7 +294,10 @@ class TCloseness(_OfTable):
         return distances
 
     def _exact(self, counts: GroupCounts, group: int, table_counts: IntArray) -> Fraction:
-        """The distance of a group from the table, as a fraction."""
+        """The distance between the values of a group and those of the whole table, as a fraction.
+
+        `table_counts` is how many people of the table have each value.
+        """
         people, everybody = int(counts.sizes[group]), int(table_counts.sum())
         if self.distance == "ordered":
             positions, steps = self._places(counts, table_counts)
@@ -309,7 +317,11 @@ class TCloseness(_OfTable):
         return Fraction(work, people * everybody * steps)
 
     def _distances_in_tree(self, counts: GroupCounts, table_counts: IntArray) -> FloatArray:
-        """Half the differences of shares at all nodes but the root, as a share of the levels."""
+        """The distance of each group from the whole table along the tree, as floats.
+
+        At each level of the tree below the root, half the sum of the differences of shares at its
+        nodes; the distance is the mean over the levels.
+        """
         levels = self._levels(counts)
         leaves = np.empty(counts.n_values, dtype=np.int64)
         leaves[np.lexsort(levels)] = np.arange(counts.n_values)
@@ -330,7 +342,10 @@ class TCloseness(_OfTable):
         return distances / (2 * len(levels))
 
     def _levels(self, counts: GroupCounts) -> list[NDArray[np.int64]]:
-        """The node of each value at each level below the root, values themselves first."""
+        """For each level of the tree below the root, the number of each value's node; values first.
+
+        Raises `InputError` if there is no tree, or if it lacks a value.
+        """
         if self.tree is None:
             raise InputError(
                 "TCloseness: the tree of the values is unknown; give the schema a hierarchy of "

@@ -145,9 +145,10 @@ class Levels(OfGroups):
                 raise PolicyError(f"levels: {column!r} is no quasi-identifier{hint}")
             if "at_least" in limit:
                 self._level_of(column, hierarchies.get(column), limit["at_least"])
-        limited_hierarchies = {
-            name: hierarchies[name] for name in self.limits if name in hierarchies
-        }
+        limited_hierarchies = {}
+        for name in self.limits:
+            if name in hierarchies:
+                limited_hierarchies[name] = hierarchies[name]
         return replace(self, hierarchies=limited_hierarchies)
 
     def _level_of(self, column: str, hierarchy: Any, at_least: int) -> None:
@@ -196,7 +197,7 @@ class Levels(OfGroups):
                 yield f"{column} below level {limit['at_least']}"
 
     def fails(self, counts: GroupCounts) -> BoolArray:
-        """True for each group with a label that shows too much."""
+        """For each group, whether one of its labels shows more than the limits allow."""
         if not counts.group_columns:
             raise InputError(
                 "levels are of labels, by column, and this has groups without: give a Release"
@@ -280,7 +281,11 @@ def _plain(hierarchy: Any) -> dict[str, Any]:
 
 
 def _tells_ends_apart(label: str, limit: Mapping[str, Any]) -> bool:
-    """True if a label shows values beyond a top or bottom apart, in any way to read it."""
+    """True if a label may tell values above a top or below a bottom apart from each other.
+
+    `limit` has the top and the bottom of the column. A label that can be read in several ways
+    counts if one of them does.
+    """
     bare = label.removesuffix(OR_MISSING)
     ways = meanings_of(bare)
     if any(way.everything for way in ways):
@@ -385,7 +390,10 @@ def _is_coarse(label: str, hierarchy: Any, level: int, are_whole: bool) -> bool:
     period = hierarchy.periods[level - 1]
     if bare == "00h to 23h" or (period == "hour" and re.fullmatch("([01][0-9]|2[0-3])h", bare)):
         return True  # of any day
-    moments = [meaning for meaning in meanings if meaning.is_range_of(datetime)]
+    moments = []
+    for meaning in meanings:
+        if meaning.is_range_of(datetime):
+            moments.append(meaning)
     ends = chain.from_iterable(meaning.ends_given for meaning in moments)
     return bool(moments) and all(_begins(end, period) for end in ends)
 
@@ -405,7 +413,10 @@ def _is_of_intervals(
 ) -> bool:
     """True if a label is a range of numbers that ends where intervals of the level do."""
     width, origin = Fraction(str(hierarchy.widths[level - 1])), Fraction(str(hierarchy.origin))
-    ranges = [meaning for meaning in meanings if meaning.is_range_of(int, Decimal)]
+    ranges = []
+    for meaning in meanings:
+        if meaning.is_range_of(int, Decimal):
+            ranges.append(meaning)
     finest = Fraction(str(hierarchy.widths[0]))
     grid_is_whole = are_whole and finest.denominator == origin.denominator == 1
     for numbers in ranges:

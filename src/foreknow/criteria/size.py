@@ -360,7 +360,7 @@ def _combinations(columns: Sequence[str], n_columns: int) -> Lists:
 
 
 def _lists_of(setting: Any) -> Lists:
-    """Lists of columns; a list of texts is one."""
+    """Read the setting `of`: lists of columns. A single name or a list of names is one list."""
     setting = list(setting) if isinstance(setting, (list, tuple)) else [setting]
     lists = [setting] if all(isinstance(name, str) for name in setting) else setting
     checked = []

@@ -76,7 +76,10 @@ def _pair_keys(
 
 
 def _tally(keys: NDArray[Any], weights: NDArray[Any] | None) -> tuple[IntArray, IntArray]:
-    """Distinct keys in order, and how often each occurs; `keys` is consumed."""
+    """The distinct keys in order, and the sum of the weights of each.
+
+    Without weights, how many rows. The array `keys` may be overwritten.
+    """
     if (keys[1:] < keys[:-1]).any():
         bits = 0 if weights is None else int(weights.max(initial=0)).bit_length()
         if weights is None:

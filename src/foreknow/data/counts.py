@@ -252,7 +252,10 @@ class GroupCounts:
             if len(weights) and weights.min() < 1:
                 raise DataError(f"weights must be at least 1, not {weights.min()}")
             check_total(weights, "occurrences")
-        lengths = [len(x) for x in (group_codes, value_codes, weights) if x is not None]
+        lengths = []
+        for x in (group_codes, value_codes, weights):
+            if x is not None:
+                lengths.append(len(x))
         if len(set(lengths)) > 1:
             raise DataError(f"codes and weights must be of one length, not {lengths}")
         offsets, codes, counts = count_pairs(

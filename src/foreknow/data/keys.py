@@ -74,8 +74,10 @@ class Keys:
         return Keys([*self._columns, column], [*self._sizes, size])
 
     def of(self, rows: slice | None = None) -> NDArray[Any]:
-        """The key of each row, or of some rows."""
-        columns = [column if rows is None else column[rows] for column in self._columns]
+        """The key of each row, or of some rows: a number that says its code in every column."""
+        columns = []
+        for column in self._columns:
+            columns.append(column if rows is None else column[rows])
         keys = np.empty(len(columns[0]), np.int32 if prod(self._sizes) < 2**31 else np.int64)
         for block in blocks(len(keys)):
             block_keys: NDArray[Any] = keys[block]

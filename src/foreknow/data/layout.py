@@ -80,7 +80,10 @@ class Layout(LayoutOfFiles):
         if secret not in row:
             return Seen(secret)
         known_columns = row if knowing is None else knowing
-        known_beside = [name for name in row if name != secret and name in known_columns]
+        known_beside = []
+        for name in row:
+            if name != secret and name in known_columns:
+                known_beside.append(name)
         return self._sight_beside(secret, known_beside)
 
     def people_seen(
@@ -104,7 +107,10 @@ class Layout(LayoutOfFiles):
 
     def _sight_beside(self, secret: str, columns: Collection[str]) -> Seen:
         """The sight of somebody who knows some columns beside a secret."""
-        assumed = [name for name in self.row_of(secret) if name not in (secret, *columns)]
+        assumed = []
+        for name in self.row_of(secret):
+            if name not in (secret, *columns):
+                assumed.append(name)
         return Seen(secret, tuple(columns), tuple(assumed))
 
 

@@ -92,7 +92,10 @@ class Signatures:
         for name in ("offsets", "codes", "people"):
             object.__setattr__(self, name, whole(getattr(self, name), name))
         object.__setattr__(self, "labels", tuple(self.labels))
-        wrong_length = [label for label in self.labels if len(label) != len(self.attributes)]
+        wrong_length = []
+        for label in self.labels:
+            if len(label) != len(self.attributes):
+                wrong_length.append(label)
         if wrong_length:
             raise DataError(f"{wrong_length[0]!r} is no signature of {', '.join(self.attributes)}")
 

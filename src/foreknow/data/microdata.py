@@ -392,10 +392,11 @@ class Microdata:
         >>> people.rounded().attributes[0].domain[:2], people.rounded().grids
         (['20 to 24', '25 to 29'], {'age': 'in steps of 5'})
         """
-        attributes = [
-            attribute if attribute.name in exact else self._in_cells(attribute, column, styles)
-            for attribute, column in zip(self.attributes, self.rows_read.columns, strict=True)
-        ]
+        attributes = []
+        for attribute, column in zip(self.attributes, self.rows_read.columns, strict=True):
+            attributes.append(
+                attribute if attribute.name in exact else self._in_cells(attribute, column, styles)
+            )
         if least is not None:
             attributes = self._without_rare(attributes, styles or {}, exact, least)
         return self._with_rows(self.rows_read, attributes, self._values)
@@ -495,7 +496,7 @@ class Microdata:
         return self.rows_read.fired if any(rule.sensitive in columns for rule in rules) else None
 
     def as_it_stands(self, name: str) -> tuple[NDArray[Any], pa.Array]:
-        """Any column of the table, published or not: the code of everybody, distinct values."""
+        """Any column of the table, published or not: everybody's code, and the distinct values."""
         if self.times is not None:
             raise InternalError("equal rows were counted, and a column beside them is asked for")
         require(self.source, [name])
@@ -619,12 +620,18 @@ class Microdata:
         if people is not None:
             attributes = [replace(a, codes=a.codes[people]) for a in attributes]
             table_read = table_read.of_some(people)
-        kept_columns = [column for column in table_read.columns if column.name in columns]
+        kept_columns = []
+        for column in table_read.columns:
+            if column.name in columns:
+                kept_columns.append(column)
         rows = replace(table_read, columns=kept_columns)
         microdata = self._with_rows(rows, attributes, self._values)
         names = [name for name in schema.quasi_identifiers if name in columns]
         gone = set(schema.quasi_identifiers).difference(names)
-        hierarchies = {name: h for name, h in schema.hierarchies.items() if name not in gone}
+        hierarchies = {}
+        for name, h in schema.hierarchies.items():
+            if name not in gone:
+                hierarchies[name] = h
         types = {name: kind for name, kind in schema.types.items() if name not in gone}
         microdata.schema = replace(
             schema, quasi_identifiers=names, hierarchies=hierarchies, types=types

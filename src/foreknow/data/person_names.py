@@ -48,13 +48,19 @@ def same_name(name: str, names: Iterable[str]) -> str:
     ("; did you mean '00001000'?", '')
     """
     bare = bare_name(name)
-    same = [candidate for candidate in dict.fromkeys(names) if bare_name(candidate) == bare]
+    same = []
+    for candidate in dict.fromkeys(names):
+        if bare_name(candidate) == bare:
+            same.append(candidate)
     return f"; did you mean {same[0]!r}?" if len(same) == 1 else ""
 
 
 def like_name(name: str, names: Sequence[str]) -> str:
     """A hint that names a similar name; for names with digits, only the same one."""
-    known_names = [candidate for candidate in names if not _DIGIT.search(candidate)]
+    known_names = []
+    for candidate in names:
+        if not _DIGIT.search(candidate):
+            known_names.append(candidate)
     suggestion = "" if _DIGIT.search(name) or not known_names else did_you_mean(name, known_names)
     return same_name(name, names) or suggestion
 

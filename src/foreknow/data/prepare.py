@@ -110,7 +110,10 @@ class Prepared:
     def persons(self) -> list[str]:
         """The same as a list, of one column or none."""
         schema, columns = self.schema, self.source.columns
-        person_columns = [name for name in schema.persons if name not in schema.case_persons]
+        person_columns = []
+        for name in schema.persons:
+            if name not in schema.case_persons:
+                person_columns.append(name)
         return [name for name in person_columns if schema.several or name in columns]
 
     def of_people(self, columns: Sequence[str]) -> Prepared:

@@ -142,7 +142,9 @@ class RowsReader(NamedTuple):
         columns = {}
         for name in self.schema.conditions:
             codes, values = codes_of(rows.column(name))
-            texts = [None if value is None else text_of(value) for value in values.to_pylist()]
+            texts = []
+            for value in values.to_pylist():
+                texts.append(None if value is None else text_of(value))
             refuse_unfit(rules, name, texts)
             columns[name] = codes, texts
         texts_of = {name: texts for name, (_, texts) in columns.items()}
@@ -267,7 +269,7 @@ def counted_by(schema: Schema) -> list[str]:
 def with_nodes(
     schema: Schema, texts_of: Mapping[str, Sequence[str | None]]
 ) -> dict[str, Hierarchy]:
-    """The hierarchies of columns whose texts are not all values of it: some may be nodes."""
+    """The hierarchies of columns with texts that are no values of it, so that they may be nodes."""
     hierarchies: dict[str, Hierarchy] = {}
     for name, texts in texts_of.items():
         hierarchy: Any = schema.hierarchies.get(name)

@@ -318,7 +318,10 @@ class Release(ReleaseTables, Plain):
                     people_table.columns if quasi_identifiers is None else quasi_identifiers
                 )
                 require(people_table, known_columns)
-                recognized = [name for name in known_columns if name not in (group, person)]
+                recognized = []
+                for name in known_columns:
+                    if name not in (group, person):
+                        recognized.append(name)
             if person is not None:
                 _check_roles([*groups, person])
                 people_table = stable(people_table, [*groups, person])
@@ -450,9 +453,9 @@ class Release(ReleaseTables, Plain):
         other_columns = [name for name in schema.other if name in columns or name in unlinked]
         if group is not None:
             # In a row with the secret they tell who has it, whatever the group.
-            other_columns += [
-                n for n in schema.quasi_identifiers if n in columns and n not in names
-            ]
+            for n in schema.quasi_identifiers:
+                if n in columns and n not in names:
+                    other_columns.append(n)
         roles = {*names, *schema.sensitives, *other_columns}
         lacking = {*schema.quasi_identifiers, *schema.other} - {*columns, *unlinked}
         for name in sorted(lacking):  # a release need not have it; one that is misspelt is there
@@ -857,7 +860,10 @@ class Release(ReleaseTables, Plain):
         """
         tables = self.tables
         judged_columns = {*tables.seen, *self.sensitives, *self.unlinked}
-        unjudged = [name for name in tables.table.columns if name not in judged_columns]
+        unjudged = []
+        for name in tables.table.columns:
+            if name not in judged_columns:
+                unjudged.append(name)
         if quasi_identifiers is not None and not self.in_rows:
             columns_followed = (*self.group_columns, *quasi_identifiers)
             unjudged += [name for name in self.people_columns if name not in columns_followed]

@@ -56,9 +56,9 @@ class ReleaseTables:
         self.group_columns = tuple(tables.groups)
         self.semantics: Any = tables.semantics
         if self._apart:
-            semantics_of_column = {
-                name: self._apart.get(name, tables).semantics for name in self.sensitives
-            }
+            semantics_of_column = {}
+            for name in self.sensitives:
+                semantics_of_column[name] = self._apart.get(name, tables).semantics
             self.semantics = semantics_of_each(semantics_of_column, self.sensitives)
         self.linked = any(table.linked for table in (tables, *self._apart.values()))
 
@@ -77,7 +77,10 @@ class ReleaseTables:
 
         Only where groups have ids: else everybody is recognized by what makes the groups.
         """
-        published = [name for name in self.people_columns if name not in self.group_columns]
+        published = []
+        for name in self.people_columns:
+            if name not in self.group_columns:
+                published.append(name)
         recognized = tuple(name for name in (self.cohort, *columns) if name in published)
         if self.by_values or not recognized or recognized == self.recognized:
             return self
@@ -143,7 +146,10 @@ class ReleaseTables:
         return self._divided(name, known_columns, anybody=self._leaves_out)
 
     def _divided(self, name: str, known_columns: Sequence[str], *, anybody: bool) -> Self:
-        """The release for one sensitive column, in groups that known columns divide."""
+        """The release for one sensitive column, in groups that the known columns divide.
+
+        With `anybody`, people without a value count, too. The result is kept.
+        """
         tables = self._apart.get(name, self.tables)
         if name == self.sensitive and not known_columns and len(self.sensitives) == 1:
             return self

@@ -378,7 +378,10 @@ class Schema:
             )
         # Where rows are cases, each is called by the column; the others may repeat.
         other_identifiers = () if self.unit == "row" else self.identifiers
-        identifiers = [column for column in other_identifiers if column != person_column]
+        identifiers = []
+        for column in other_identifiers:
+            if column != person_column:
+                identifiers.append(column)
         return replace(self, person=person_column, identifiers=identifiers, unit="person")
 
     def _repr_html_(self) -> str:
@@ -413,7 +416,10 @@ class Schema:
         """Make hierarchies of their tables; `SchemaError` if they or types fit no column."""
         for column in (*self.hierarchies, *self.types):
             if column not in (*self.quasi_identifiers, *self.sensitives):
-                dotted = [name for name in self.quasi_identifiers if name.startswith(f"{column}.")]
+                dotted = []
+                for name in self.quasi_identifiers:
+                    if name.startswith(f"{column}."):
+                        dotted.append(name)
                 hint = did_you_mean(column, self.quasi_identifiers)
                 if dotted:
                     hint = f'; in TOML, write "{dotted[0]}" in quotes'

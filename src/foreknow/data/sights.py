@@ -188,7 +188,9 @@ class Sight:
         """
         coded = [(codes[self._rows], texts) for codes, texts in columns.values()]
         joint, first_rows = combine_encoded(coded)
-        texts_of_columns = [np.array(texts, object)[codes[first_rows]] for codes, texts in coded]
+        texts_of_columns = []
+        for codes, texts in coded:
+            texts_of_columns.append(np.array(texts, object)[codes[first_rows]])
         labels = [*zip(*texts_of_columns, strict=True)]
         n_groups = self.counts.n_groups
         pairs = count_pairs(self._groups, joint, n_groups, len(labels), self._times)
@@ -284,7 +286,7 @@ class Register:
         self.times = np.concatenate(counted_times)
 
     def column(self, name: str) -> tuple[NDArray[Any], list[str | None]]:
-        """The code of everybody in a column, and what each code prints as."""
+        """The code of everybody in a column, through all releases, and what each code prints as."""
         if name == self._cohort:
             sizes = [len(rows) for _, rows in self._parts]
             return np.repeat(np.arange(len(sizes)), sizes), [str(i + 1) for i in range(len(sizes))]
@@ -343,7 +345,9 @@ def placed(release: Release, people: Microdata) -> IntArray:
             )
     covers, codes = [], []
     for position, name in enumerate(release.group_columns):
-        texts = [label[position] if isinstance(label, tuple) else label for label in labels]
+        texts = []
+        for label in labels:
+            texts.append(label[position] if isinstance(label, tuple) else label)
         attribute, inside_of = covered(people, name, dict.fromkeys(texts))
         number_of_text = {text: number for number, text in enumerate(inside_of)}
         inside = np.stack(list(inside_of.values()))  # by distinct text and code
@@ -388,7 +392,10 @@ def _not_placed(
 def covered(
     people: Microdata, name: str, labels: Collection[Any]
 ) -> tuple[Attribute, dict[Any, NDArray[np.bool_]]]:
-    """The attribute in which labels can be read, and which codes each of them covers."""
+    """The attribute by which some labels of a column can be read, and the codes each one covers.
+
+    Raises `UnsupportedError` for a label that stands for unknown values.
+    """
     for table in (people, people.rounded()):
         (attribute,) = (candidate for candidate in table.attributes if candidate.name == name)
         wording = wording_of(attribute, style_of(attribute, None))
@@ -438,7 +445,11 @@ class Possible:
 def _joint_cells(
     release: Release, counts: GroupCounts, seen_columns: Seen, ruled_columns: Sequence[str]
 ) -> tuple[JointCells, dict[str, Labels]]:
-    """The values of a column and of those beside it, by group."""
+    """The cells of a column and of those beside it, and the values of the columns with rules.
+
+    A cell is a group, a value of the secret column, and the codes of its labels in `ruled_columns`,
+    with its number of people.
+    """
     all_known = release.layout.seen(
         seen_columns.secret, [*seen_columns.known, *ruled_columns]
     ).known
@@ -456,9 +467,7 @@ def _joint_cells(
     divided = []
     for label, known_labels in zip(labels, known_parts, strict=True):
         labels_shown = label[: len(label) - len(all_known)]
-        divided.append(
-            (*labels_shown, *(known_labels[number_of_group] for number_of_group in positions))
-        )
+        divided.append((*labels_shown, *(known_labels[position] for position in positions)))
     number_of_group = {_parts(label): number for number, label in enumerate(counts.groups or ())}
     group = np.array([number_of_group[label] for label in divided], dtype=np.int64)
     values = {name: Labels(in_order({*texts[name]} - {None})) for name in ruled_columns}

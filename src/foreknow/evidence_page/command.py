@@ -55,7 +55,10 @@ def evidence(
         if out is None
         else out
     )
-    inputs = [path for path in (folder, table, columns.policy) if path is not None]
+    inputs = []
+    for path in (folder, table, columns.policy):
+        if path is not None:
+            inputs.append(path)
     Output(page, output.json).refuse(*inputs)
     if page.resolve().is_relative_to(release_folder.resolve()):
         raise OutputError(f"{str(page)!r} would lie in what is published; write it elsewhere")

@@ -374,7 +374,9 @@ class EvidencePage(Page[EvidenceReport]):
         ]
         if certificate.grids:
             pairs = certificate.grids.items()
-            grids = [noted(f"{visible(column)} {visible(grid)}") for column, grid in pairs]
+            grids = []
+            for column, grid in pairs:
+                grids.append(noted(f"{visible(column)} {visible(grid)}"))
             rows.append(("Ranges are on a grid", grids))
         return rows
 

@@ -238,9 +238,10 @@ def _role_edits(
     """Yield the keys of the schema whose columns change, with the columns that they get."""
     for role, key in _KEYS.items():
         listed = columns_in(schema, key)
-        names = [
-            column for column in listed if roles.get(column) in (role, roles_before.get(column))
-        ]
+        names = []
+        for column in listed:
+            if roles.get(column) in (role, roles_before.get(column)):
+                names.append(column)
         names += [column for column in roles if roles[column] == role and column not in names]
         if names == listed:
             continue
@@ -259,7 +260,10 @@ def _coarsening_edits(
     elif "hierarchy" in inputs and column in schema.get("hierarchies", {}):
         yield ["hierarchies", column], None
     for key, allowed_roles in allowed.items():
-        misplaced = [name for name in schema.get(key, {}) if roles.get(name) not in allowed_roles]
+        misplaced = []
+        for name in schema.get(key, {}):
+            if roles.get(name) not in allowed_roles:
+                misplaced.append(name)
         yield from (([key, name], None) for name in misplaced)
 
 

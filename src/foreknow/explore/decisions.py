@@ -108,7 +108,10 @@ def _of_repeated(schema: Mapping[str, Any], columns: Sequence[Profile]) -> Itera
     for column in columns:
         if column.name not in identifiers or column.distinct >= column.known:
             continue
-        other_identifiers = [name for name in identifiers if name != column.name]
+        other_identifiers = []
+        for name in identifiers:
+            if name != column.name:
+                other_identifiers.append(name)
         person = (["schema", "person"], column.name)
         yield Decision(
             f"The identifier {visible(column.name)} repeats: {column.known:,} rows have "
@@ -187,7 +190,10 @@ def moved_requirements(
     no_longer_sensitive = {*columns_in(policy_before.get("schema", {}))} - {*sensitive_columns}
     requirements = _requirements(policy_after)
     hidden_by_others = [requirement.get("sensitive") for _, requirement in requirements]
-    free_columns = [name for name in sensitive_columns if name not in hidden_by_others]
+    free_columns = []
+    for name in sensitive_columns:
+        if name not in hidden_by_others:
+            free_columns.append(name)
     for number, requirement in reversed(requirements):
         column = requirement.get("sensitive")
         if not isinstance(column, str) or column not in no_longer_sensitive:

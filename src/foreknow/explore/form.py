@@ -46,9 +46,10 @@ def _kind(schema: Mapping[str, Any], tables: Mapping[str, Any]) -> dict[str, Any
     settings = _settings(schema, tables) or {"": alternatives[0]}
     required = alternatives[0].get("required", [""])
     fields = [*_fields(settings, tables)]
-    start_of_field = {
-        field["key"]: field["start"] for field in fields if field["start"] is not None
-    }
+    start_of_field = {}
+    for field in fields:
+        if field["start"] is not None:
+            start_of_field[field["key"]] = field["start"]
     first_values: dict[str, Any] = {}
     for key, start in start_of_field.items():
         setting = settings.get(key, {})
@@ -68,9 +69,10 @@ def _settings(schema: Mapping[str, Any], tables: Mapping[str, Any]) -> Mapping[s
 
 def _alternatives(schema: Mapping[str, Any], tables: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
     """Yield the types of value that a key may have, each with the description of the key."""
-    shared_keys = {
-        key: value for key, value in schema.items() if key not in ("anyOf", "oneOf", "$ref")
-    }
+    shared_keys = {}
+    for key, value in schema.items():
+        if key not in ("anyOf", "oneOf", "$ref"):
+            shared_keys[key] = value
     variants = [*schema.get("anyOf", ()), *schema.get("oneOf", ())]
     if "$ref" in schema:
         variants = [tables[schema["$ref"].rpartition("/")[2]]]
@@ -85,7 +87,10 @@ def _fields(settings: Mapping[str, Any], tables: Mapping[str, Any]) -> Iterator[
     for key, schema in settings.items():
         alternatives = [*_alternatives(schema, tables)]
         is_list = any(map(_is_list, alternatives))
-        plain_types = [sort.get("type") for sort in alternatives if sort.get("type") in _PLAIN]
+        plain_types = []
+        for sort in alternatives:
+            if sort.get("type") in _PLAIN:
+                plain_types.append(sort.get("type"))
         first_sort = alternatives[0]
         default = first_sort.get("default")
         if first_sort.get("readOnly") or isinstance(default, dict) or not (is_list or plain_types):

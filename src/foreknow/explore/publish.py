@@ -304,9 +304,10 @@ class Press:
         note = None if self._aside is None else self._aside[0] / CONTENT / _NOTE
         progress = note.read_text("utf-8") if note is not None and note.is_file() else ""
         weights = _weights(draft)
-        views = [
-            _request_values(request, weights) for request in self._requests if request.table == name
-        ]
+        views = []
+        for request in self._requests:
+            if request.table == name:
+                views.append(_request_values(request, weights))
         views.sort(key=lambda view: (view["state"] == "running", view["share"], view["place"]))
         return {
             "said": visible(progress),

@@ -260,7 +260,7 @@ def _forward(address: str) -> Path:
 
 
 def settings_of(guard: Guard) -> uvicorn.Config:
-    """The settings of the server; it logs no address, since these hold names and values."""
+    """The settings of the server. It logs no addresses, since these hold names and values."""
     import uvicorn
     from uvicorn.protocols.http.h11_impl import H11Protocol
 

@@ -168,7 +168,10 @@ class Dial:
     @property
     def start(self) -> Point:
         """The point at which the dial stands at first: the policy's, if it is of facts."""
-        points = [p for p in self.requirement.points if isinstance(p.adversary, Facts)]
+        points = []
+        for p in self.requirement.points:
+            if isinstance(p.adversary, Facts):
+                points.append(p)
         if points:
             return points[0]
         limits = [p.below for p in self.requirement.points if not p.relative]
@@ -195,10 +198,9 @@ class JudgedSource:
     @cached_property
     def dials(self) -> tuple[Dial, ...]:
         """The requirements whose adversaries are not of groups alone."""
-        dials = [
-            Dial(number, requirement_counts)
-            for number, requirement_counts in enumerate(self.audit.counted, 1)
-        ]
+        dials = []
+        for number, requirement_counts in enumerate(self.audit.counted, 1):
+            dials.append(Dial(number, requirement_counts))
         return tuple([dial for dial in dials if dial.requirement.criterion is None])
 
 
@@ -279,7 +281,9 @@ class Session:
 
     def choices(self) -> list[Choice]:
         """The files to open, at most a few hundred."""
-        start_choices = [Choice(name, _kind(path) or "table") for name, path in self._given.items()]
+        start_choices = []
+        for name, path in self._given.items():
+            start_choices.append(Choice(name, _kind(path) or "table"))
         return [*start_choices, *self._choices_in(self.folder, _DEEP)][:_MOST_FILES]
 
     def _choices_in(self, folder: Path, depth: int) -> Iterator[Choice]:
@@ -425,7 +429,8 @@ class Session:
         files = sorted(path.rglob("*")) if path.is_dir() else [path]
         if draft is not None and not draft.is_broken:
             named_files = _paths(from_toml(draft.text))
-            files += [draft.policy_folder / named_file for named_file in named_files]
+            for named_file in named_files:
+                files.append(draft.policy_folder / named_file)
         states: list[Any] = []
         for file in files:
             with suppress(OSError, ValueError):  # what is not there is said where it is read

@@ -107,7 +107,12 @@ def _several(keys: Keys, microdata: Microdata) -> Points:
 def _points_of(
     cells: NDArray[Any], n_values: int, times: IntArray
 ) -> tuple[NDArray[Any], IntArray, IntArray, Codes]:
-    """The key, the people and the number of cells of each point, and the value of each cell."""
+    """Combine cells (pairs of a point and a value) into points.
+
+    Returned are the key, the people and the number of cells of each point, and the value of each
+    cell. A cell is the number ``point * n_values + value``, in order, and `times` says how many
+    people have it.
+    """
     values = np.empty(len(cells), dtype=narrowest(n_values))
     points = np.empty_like(cells)
     for block in blocks(len(cells)):

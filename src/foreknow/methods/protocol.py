@@ -332,7 +332,10 @@ def as_written(method: Any, microdata: Microdata, policy: Policy) -> Microdata:
         unrounded = microdata.schema.quasi_identifiers
     exact_columns = {*unrounded, *policy.attributes}
     rounded = microdata.rounded(policy.options.labels, exact_columns, policy.least_listed)
-    merged = [a.name for a in rounded.attributes if a.cells and a.cells.grid is None]
+    merged = []
+    for a in rounded.attributes:
+        if a.cells and a.cells.grid is None:
+            merged.append(a.name)
     if merged and policy.compared:
         raise UnsupportedError(
             f"column {merged[0]!r}: k_map and delta_presence are compared with the labels of "

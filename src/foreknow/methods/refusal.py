@@ -53,7 +53,11 @@ class Refusal:
         return cls(people[moves], child[moves], fixed, labels, refuses)
 
     def holds(self, tables: IntArray) -> NDArray[np.bool_]:
-        """True for each world in which the cut is refused; shape (worlds, parts, values)."""
+        """For each of the `tables` and cell, whether the cut would be refused there.
+
+        `tables` are worlds: how many people of each part of the cut have each value; shape (worlds,
+        parts, values).
+        """
         worlds, (n_children, values) = len(tables), self.fixed.shape
         step, is_refused = max(1, _AT_ONCE // n_children), np.zeros(worlds, dtype=bool)
         for start in range(0, worlds, step):

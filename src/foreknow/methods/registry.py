@@ -77,7 +77,11 @@ def kind_of(key: str) -> type[Kind]:
 def settings_for(
     name: str, all_settings: Mapping[str, Mapping[str, Any]]
 ) -> tuple[type[Kind], dict[str, Any]]:
-    """The class of a method, and its checked settings, of those that `all_settings` has of all."""
+    """The class of a method, and its settings, checked.
+
+    `all_settings` has a table of settings for each method, which may be written by any of its
+    names.
+    """
     from foreknow.settings import given_of, known_keys, read
 
     key = key_of(name)
@@ -120,7 +124,10 @@ def policy_schema() -> dict[str, Any]:
     """
     from foreknow.policy.file import policy_settings
 
-    installed = [key for key, module in METHODS if is_installed(leaf_of(module) or "foreknow")]
+    installed = []
+    for key, module in METHODS:
+        if is_installed(leaf_of(module) or "foreknow"):
+            installed.append(key)
     settings = {key: kind_of(key).settings for key in installed}
     tables = policy_settings(settings)
     json_schema = tables.model_json_schema(by_alias=True)

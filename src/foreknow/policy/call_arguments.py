@@ -124,7 +124,10 @@ def _policy_of(
     limit = arguments.pop("below", None)
     if limit is not None and _is_points(policy):
         policy, limit = Policy(policy, below=limit), None
-    tables: list[Any] = [_table(key, arguments[key]) for key in arguments if key not in _COLUMNS]
+    tables: list[Any] = []
+    for key in arguments:
+        if key not in _COLUMNS:
+            tables.append(_table(key, arguments[key]))
     if limit is not None:
         fact_tables = [value for value in tables if "facts" in value] or [{"facts": {"l": 0}}]
         tables = [value for value in tables if "facts" not in value]
@@ -189,7 +192,10 @@ def schema_of(
     policy: Policy | Mapping[str, Any] | str | Path | None, keywords: Mapping[str, Any]
 ) -> Schema:
     """The schema of a policy, or of the arguments in its place."""
-    arguments = {key: value for key, value in keywords.items() if value is not None}
+    arguments = {}
+    for key, value in keywords.items():
+        if value is not None:
+            arguments[key] = value
     schema = _schema(arguments)
     if policy is not None:
         rules = Policy.of(policy)

@@ -90,7 +90,10 @@ def classes_of(pairs: Sequence[tuple[str, str]]) -> list[list[str]]:
 
 
 def _pairs(source: Any, folder: Path) -> list[tuple[str, str]]:
-    """The rows of a map: of a file, or as they stand in the policy."""
+    """The rows of a map of codes, as pairs of an old and a new code.
+
+    `source` is the name of a CSV file in `folder`, or the rows as they stand in the policy.
+    """
     name, rows = "schema.codes.map", source
     if isinstance(source, str):
         name = f"schema.codes: {source!r}"
@@ -159,14 +162,18 @@ def _of_classes(
         yield requirement
     chosen = classes
     if "values" in requirement:
-        chosen = [codes for codes in classes if _names(requirement["values"], codes)]
+        chosen = []
+        for codes in classes:
+            if _names(requirement["values"], codes):
+                chosen.append(codes)
     excluded = requirement.get("except", ())
     chosen = [codes for codes in chosen if not _excludes(excluded, codes)]
     if not chosen:
         return
-    table = {
-        key: setting for key, setting in requirement.items() if key not in ("values", "except")
-    }
+    table = {}
+    for key, setting in requirement.items():
+        if key not in ("values", "except"):
+            table[key] = setting
     if "name" in table:
         table["name"] = f"{table['name']} (old and new codes)"
     named_sets = {" or ".join(codes): [*codes] for codes in chosen}

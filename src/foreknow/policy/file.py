@@ -88,7 +88,10 @@ def _loaded(
     registry: Mapping[str, Any], ours: Container[str], required: Collection[str]
 ) -> tuple[tuple[str, Any], ...]:
     """The classes of kinds by their keys; None for our own that are not required."""
-    unneeded = {key for key in registry if key in ours and required and key not in required}
+    unneeded = set()
+    for key in registry:
+        if key in ours and required and key not in required:
+            unneeded.add(key)
     return tuple((key, None if key in unneeded else registry[key]) for key in registry)
 
 
@@ -99,7 +102,8 @@ def text_of(table: Mapping[str, Any]) -> str:
         several = table.get(name, [])
         for entry in several if isinstance(several, list) else [several]:
             lines.append(f"[[{name}]]" if isinstance(several, list) else f"[{name}]")
-            lines += [f"{toml_key(key)} = {toml_value(value)}" for key, value in entry.items()]
+            for key, value in entry.items():
+                lines.append(f"{toml_key(key)} = {toml_value(value)}")
             lines.append("")
     return "\n".join(lines)
 

@@ -239,14 +239,20 @@ class PublishOptions:
     def to_dict(self) -> dict[str, Any]:
         """The ``[publish]`` table."""
         table = {key: plain(getattr(self, key)) for key in PublishTable.model_fields}
-        stated = {key: value for key, value in table.items() if value or key == "method"}
+        stated = {}
+        for key, value in table.items():
+            if value or key == "method":
+                stated[key] = value
         stated |= {"bom": False} if self.bom is False else {}  # which differs from leaving it out
         return {**stated, **{name: dict(value) for name, value in self.settings.items()}}
 
     @classmethod
     def from_dict(cls, table: Mapping[str, Any]) -> PublishOptions:
         """Read what `to_dict` gives."""
-        fields = {key: value for key, value in table.items() if key in PublishTable.model_fields}
+        fields = {}
+        for key, value in table.items():
+            if key in PublishTable.model_fields:
+                fields[key] = value
         return cls(**fields, settings={key: table[key] for key in table if key not in fields})
 
 

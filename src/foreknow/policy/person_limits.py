@@ -116,7 +116,11 @@ class CaseOwners:
     def over(
         self, adversary: Any, limit: Limit, release: HasCounts, is_about: BoolArray
     ) -> tuple[int, int]:
-        """An upper bound of how many people reach a limit, and how many groups have their cases."""
+        """How many people reach a limit at most, and how many groups have their cases.
+
+        A person reaches it if the chances of all their cases add up to it, for one value that the
+        requirement is about (`is_about`).
+        """
         order = np.argsort(self.of_case, kind="stable")
         sums = _Sums(
             *(self.of_case[order], self.groups[order]),
@@ -239,7 +243,11 @@ class _Sums:
         return cell_of_kind[self._kind_of_case]
 
     def disclosure(self, code: int, top: float, single_case: Disclosure) -> Disclosure:
-        """The disclosure of the highest sum for one value, or of a single case if higher."""
+        """The disclosure of one value: the highest sum of chances over the cases of one person.
+
+        `top` is the sum as a float. If a single case has a higher chance (`single_case`), it is
+        that.
+        """
         cell_of_case = self._cell_of_case(code)
 
         def exact() -> Fraction | None:

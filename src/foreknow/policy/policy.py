@@ -552,7 +552,10 @@ class Policy:
         policy, hidden_rules = self.shown, chain(*map(self._hidden_rules, self.requirements))
         if columns := {rule.sensitive for rule in hidden_rules}:
             schema = policy.needed_schema
-            rules = [rule for rule in schema.impossible if rule.sensitive not in columns]
+            rules = []
+            for rule in schema.impossible:
+                if rule.sensitive not in columns:
+                    rules.append(rule)
             return policy._with_requirements(policy.requirements, replace(schema, impossible=rules))
         return policy
 
@@ -585,7 +588,10 @@ class Policy:
         """The least limit on who knows facts, without statistics, of a sensitive column."""
         points = chain(*(requirement.points for requirement in self._about(sensitive)))
         absolute = [point for point in points if not point.relative]
-        limits = [p.below for p in absolute if "priors" not in p.adversary.to_dict()]
+        limits = []
+        for p in absolute:
+            if "priors" not in p.adversary.to_dict():
+                limits.append(p.below)
         return min(limits, default=None)
 
     def _about(self, sensitive: str | None) -> list[Requirement]:

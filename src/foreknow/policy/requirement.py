@@ -223,7 +223,10 @@ class Requirement:
             check_criterion(adversary, self.name)
         limits = {key: getattr(self, key) for key in LIMITS}
         table = read(PolicyTable, {**self._secret_and_sight, **limits}, self.name)
-        settings = {key: getattr(table, key) for key in PolicyTable.model_fields if key not in _NO}
+        settings = {}
+        for key in PolicyTable.model_fields:
+            if key not in _NO:
+                settings[key] = getattr(table, key)
         set_fields(self, **settings)
         set_fields(self, criterion=adversary if is_criterion else None)
         set_fields(self, points=() if is_criterion else tuple(self._points(table.limits)))
@@ -239,9 +242,9 @@ class Requirement:
     @property
     def _secret_and_sight(self) -> dict[str, Any]:
         """Its secret and sight, by the keys of a policy file."""
-        fields = {
-            key: model_field.alias or key for key, model_field in PolicyTable.model_fields.items()
-        }
+        fields = {}
+        for key, model_field in PolicyTable.model_fields.items():
+            fields[key] = model_field.alias or key
         table = {alias: getattr(self, key) for key, alias in fields.items() if key not in _NO}
         return {**table, **{key: table[key] or None for key in ("except", "absent")}}
 
@@ -373,7 +376,10 @@ class Requirement:
         return set.intersection(*map(columns_of_priors, self.judged))
 
     def __repr__(self) -> str:
-        shown_fields = [f.name for f in fields(self) if f.repr and f.name != "adversary"]
+        shown_fields = []
+        for f in fields(self):
+            if f.repr and f.name != "adversary":
+                shown_fields.append(f.name)
         settings = [(name, getattr(self, name)) for name in shown_fields]
         text = ", ".join(f"{name}={x!r}" for name, x in settings if x not in (None, ()))
         return f"Requirement({self.adversary!r}, {text})"
@@ -487,7 +493,11 @@ class Requirement:
         return self if bound is criterion else replace(self, adversary=bound)
 
     def _of_households(self, shown_column: str, column: str) -> Requirement:
-        """The requirement for a value that is shown once per household, in a row known to all."""
+        """The requirement on a value that a household shares, and that one of its rows shows.
+
+        Everybody knows which row that is (`shown_column`); rows that do not show the value are no
+        secret.
+        """
         if self.criterion is not None or self.has_priors:
             raise PolicyError(
                 f"{self.name}: {self.judged[0]} compares groups, or people, with all of a table, "
@@ -722,7 +732,10 @@ def check_agreement(earlier: Requirement, later: Requirement) -> None:
                     "the stricter requirement (except)"
                 )
         elif earlier.values is not None and later.values is not None:
-            twice = [value for value in later.values if value in earlier.values]
+            twice = []
+            for value in later.values:
+                if value in earlier.values:
+                    twice.append(value)
             if twice:
                 raise PolicyError(f"{later.name}: {twice[0]!r} {conflict}")
         else:
@@ -740,7 +753,10 @@ def _secret_without_name(requirement: Requirement) -> Any:
 
 def _check_effect(general: Requirement, usual: Point, special: Requirement, point: Point) -> None:
     """Refuse a looser limit for some values if a stricter one is about every value."""
-    without_effect = [v for v in special.values or () if v not in general.excluded]
+    without_effect = []
+    for v in special.values or ():
+        if v not in general.excluded:
+            without_effect.append(v)
     if without_effect and point.below >= usual.below:
         raise PolicyError(
             f"{special.name}: below {point.below} for {without_effect[0]!r} has no effect, since "

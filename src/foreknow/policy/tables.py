@@ -190,7 +190,10 @@ class PolicyTable(RequireTable):
     @model_validator(mode="after")
     def _refuse_level_beside(self) -> PolicyTable:
         """Raise `ValueError` if `at_level` stands beside another key that names a secret."""
-        other_keys = [k for k in SECRET if k in self.said and k not in ("at_level", "except")]
+        other_keys = []
+        for k in SECRET:
+            if k in self.said and k not in ("at_level", "except"):
+                other_keys.append(k)
         if self.at_level is None or not other_keys:
             return self
         if "within" in other_keys:
@@ -213,9 +216,10 @@ class PolicyTable(RequireTable):
             raise ValueError(
                 f"{criterion_keys[0]} stands by itself; make it a requirement of its own"
             )
-        single_kinds = [
-            key for key, settings in kinds.items() if not isinstance(settings, (list, tuple))
-        ]
+        single_kinds = []
+        for key, settings in kinds.items():
+            if not isinstance(settings, (list, tuple)):
+                single_kinds.append(key)
         if single_kinds and len(kinds) > 1:
             raise ValueError(
                 "several adversaries in one requirement need a threshold each: write "
@@ -292,9 +296,9 @@ def _one_or_several(table: type[Settings]) -> Any:
 
 def _require_table(knowledge: Mapping[str, Any], criteria: Mapping[str, Any]) -> Any:
     """The model of a ``[[require]]`` table with these kinds."""
-    fields: dict[str, Any] = {
-        key: (_one_or_several(settings) | None, None) for key, settings in knowledge.items()
-    }
+    fields: dict[str, Any] = {}
+    for key, settings in knowledge.items():
+        fields[key] = (_one_or_several(settings) | None, None)
     fields |= {key: (settings | None, None) for key, settings in criteria.items()}
     model: Any = create_model("Require", __base__=PolicyTable, **fields)
     model.knowledge, model.criteria = tuple(knowledge), tuple(criteria)
@@ -311,9 +315,9 @@ def policy_table(registered: Registered) -> type[Settings]:
         such a model takes any settings.
     """
     free: Any = Annotated[dict[str, Any], AfterValidator(_as_numbers)]
-    methods: dict[str, Any] = {
-        key: ((model or free) | None, None) for key, model in registered.methods.items()
-    }
+    methods: dict[str, Any] = {}
+    for key, model in registered.methods.items():
+        methods[key] = ((model or free) | None, None)
     if all(registered.methods.values()) and registered.methods:
         methods["method"] = (
             Literal[tuple(registered.methods)],

@@ -282,7 +282,10 @@ class SetsOfValues(EachValue):
             if set(members) == set(printed):
                 raise PolicyError(f"{self.required.name}: {self._every(name)}")
         members_of_sets = [*chain(*sets.values())] if self.required.criterion is not None else []
-        twice = [x for i, x in enumerate(members_of_sets) if x in members_of_sets[:i]]
+        twice = []
+        for i, x in enumerate(members_of_sets):
+            if x in members_of_sets[:i]:
+                twice.append(x)
         if twice:
             raise PolicyError(
                 f"{self.required.name}: {twice[0]!r} is in two sets, and is counted only once"
@@ -569,7 +572,10 @@ def _labels(required: Requirement, values: Labels) -> set[str]:
 def _below(
     required: Requirement, label: str, values: Labels, printed: Sequence[str]
 ) -> tuple[str, ...]:
-    """The values below a label, at whichever levels it occurs."""
+    """The values below a label of the hierarchy, at whichever levels it occurs.
+
+    Empty if nobody has a value below it; a label that the hierarchy lacks is refused.
+    """
     levels = _levels(required, values, f"any_of = {label!r}")
     members = [*chain(*(level.get(label, ()) for level in levels))]
     if not members and label not in printed and label in _listed(required):
@@ -630,9 +636,10 @@ def _at_level(required: Requirement, values: Labels) -> dict[str, tuple[str, ...
                 f"{required.name}: except: level {level} of the hierarchy has no label "
                 f"{label!r} above any value of the table{did_you_mean(str(label), sets)}"
             )
-    remaining_sets = {
-        name: tuple(members) for name, members in sets.items() if name not in required.excluded
-    }
+    remaining_sets = {}
+    for name, members in sets.items():
+        if name not in required.excluded:
+            remaining_sets[name] = tuple(members)
     if not remaining_sets:
         raise PolicyError(f"{required.name}: except names every label of level {level}")
     return remaining_sets

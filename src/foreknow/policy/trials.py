@@ -81,7 +81,10 @@ class Try:
             "stop": None if self.stop is None else str(self.stop),
             "sensitive": self.sensitive,
         }
-        without_none = {key: value for key, value in settings.items() if value is not None}
+        without_none = {}
+        for key, value in settings.items():
+            if value is not None:
+                without_none[key] = value
         what = {"individual_risk": True} if self.individual_risk else self.attack.to_dict()
         return {**what, **without_none}
 

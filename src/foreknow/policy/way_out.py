@@ -54,9 +54,10 @@ class Way(NamedTuple):
 
 def no_safe_release(problem: str, policy: Policy, everyone: HasCounts) -> NoSafeRelease:
     """The error for a table that is unsafe even as a single group, with the ways out."""
-    failing = [
-        requirement.name for requirement in policy.requirements if requirement.failures(everyone)
-    ]
+    failing = []
+    for requirement in policy.requirements:
+        if requirement.failures(everyone):
+            failing.append(requirement.name)
     return NoSafeRelease(problem, _block(failing, ways_out(policy, everyone)))
 
 
@@ -161,7 +162,7 @@ def _times(disclosure: Disclosure) -> Fraction:
 
 
 def _round_limit(reached: Fraction, point: Point) -> Fraction | None:
-    """The lowest limit of few digits that `reached` stays below, or does not exceed."""
+    """The lowest limit of few digits that the chance `reached` keeps; None if there is none."""
     if point.relative:
         return Fraction(ceil(reached * 100), 100)
     for digits in range(2, _MOST_DIGITS + 1):
@@ -208,7 +209,10 @@ def _whole_amounts(adversary: Any) -> dict[str, int] | None:
         return None
     # by which another is made
     parameters = {parameter.name for parameter in fields(adversary) if parameter.init}
-    amounts = {name: n for name, n in settings.items() if type(n) is int and name in parameters}
+    amounts = {}
+    for name, n in settings.items():
+        if type(n) is int and name in parameters:
+            amounts[name] = n
     return amounts if len(amounts) == len(settings) else None
 
 
@@ -263,7 +267,7 @@ def _widths(requirement: Requirement, everyone: HasCounts) -> Iterator[tuple[Req
 
 
 def _values(requirement: Requirement, everyone: HasCounts) -> Iterator[tuple[Requirement, str]]:
-    """The requirement without the values that fail."""
+    """Yield the requirement without the values that fail it, and what speaks for that."""
     if not requirement.target.singly:
         return  # a smaller set is another secret
     requirement_counts = requirement.count(everyone)
@@ -368,10 +372,9 @@ def weaker(requirement: Requirement) -> Iterator[Requirement]:
     criterion = requirement.criterion
     if criterion is None:
         for factor in _HIGHER:
-            raised = [
-                p._replace(limit=replace(p.limit, amount=_raised(p, factor)))
-                for p in requirement.points
-            ]
+            raised = []
+            for p in requirement.points:
+                raised.append(p._replace(limit=replace(p.limit, amount=_raised(p, factor))))
             yield requirement.at(raised)
     elif is_dataclass(criterion):
         for times, name in product(_TIMES, _numbered(criterion)):

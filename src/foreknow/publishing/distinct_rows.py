@@ -101,10 +101,9 @@ class Entries:
         """
         group_sizes = np.bincount(groups, self.microdata.times).astype(np.int64)
         source_columns, (row_column, *id_columns) = self._named(published)
-        labels = {
-            name: array.dictionary_encode() if pa.types.is_string(array.type) else array
-            for name, array in published.items()
-        }
+        labels = {}
+        for name, array in published.items():
+            labels[name] = array.dictionary_encode() if pa.types.is_string(array.type) else array
         people_met, n_rows_done = np.zeros(len(group_sizes), dtype=np.int64), 0
         rows = self._looked_up(groups, source_columns, in_order=in_order)
         for batch, group_of_row in rows:
@@ -228,7 +227,10 @@ class DuckEntries(CountedEntries):
         yield from self.rows.looked_up(keys, of_key, needed, names, in_order=in_order)
 
     def _group_of_signatures(self, names: list[str], groups: IntArray) -> tuple[pa.Table, IntArray]:
-        """The distinct quasi-identifiers as they stand in the table, and the group of each."""
+        """The distinct rows of quasi-identifiers in the table as it stands, and the group of each.
+
+        -1 is the group of rows of which nobody is published.
+        """
         coded = [codes_of(self.counted_table.column(name)) for name in names]
         signature, first_entry = combine(
             [codes for codes, _ in coded], [len(values) for _, values in coded]
@@ -238,7 +240,9 @@ class DuckEntries(CountedEntries):
         group_of_signature[kept_signatures] = groups
         if not np.array_equal(group_of_signature[kept_signatures], groups):
             raise InternalError("people with the same quasi-identifiers were put into two groups")
-        columns = [values.take(pa.array(codes[first_entry])) for codes, values in coded]
+        columns = []
+        for codes, values in coded:
+            columns.append(values.take(pa.array(codes[first_entry])))
         return pa.table(columns, names=names), group_of_signature
 
 
@@ -297,10 +301,9 @@ class Placed:
         """The position in `counts` of each entry's group; groups are matched by their labels."""
         columns = [labels.to_pylist() for labels in self.published.values()]
         group_labels: Any = counts.groups
-        position = {
-            label if isinstance(label, tuple) else (label,): i
-            for i, label in enumerate(group_labels)
-        }
+        position = {}
+        for i, label in enumerate(group_labels):
+            position[label if isinstance(label, tuple) else (label,)] = i
         position_of_group = [position[label] for label in zip(*columns, strict=True)]
         return np.array(position_of_group, dtype=np.int64)[self.groups]
 

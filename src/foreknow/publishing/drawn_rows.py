@@ -25,7 +25,7 @@ class Run(NamedTuple):
     bags: Sequence[Bag]
 
     def drawn(self, columns: Sequence[str], random: np.random.Generator) -> pa.Table:
-        """The rows: each entry of a bag as often as it is there, mixed within each group."""
+        """The rows of a drawn table: everybody gets an entry of their group's bag, at random."""
         of_row = pa.array(np.repeat(np.arange(len(self.people)), self.people))
         arrays = dict(zip(self.labels.column_names, self.labels.take(of_row).columns, strict=True))
         for bag in self.bags:

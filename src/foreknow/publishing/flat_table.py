@@ -221,7 +221,9 @@ def write_flat(table: pa.Table, path: Path) -> None:
 def _as_csv(table: pa.Table, path: Path) -> None:
     for position, name in enumerate(table.column_names):
         if pa.types.is_list(table.column(name).type):
-            rows = [None if row is None else _joined(row) for row in table.column(name).to_pylist()]
+            rows = []
+            for row in table.column(name).to_pylist():
+                rows.append(None if row is None else _joined(row))
             table = table.set_column(position, name, pa.array(rows, pa.string()))
     write_csv(table, path, escape_formulas=_ESCAPED in (table.schema.metadata or {}))
 
@@ -349,7 +351,9 @@ class _Labels:
         for text, members, everything in zip(self.texts, listed_values, is_everything, strict=True):
             # The text itself may be all that is known.
             candidates = members or (all_texts if everything else ()) or (text,)
-            candidate_weights = [1 + int(_FINELY * shares.get(value, 0)) for value in candidates]
+            candidate_weights = []
+            for value in candidates:
+                candidate_weights.append(1 + int(_FINELY * shares.get(value, 0)))
             values += candidates
             weights += candidate_weights
             totals.append(sum(candidate_weights))
@@ -589,10 +593,9 @@ class Flat:
 
     def _table(self, columns: Mapping[str, Any]) -> pa.Table:
         noted = {self._called(name): {b"shuffled": b"true"} for name in self._shuffled}
-        fields = [
-            pa.field(name, column.type, metadata=noted.get(name))
-            for name, column in columns.items()
-        ]
+        fields = []
+        for name, column in columns.items():
+            fields.append(pa.field(name, column.type, metadata=noted.get(name)))
         how = {_ESCAPED: b"true"} if self._known.escaped else None
         return pa.table([*columns.values()], pa.schema(fields, how))
 
@@ -618,9 +621,9 @@ def _groups_of_both(
     """The group of each row of two tables, by the columns that make groups."""
     codes_by_column, sizes = [], []
     for name in group_columns:
-        columns = [
-            table.column(name).cast(pa.string()).combine_chunks() for table in (people, values)
-        ]
+        columns = []
+        for table in (people, values):
+            columns.append(table.column(name).cast(pa.string()).combine_chunks())
         column_codes, distinct = codes_of(pa.chunked_array(columns))
         codes_by_column.append(column_codes)
         sizes.append(len(distinct))

@@ -61,12 +61,14 @@ def _marked(requirement: Requirement, microdata: Microdata) -> Requirement:
     points = []
     for point in requirement.points:
         if isinstance(point.adversary, Priors):
-            tables = [
-                replace(
-                    t, learned=t.learned or _is_learned_from(t, microdata, requirement.sensitive)
+            tables = []
+            for t in point.adversary.tables:
+                tables.append(
+                    replace(
+                        t,
+                        learned=t.learned or _is_learned_from(t, microdata, requirement.sensitive),
+                    )
                 )
-                for t in point.adversary.tables
-            ]
             point = point._replace(adversary=replace(point.adversary, source=tables))
         points.append(point)
     return requirement.at(points) if points else requirement

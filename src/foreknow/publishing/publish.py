@@ -752,7 +752,10 @@ def _refuse_unsafe(task: _Task, groups: _Groups, release: Release, audit: Audit)
             f"{'; '.join(audit.failed(release))}. It does not ask the whole policy: "
             f"{traits.advice}"
         )
-    beyond = [v.words for v in audit.verdicts if not v.safe and _is_beyond_search(v)]
+    beyond = []
+    for v in audit.verdicts:
+        if not v.safe and _is_beyond_search(v):
+            beyond.append(v.words)
     if beyond:
         raise NoSafeRelease(
             f"the groups keep the limit as far as a search can ask for it, by the facts alone or "
@@ -904,7 +907,10 @@ def _checked_groups(group_of_row: Any, microdata: Microdata, name: str) -> tuple
 def _refuse_conditions_on_hierarchies(policy: Policy) -> None:
     """Refuse rules on exact columns that have a hierarchy: a reader may take values for labels."""
     schema = policy.needed_schema
-    in_hierarchy = [name for name in schema.conditions if name in schema.hierarchies]
+    in_hierarchy = []
+    for name in schema.conditions:
+        if name in schema.hierarchies:
+            in_hierarchy.append(name)
     if in_hierarchy and not policy.options.labelled:
         raise UnsupportedError(
             f"impossible: where names {in_hierarchy[0]!r}, which has a hierarchy, and the "
@@ -1094,9 +1100,10 @@ def _notes(draft: _Draft, policy: Policy) -> Iterator[str]:
         yield ESTIMATED if attempt.individual_risk else TRIED.format(", ".join(attempt.by))
     if _is_cut_off(draft.groups):
         yield CUT_OFF
-    columns_with_others = [
-        a.name for a in task.cell_microdata.attributes if a.cells and a.cells.grid is None
-    ]
+    columns_with_others = []
+    for a in task.cell_microdata.attributes:
+        if a.cells and a.cells.grid is None:
+            columns_with_others.append(a.name)
     if columns_with_others:
         yield note_of_others(columns_with_others, task.policy.least_listed)
 

@@ -339,9 +339,9 @@ def bucketized(
     on.
     """
     tallies = _tallies(microdata, groups, ids, unlinked)
-    columns_of_people = {
-        a.name: (a.codes, pa.array(exact_labels(a), pa.string())) for a in microdata.attributes
-    }
+    columns_of_people = {}
+    for a in microdata.attributes:
+        columns_of_people[a.name] = (a.codes, pa.array(exact_labels(a), pa.string()))
     by_rank = {GROUP: pa.array(np.arange(1, len(ids) + 1))}
     order = [*columns_of_people, *microdata.schema.other, GROUP]
     columns_of_people |= _others(microdata)

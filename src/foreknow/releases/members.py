@@ -195,9 +195,9 @@ def alike_but_for_marks(names_by_release: Sequence[Iterable[str]]) -> tuple[tupl
     for names in names_by_release:
         by_letters = {_letters(name): name for name in names}
         pairs = ((first[bare], name) for bare, name in by_letters.items() if bare and bare in first)
-        pairs_alike += [
-            (earlier, later_text) for earlier, later_text in pairs if earlier != later_text
-        ]
+        for earlier, later_text in pairs:
+            if earlier != later_text:
+                pairs_alike.append((earlier, later_text))
         first |= by_letters
     return tuple(pairs_alike)
 

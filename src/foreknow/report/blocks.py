@@ -213,8 +213,8 @@ def reworded(content: Any, word: Callable[[str], str]) -> Any:
     if isinstance(content, (tuple, list)):
         return [reworded(item, word) for item in content]
     if is_dataclass(content) and not isinstance(content, type):
-        new_fields = {
-            item.name: reworded(getattr(content, item.name), word) for item in fields(content)
-        }
+        new_fields = {}
+        for item in fields(content):
+            new_fields[item.name] = reworded(getattr(content, item.name), word)
         return replace(content, **new_fields)
     return content

@@ -76,7 +76,10 @@ def sentences(reader: Reader, *, claimed: bool = False) -> list[str]:
 
 def _one_at_a_time(reader: Reader) -> Iterator[str]:
     """Say that several columns, each with limits on what is inferred, are not judged together."""
-    columns = [visible(name) for name, limits in reader.spread.items() if limits.some_alone]
+    columns = []
+    for name, limits in reader.spread.items():
+        if limits.some_alone:
+            columns.append(visible(name))
     if len(columns) > 1:
         yield (
             f"{listing(columns)} are judged one at a time: how sure somebody can be that a person "

@@ -323,7 +323,10 @@ class Population:
             texts = set[str]()
             for label in labels - {None}:
                 texts.update(part.strip('"') for part in str(label).split(" | "))
-            other_labels = [part for part in texts if re.fullmatch(rf"{OTHER}\+*", part)]
+            other_labels = []
+            for part in texts:
+                if re.fullmatch(rf"{OTHER}\+*", part):
+                    other_labels.append(part)
             if column in self.trees or not {*other_labels} & {*values.texts}:
                 continue
             is_listed = np.array([text in texts for text in values.texts])
@@ -380,7 +383,10 @@ class OfPopulation(OfGroups):
     @classmethod
     def from_settings(cls, settings: Any, folder: Path) -> Any:
         """Make it from its table in a policy file or in a certificate."""
-        arguments = {k: value for k, value in settings if k not in PopulationSettings.model_fields}
+        arguments = {}
+        for k, value in settings:
+            if k not in PopulationSettings.model_fields:
+                arguments[k] = value
         return cls(**arguments, population=_population_stated(settings, folder))  # type: ignore[call-arg]
 
     def under(self, schema: Schema, sensitive: str | None = None) -> Any:
@@ -572,7 +578,11 @@ class DeltaPresence(OfPopulation):
         return Attained(highest, holds, text, counts.group_label(group))
 
     def _presence_of_groups(self, counts: GroupCounts) -> _Presence:
-        """The lowest and highest chance, over groups, that a person covered by it is published."""
+        """The lowest and the highest chance that a person of the population is in the table.
+
+        The chance is that of people whom a group's labels cover: its people, divided by all whom it
+        covers. With the group that has the highest, and a clause for the message.
+        """
         people_in_group, _, n_outside, is_overlapping = self.population.placed(counts)
         if is_overlapping:
             return _Presence(

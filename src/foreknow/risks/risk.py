@@ -307,7 +307,10 @@ def risk_report(
         population, policy = None, population  # as of `audit`
     limit = as_threshold(threshold)
     fraction = _fraction(sampling_fraction)
-    sources = [source for source in (fraction, population) if source is not None]
+    sources = []
+    for source in (fraction, population):
+        if source is not None:
+            sources.append(source)
     if len(sources) > 1:
         raise InputError("give a population or a sampling fraction, not both")
     subsets = whole_number(subsets, "subsets", 1)
@@ -465,7 +468,10 @@ class _Classes:
             setting = "policy" if policy is not None else "group"
             raise SchemaError(f"quasi_identifiers and {setting} both say who is alike; give one")
         if len(set(columns)) < len(columns):
-            repeated = [name for name in columns if list(columns).count(name) > 1]
+            repeated = []
+            for name in columns:
+                if list(columns).count(name) > 1:
+                    repeated.append(name)
             raise SchemaError(f"quasi_identifiers names {repeated[0]!r} twice; keep one")
         in_cases = False
         if isinstance(source, Microdata):
@@ -489,7 +495,10 @@ def _count_population(population: Any, table: _Classes, reading: Reading | None)
         population = population.source
     population_table = open_table(population, reading)
     columns = table.classes.columns
-    missing = [column for column in columns if column not in population_table.columns]
+    missing = []
+    for column in columns:
+        if column not in population_table.columns:
+            missing.append(column)
     if missing:
         error = unknown_column(
             missing[0], population_table.columns, f"the population {population_table.name}"
@@ -592,7 +601,7 @@ def _risk(people: IntArray, lookalikes: IntArray, limit: Fraction) -> Risk:
 
 
 def _sets(table: Combinations, size: int) -> Iterator[ColumnSet]:
-    """Yield how well each set of up to `size` columns, and all columns, tell people apart."""
+    """Yield how well columns tell people apart: each set of up to `size` columns, then all."""
     n_columns, n_people = len(table.columns), table.n_people
     for n_chosen in [*range(1, min(size, n_columns - 1) + 1), n_columns]:
         for positions in combinations(range(n_columns), n_chosen):
@@ -618,13 +627,19 @@ def _separation(classes: IntArray, n_people: int) -> Fraction:
 
 
 def _contributions(table: Combinations) -> Iterator[Contribution]:
-    """Yield how many unique people each column and each pair adds, the largest first."""
+    """Yield, for each column and then for each pair, how many unique people there are without it.
+
+    Those without which the fewest people are unique come first.
+    """
     everything = range(len(table.columns))
     uniques = int((table.people == 1).sum())
     for size in (1, 2):
         contributions = []
         for removed in combinations(everything, size):
-            remaining = [column for column in everything if column not in removed]
+            remaining = []
+            for column in everything:
+                if column not in removed:
+                    remaining.append(column)
             n_without = int((table.classes(remaining) == 1).sum())
             names = [table.columns[column] for column in removed]
             share = Fraction(uniques - n_without, uniques) if uniques else Fraction(0)

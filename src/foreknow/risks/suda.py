@@ -93,7 +93,11 @@ class SpecialUniques(Plain):
 def special_uniques(
     table: Combinations, size: int, fraction: Fraction | None = None
 ) -> SpecialUniques:
-    """All people whom up to `size` values single out, with their scores; sought level by level."""
+    """All people whom up to `size` values single out, with their scores, the highest first.
+
+    A minimal unique of k of m columns singles a person out, though no k - 1 of these columns do; it
+    adds (m - k)! to the score. They are sought by the number of columns.
+    """
     n_columns = len(table.columns)
     size = min(size, n_columns)
     candidates = np.flatnonzero(table.people == 1)
@@ -143,7 +147,11 @@ def special_uniques(
 def _dis(
     table: Combinations, scores: NDArray[Any], fraction: Fraction | None
 ) -> tuple[float | None, FloatArray | None]:
-    """The chance that a unique match is right (DIS), over all people, and by score."""
+    """The chance that a match with a unique person is right (DIS): over all people, and by score.
+
+    `fraction` is the share of the population that is in the table; both are None if it is not
+    given.
+    """
     if fraction is None:
         return None, None
     unique, paired = int((table.people == 1).sum()), 2 * int((table.people == 2).sum())

@@ -56,7 +56,9 @@ class CrossedGroups:
     @classmethod
     def of(cls, memberships: Sequence[IntArray]) -> CrossedGroups:
         """The cells of people in the same groups, given each person's group in each release."""
-        n_groups = [int(membership.max(initial=ABSENT)) + 1 for membership in memberships]
+        n_groups = []
+        for membership in memberships:
+            n_groups.append(int(membership.max(initial=ABSENT)) + 1)
         cell_of_person, first_person = combine(
             [membership + 1 for membership in memberships], [n + 1 for n in n_groups]
         )
@@ -204,9 +206,9 @@ class _Bags:
             entries, offsets = self.entries(groups[chunk])
             cell_number = np.repeat(np.arange(start, start + len(offsets) - 1), np.diff(offsets))
             codes, times_taken = self.codes(entries), [0] * len(entries)
-            positions = [
-                self._places(column[cell_number], codes).tolist() for column in numbered_groups.T
-            ]
+            positions = []
+            for column in numbered_groups.T:
+                positions.append(self._places(column[cell_number], codes).tolist())
             for number, (entry, *other_entries) in enumerate(
                 zip(entries.tolist(), *positions, strict=True)
             ):

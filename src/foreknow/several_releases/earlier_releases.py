@@ -71,7 +71,10 @@ def _refuse_other_columns(name: str, certificate: Certificate, policy: Policy) -
         ("other", certificate.beside, schema.other),
     ):
         as_before = f"{role} = {json.dumps([*columns_before])}"
-        added = [column for column in columns_now if column not in columns_before]
+        added = []
+        for column in columns_now:
+            if column not in columns_before:
+                added.append(column)
         if added and is_plain and [*columns_now[: len(columns_before)]] == [*columns_before]:
             continue
         if added:
@@ -116,11 +119,10 @@ def _asked_then(policy: Policy, release: Release) -> Policy | None:
     lacking -= {*release.unlinked}
     if not lacking:
         return policy
-    requirements = [
-        requirement.without(lacking)
-        for requirement in policy.requirements
-        if requirement.sensitive not in lacking
-    ]
+    requirements = []
+    for requirement in policy.requirements:
+        if requirement.sensitive not in lacking:
+            requirements.append(requirement.without(lacking))
     requirement_then = replace(
         schema,
         sensitive=[name for name in schema.sensitives if name not in lacking],
@@ -141,9 +143,10 @@ def _households_published(
     A published bag holds the value of that household already.
     """
     homes = fetch(microdata.source, [shared.by]).column(shared.by).to_pylist()
-    known_homes = {
-        home for home, is_new in zip(homes, is_new_person.tolist(), strict=True) if not is_new
-    }
+    known_homes = set()
+    for home, is_new in zip(homes, is_new_person.tolist(), strict=True):
+        if not is_new:
+            known_homes.add(home)
     for table in published:
         known_homes |= {*fetch(table.source, [shared.by]).column(shared.by).to_pylist()}
     texts = {str(home) for home in known_homes if home is not None}
@@ -247,6 +250,7 @@ class CohortChanges(Plain):
     added: tuple[str, ...] = ()
 
     def __str__(self) -> str:
+        """Sentences for the owner: who is new, who stays out and why, and who left."""
         people_are = "person is" if self.new == 1 else "people are"
         text = (
             f"{self.new:,} of {self.new + self.stay:,} {people_are} new since "
@@ -365,7 +369,11 @@ class Earlier:
         return [owned_release.table(policy) for owned_release in self.owned]
 
     def newcomers(self, microdata: Microdata, policy: Policy) -> tuple[Microdata, CohortChanges]:
-        """The people of a table who are in no earlier release, and how the others changed."""
+        """The people of a table who are in no earlier release, and how the others changed.
+
+        Refused are tables in which it is not known who was published before. Raises `NoSafeRelease`
+        if nobody is new.
+        """
         schema = microdata.schema
         for name, certificate in zip(self.names, self.certificates, strict=True):
             _refuse_other_columns(name, certificate, policy)
@@ -432,7 +440,11 @@ class Earlier:
         return microdata.only(is_new_person), changes
 
     def _refuse_unnamed(self, schema: Schema, new_names: Collection[str]) -> None:
-        """Refuse a release beside the earlier ones that is not named, and may show new people."""
+        """Refuse to go on if an unnamed release lies beside the earlier ones and shows new people.
+
+        Such a release was not named, so these people would be published twice. `new_names` name
+        them.
+        """
         digests = [entry["certificate"] for entry in self.said]
         name_of = dict(zip(digests, self.names, strict=True))
         parents = {folder.resolve().parent for folder in self.folders}
@@ -498,12 +510,19 @@ class Earlier:
     def _changed(
         self, microdata: Microdata, names_by_release: Sequence[Sequence[str]]
     ) -> dict[str, int]:
-        """At least how many people have another value now than their group had, by column."""
+        """For each sensitive column, how many people have another value now than their group had.
+
+        At least so many: of the others, the group had the value too. `names_by_release` has
+        everybody's name as each release spells it.
+        """
         schema, rows = microdata.schema, microdata.kept.tolist()
         if schema.unit == "row":
             return {}
         uncounted = {*schema.several, *schema.shared_values}
-        changed = {name: 0 for name in schema.sensitives if name not in uncounted}
+        changed = {}
+        for name in schema.sensitives:
+            if name not in uncounted:
+                changed[name] = 0
         for column in changed:
             codes, values = microdata.column(column)
             texts = [None if value is None else str(value) for value in values]
@@ -512,9 +531,9 @@ class Earlier:
                 self.owned, self.groups, names_by_release, strict=True
             ):
                 if column in owned_release.release.sensitives:
-                    value_of = {
-                        names[row]: text for row, text in zip(rows, text_of_row, strict=True)
-                    }
+                    value_of = {}
+                    for row, text in zip(rows, text_of_row, strict=True):
+                        value_of[names[row]] = text
                     changed[column] += _with_other_values(
                         owned_release.release, column, groups, value_of
                     )

@@ -69,17 +69,15 @@ def united(releases: Sequence[Release], names: Sequence[str]) -> Release:
     ids = None if first.by_values else columns[0]
 
     def stack(tables: Sequence[Any], column: str | None) -> Any:
-        tables_without_cohort = [
-            table.select(_bare(release, table.column_names))
-            for release, table in zip(releases, tables, strict=True)
-        ]
+        tables_without_cohort = []
+        for release, table in zip(releases, tables, strict=True):
+            tables_without_cohort.append(table.select(_bare(release, table.column_names)))
         return stacked(tables_without_cohort, names, column, ids)
 
-    people_tables = [
-        release_parts.people
-        for release_parts in parts_of_releases
-        if release_parts.people is not None
-    ]
+    people_tables = []
+    for release_parts in parts_of_releases:
+        if release_parts.people is not None:
+            people_tables.append(release_parts.people)
     # Who is recognized by exact columns is recognized in one release.
     exact = (cohort, *_bare(first, first.recognized)) if people_tables and first.recognized else ()
     cohort_column = cohort if ids is None else None
@@ -157,7 +155,7 @@ def widened(release: Release, columns: Sequence[str]) -> Release:
 
 
 def places_in(joint: Release, releases: Sequence[Release], names: Sequence[str]) -> list[Any]:
-    """For each release, the positions of its groups among the united groups."""
+    """For each release, the position of each of its groups among the united groups."""
     labels: Any = joint.counts.groups
     columns = _groups(joint)
     position_of_label = {
@@ -171,10 +169,11 @@ def places_in(joint: Release, releases: Sequence[Release], names: Sequence[str])
         for label in labels_of_groups:
             text_of = dict(zip(release.group_columns, map(_text, _parts(label)), strict=True))
             texts.append([text_of.get(column, UNKNOWN) for column in wanted_columns])
-        united_labels = [
-            (name, *text) if release.by_values else (id_of(number, name, text[0]),)
-            for text in texts
-        ]
+        united_labels = []
+        for text in texts:
+            united_labels.append(
+                (name, *text) if release.by_values else (id_of(number, name, text[0]),)
+            )
         positions.append(
             np.array([position_of_label[label] for label in united_labels], dtype=np.int64)
         )
@@ -209,7 +208,10 @@ def _united(
             people=people,
             quasi_identifiers=exact,
         )
-    other_columns = [name for name in (*model.beside, *model.unlinked) if name not in sensitives]
+    other_columns = []
+    for name in (*model.beside, *model.unlinked):
+        if name not in sensitives:
+            other_columns.append(name)
     if parts.has_counts:
         return Release.from_tally(
             rows, group=groups[0] if is_by_id else groups, sensitive=sensitives, other=other_columns

@@ -377,7 +377,10 @@ def _refuse_uncounted(parts: Sequence[Part]) -> None:
 
 
 def _as_cells(parts: Sequence[Part], cells: CrossedGroups) -> Release:
-    """The release whose groups are the cells of people in the same groups everywhere."""
+    """The joint release whose groups are the cells: people who are in the same group everywhere.
+
+    `parts` are the releases, all of whose cells are settled.
+    """
     first = parts[0].release
     beside_columns = [name for name in first.beside if name != first.sensitive]
     bags = cells.counts(
@@ -395,7 +398,10 @@ def _as_cells(parts: Sequence[Part], cells: CrossedGroups) -> Release:
         dict(zip(columns, value_columns, strict=True)),
         **{COUNT: bags.counts},
     )
-    other_columns = [name for name in beside_columns if name not in first.sensitives]
+    other_columns = []
+    for name in beside_columns:
+        if name not in first.sensitives:
+            other_columns.append(name)
     if first.semantics == "single":
         return Release.from_tally(
             table, group=names, sensitive=first.sensitives, other=other_columns
@@ -411,7 +417,7 @@ def _as_cells(parts: Sequence[Part], cells: CrossedGroups) -> Release:
 
 
 def _beside(release: Release, columns: Sequence[str]) -> GroupCounts:
-    """The counts of a release, with each value joined to what is published beside it."""
+    """The counts of a release in which a value is a combination with the columns beside it."""
     counts = release.counts
     if not columns:
         return counts
@@ -463,7 +469,7 @@ def _labels(parts: Sequence[Part], cells: CrossedGroups, names: Sequence[str]) -
 
 
 def _crossing(parts: Sequence[Part], cells: CrossedGroups) -> Release:
-    """The joint release of releases whose groups cross, so that cells stay unsettled."""
+    """A joint release of which some cells are unsettled: it says so, and has no verdict."""
     first = parts[0].release
     names = [part.name for part in parts]
     is_settled, sizes = cells.settled, cells.sizes

@@ -99,9 +99,11 @@ class Alike:
 
 
 def _not_dominated(counts: GroupCounts, cells: IntArray, kind: IntArray) -> IntArray:
-    """The cells without most of those for which another cell of the value is as bad at each l.
+    """Leave out cells (values of groups) that cannot be worst, whatever facts are known.
 
-    Each round compares the cells of a value with its worst one, the pivot.
+    Such a cell has another one of the same value that is as bad with each number of ruled out
+    values. `kind` numbers cells that are alike. Each round compares the cells of a value with its
+    worst one, the pivot; not all such cells are found.
     """
     first_cell = np.unique(kind, return_index=True)[1]  # a cell of each kind
     group, s = counts.cell_groups[first_cell], counts.counts[first_cell]
@@ -393,7 +395,10 @@ class Skylines(Mapping[Label, Skyline]):
 
 
 def _most_alone(counts: GroupCounts, partition: Alike, limit: Fraction) -> list[tuple[int, ...]]:
-    """For each class, the most l, the most k and the most m that it withstands by themselves."""
+    """For each class of values, the most l, the most k and the most m that it withstands alone.
+
+    A class is values that are equally safe. Empty for a class that is not safe without any facts.
+    """
     least_odds, most_l = (1 - limit) / limit, _most_l(counts)
     amounts = np.full((len(partition.examples), 3), -1)
     safe_classes = np.arange(len(amounts))

@@ -67,7 +67,8 @@ class NamedWitness(Plain):
         ruled_out, people = map(_quote, self.ruled_out), map(_quote, self.relatives)
         if self.semantics == "single":
             statements = [f"{target} != {other_value}" for other_value in ruled_out]
-            statements += [f"{_quote(person)} = {_quote(has)}" for person, has in self.known]
+            for person, has in self.known:
+                statements.append(f"{_quote(person)} = {_quote(has)}")
             statements += [f"{person} = {value} -> {target} = {value}" for person in people]
             return tuple(statements)
         statements = [f"{x} in {target} -> {value} in {target}" for x in ruled_out]

@@ -119,9 +119,11 @@ class SkylineReport(Result):
             raise InputError(f"this report is not about {value!r}") from None
 
     def corners(self, value: Label) -> tuple[Corner, ...]:
-        """The points of a value's skyline, and what one more fact of each kind would reach."""
+        """The points of a value's skyline, each with what one more fact of a kind would reach."""
         points = self.points(value)
-        beyond = [((l + 1, k, m), (l, k + 1, m), (l, k, m + 1)) for l, k, m in points]
+        beyond = []
+        for l, k, m in points:
+            beyond.append(((l + 1, k, m), (l, k + 1, m), (l, k, m + 1)))
         disclosures = self.disclosures(value, [*points, *chain.from_iterable(beyond)])
         corners = []
         for point, (one_more_l, one_more_k, one_more_m) in zip(points, beyond, strict=True):
@@ -178,7 +180,10 @@ class SkylineReport(Result):
         )
 
     def disclosures(self, value: Label, points: Sequence[Point]) -> dict[Point, Disclosure]:
-        """The disclosure of a value at many points, vectorized for each l."""
+        """The disclosure of a value at each of many points (l, k, m).
+
+        They are computed together for each l.
+        """
         disclosures: dict[Point, Disclosure] = {}
         code = self.counts.code(value)
         for l in sorted({point[0] for point in points}):
@@ -236,7 +241,10 @@ def _of_classes(skylines: Skylines) -> dict[str, Any]:
 
 
 def fewest_beyond(points: Sequence[Point], most_l: int) -> Point:
-    """The fewest facts (l, k, m) that are not withstood, given the points of a skyline."""
+    """The point (l, k, m) with the fewest facts that the release does not withstand.
+
+    `points` are those of the skyline: it withstands what one of them covers.
+    """
     corners = np.array([(-1, -1, -1), *points], dtype=np.int64)
     options = []
     for l in sorted({0, *(corners[:, 0] + 1).tolist()}):

@@ -166,10 +166,9 @@ def _undone(column: Any) -> Any:
 
 def _coded(labels: pa.Table) -> pa.Table:
     """The labels with texts as dictionaries, since many rows have the same text."""
-    columns = [
-        column.dictionary_encode() if pa.types.is_string(column.type) else column
-        for column in labels.columns
-    ]
+    columns = []
+    for column in labels.columns:
+        columns.append(column.dictionary_encode() if pa.types.is_string(column.type) else column)
     return pa.table(columns, names=labels.column_names)
 
 

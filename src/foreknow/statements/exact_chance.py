@@ -137,7 +137,11 @@ class Exact:
         return Fraction(polynomial.get(0, 0), total)
 
     def _value(self, root: Key, computed: dict[Key, Polynomial]) -> Polynomial:
-        """The polynomial of a formula, without recursion, so that it may be of any depth."""
+        """The polynomial of a formula: how many worlds satisfy it, by the powers of its symbols.
+
+        It is worked out with a stack instead of recursion, so that formulas may have any depth.
+        Results are kept in `computed`.
+        """
         remembered = self._known
         stack: list[tuple[Key, list[Key] | None]] = [(root, None)]
         while stack:
@@ -154,11 +158,10 @@ class Exact:
                     inner_symbols, next_nodes = plan.symbols, [term[2] for term in plan.terms]
                 open_symbols = outer_symbols | inner_symbols
                 operands = [(node, self._symbols_of(node) & open_symbols) for node in next_nodes]
-                missing_operands = [
-                    operand
-                    for operand in operands
-                    if operand not in computed and operand not in remembered
-                ]
+                missing_operands = []
+                for operand in operands:
+                    if operand not in computed and operand not in remembered:
+                        missing_operands.append(operand)
                 if missing_operands:
                     stack.append((key, operands))
                     stack += [(operand, None) for operand in missing_operands]
@@ -202,7 +205,11 @@ class Exact:
         return self._plans[formula]
 
     def _expansion(self, formula: Node) -> _Expansion:
-        """The plan that assigns the first variable of a formula: a term for each of its options."""
+        """The plan that assigns one variable of a formula: a term for each value that it may have.
+
+        A variable stands for what a named person has. A term is (factor, power, formula that is
+        left).
+        """
         model, nodes = self._model, self._model.nodes
         candidates = set[int]()
         for operand in nodes.parts(formula):

@@ -68,7 +68,10 @@ class Names:
             label_texts = list(map(str, self.labels[:_HINTS]))
             raise Unknown(f"{self._missing} {text!r}{self._hint(text, label_texts)}")
         if position == _AMBIGUOUS:
-            candidates = [repr(label) for label in self.labels if str(label) == text]
+            candidates = []
+            for label in self.labels:
+                if str(label) == text:
+                    candidates.append(repr(label))
             raise InputError(
                 f"{text!r} may mean {' or '.join(candidates)}; make their labels differ"
             )
@@ -368,7 +371,12 @@ class Model:
     # ---- making ---------------------------------------------------------------------------
 
     def _new_pool(self, group: int, code: int) -> Pool:
-        """A new pool: all values of a group, or one of them, with the symbols that count people."""
+        """A new pool of values that are dealt out to the people of a group.
+
+        All its values; only one of them, if `code` is not -1.
+
+        Its symbols count the people of the group in the polynomials of worlds.
+        """
         size, bag = int(self.counts.sizes[group]), self.bag(group)
         # No monomial of this group has a higher power: those named, and one who is asked about.
         highest_power = min(size, len(self.named.get(group, ())) + 1)

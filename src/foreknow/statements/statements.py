@@ -265,7 +265,10 @@ class StatementQuery:
 def smallest_contradiction(
     suspects: Sequence[int], can_hold: Callable[[list[int]], bool | None]
 ) -> tuple[list[int], bool]:
-    """As few statements that contradict each other as found, and whether all are surely needed."""
+    """A small set of statements that contradict each other, and whether all are surely needed.
+
+    `can_hold` says of statements whether they can hold together; None if that takes too long.
+    """
     is_minimal = True
     needed = list(suspects)
     # The first ones that cannot hold, so that the last of them is the one to blame.
@@ -307,7 +310,10 @@ def _by_counts(semantics: Semantics, people: int, count: int) -> Fraction:
 def _best_unnamed(
     counts: GroupCounts, code: int, named_people: Iterable[int]
 ) -> tuple[Fraction, int] | None:
-    """The highest chance of a value in groups where nobody is named, by counts, and its group."""
+    """The highest chance of a value in groups of which nobody is named, and the group.
+
+    None if no such group has the value. `code` is the value.
+    """
     cells = np.flatnonzero(counts.codes == code)
     cells = cells[~np.isin(counts.cell_groups[cells], list(named_people))]
     if not len(cells):

@@ -49,7 +49,11 @@ class WeighedCase:
     # ---- worlds ---------------------------------------------------------------------------
 
     def _chances(self, person: int, with_statements: bool) -> dict[int, Fraction]:
-        """The chance of each value for a person, by the priors, with the statements or without."""
+        """The chance of each value that a person may have, by the priors.
+
+        With `with_statements`, only worlds count in which the statements hold. All ways to give
+        values to the people who are named are tried.
+        """
         if (person, with_statements) in self._answers:
             return self._answers[person, with_statements]
         group = self.model.group_of(person)
@@ -101,7 +105,10 @@ class WeighedCase:
         return []
 
     def _assignments(self, group: int, people: list[int]) -> Iterator[tuple[dict[int, int], int]]:
-        """The values that some people of a group may have together, each with a whole weight."""
+        """Yield the values that some people of a group may have together, each way with its weight.
+
+        The weight is the sum over all ways to give the remaining values to the others of the group.
+        """
         bag = self.model.bag(group)
         codes = list(bag)
         chances_of_person = {person: self._row(person, codes) for person in self._members(group)}

@@ -307,7 +307,11 @@ _IN_STEPS = 2**50
 
 
 def likeliest_table(release: Any, by: Sequence[str], people: Any) -> tuple[PriorTable, Fit]:
-    """The table of priors that is likeliest for a release, and how it was fitted."""
+    """The table of priors that is likeliest for a release, and the fit that it comes from.
+
+    `by` are the columns by which values differ. `people`, if given, is a table of the people with
+    these columns.
+    """
     if people is not None:
         release = seen_with(release, people, by)
     release = release.seen_by(by)  # whoever knows a column reads the rows that show it
@@ -316,10 +320,9 @@ def likeliest_table(release: Any, by: Sequence[str], people: Any) -> tuple[Prior
     bags = counts.offsets, counts.codes, counts.counts
     layout = CaseLayout.of(kinds.groups(signatures, *bags).checked(counts), LEARNING)
     best_fit = max(fits(layout, kinds, counts.n_values), key=lambda fit: fit.predicts)
-    chances = {
-        label: tuple(_in_steps(best_fit.chances[kind]))
-        for label, kind in zip(signatures.labels, kinds.of_signature.tolist(), strict=True)
-    }
+    chances = {}
+    for label, kind in zip(signatures.labels, kinds.of_signature.tolist(), strict=True):
+        chances[label] = tuple(_in_steps(best_fit.chances[kind]))
     values = tuple(map(str, counts.values))
     name = "what was learned"
     return PriorTable(signatures.attributes, values, chances, name, estimated=True), best_fit

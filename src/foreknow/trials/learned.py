@@ -322,7 +322,7 @@ class _TrueValues(NamedTuple):
     def of(
         cls, held_signatures: Signatures, signatures: Sequence[Signature], sample: _GroupSample
     ) -> _TrueValues:
-        """The true values, from signatures whose last part is the value."""
+        """The true values of people, from signatures whose last label is the value."""
         place_of_signature = {label: i for i, label in enumerate(signatures)}
         code_of, counts = sample.code_of, sample.counts
         signature = np.array(
@@ -427,16 +427,19 @@ class _Distinction:
         return self._brief[smoothing]
 
     def learned(self, smoothings: Sequence[float], seconds: tuple[float, float]) -> list[Learning]:
-        """The posteriors of an attacker with each smoothing."""
+        """What an attacker learns with each smoothing: the posteriors of people.
+
+        All of them are fitted and counted together.
+        """
         counts, kinds, n_fits = self.counts, self.kinds, len(smoothings)
         fitted = [*fits(self.layout, kinds, counts.n_values, smoothings, seconds)]
         layout = fitted[0].layout
         copies = layout if n_fits == 1 else layout.times_over(n_fits)
         chances = np.concatenate([fit.of_cells for fit in fitted])
         expected_parts = np.split(copies.expected(chances, weighed=False).posteriors, n_fits)
-        statistics = [
-            fit.taught_by_others(part) for fit, part in zip(fitted, expected_parts, strict=True)
-        ]
+        statistics = []
+        for fit, part in zip(fitted, expected_parts, strict=True):
+            statistics.append(fit.taught_by_others(part))
         expected = copies.expected(np.concatenate(statistics))
         posteriors_and_weights = (
             np.split(expected.posteriors, n_fits),

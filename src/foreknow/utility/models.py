@@ -181,7 +181,10 @@ class Models(Plain):
     @property
     def misplaced(self) -> float | None:
         """People in another cell of a table of a target, on average over these; by drawn tables."""
-        of_targets = [table for table in self.tables if table.columns[0] in self.targets]
+        of_targets = []
+        for table in self.tables:
+            if table.columns[0] in self.targets:
+                of_targets.append(table)
         optional_shares = [table.misplaced.drawn for table in of_targets]
         shares = [share for share in optional_shares if share is not None]
         return sum(shares) / len(shares) if shares else None
@@ -305,7 +308,10 @@ class Question:
     def explained(self) -> Iterator[tuple[_Variable, str | None, list[_Variable]]]:
         """Each target, its value, and the columns that explain it."""
         for name, value in self.target_values:
-            by = [self.variables[column] for column in self.by if column != name]
+            by = []
+            for column in self.by:
+                if column != name:
+                    by.append(self.variables[column])
             yield self.variables[name], value, by
 
 
@@ -404,7 +410,10 @@ class _Variable:
 
     @classmethod
     def of(cls, microdata: Microdata, name: str, asked_values: Sequence[str | None]) -> _Variable:
-        """The variable of a column; values in `asked_values` have a cell of their own."""
+        """Make the variable of a column. The values in `asked_values` have a cell of their own.
+
+        Numbers with many values are divided into bands; of other columns, rare values share a cell.
+        """
         codes, domain = microdata.column(name)
         schema = microdata.schema
         several = name in schema.several
@@ -469,7 +478,9 @@ class _Variable:
                 np.full(len(codes), np.nan), np.array(cell_of_code, np.int64)[codes], holders
             )
         numbers = np.array(list(map(_number, values)), np.float64)
-        missing_cells = [self.cell_of.get(None, -1) if value is None else -1 for value in values]
+        missing_cells = []
+        for value in values:
+            missing_cells.append(self.cell_of.get(None, -1) if value is None else -1)
         cells = np.where(np.isnan(numbers), np.array(missing_cells, np.int64), self.bands(numbers))
         return _ColumnValues(numbers[codes], cells[codes], holders)
 
@@ -605,7 +616,10 @@ def _mean(figures: Any) -> float | None:
 
 
 def _by_group(work: _ComparedTables) -> Iterator[Estimate]:
-    """Yield the estimates of means of numbers, and of shares of values, by group."""
+    """Yield estimates by group: means of numbers, and shares of values.
+
+    Each compares the raw table with the release.
+    """
     for target, value, by in work.question.explained():
         for column in by:
             turned = column.numeric and not target.numeric
@@ -646,7 +660,7 @@ def _asked_cell(target: _Variable, value: str | None) -> int:
 
 
 def _cross_tables(work: _ComparedTables) -> Iterator[CrossTable]:
-    """Yield the cross table of each pair of variables: its counts, and how they go together."""
+    """Yield the cross table of each pair of variables: its counts, and how they are correlated."""
     variables, targets = work.question.variables, work.question.targets
     for pair in sorted(combinations(variables, 2), key=lambda pair: pair[0] not in targets):
         a, b = variables[pair[0]], variables[pair[1]]

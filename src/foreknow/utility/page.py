@@ -140,7 +140,10 @@ def model_blocks(models: Models, level: int = 2) -> Iterator[Block]:
             name, group = visible(estimate.of), visible(estimate.group)
             groups.append((name, group, *_three(estimate)))
         yield Table(("", "of those with", *_THREE), groups, (0, 1), brief=_BRIEF)
-    tables_of_targets = [table for table in models.tables if table.columns[0] in models.targets]
+    tables_of_targets = []
+    for table in models.tables:
+        if table.columns[0] in models.targets:
+            tables_of_targets.append(table)
     if tables_of_targets:
         yield Folded("Cross tables, in people", list(map(_cells, tables_of_targets)))
 

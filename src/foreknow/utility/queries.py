@@ -131,7 +131,7 @@ def draw_queries(
 
 
 def _translated(microdata: Microdata, queries: Queries, like: Microdata) -> Queries:
-    """The queries in the codes of another schema of the same table."""
+    """The same queries in the codes of `microdata`, which reads the table by another schema."""
     attribute_of = {attribute.name: attribute for attribute in microdata.attributes}
     asked_names = [attribute.name for attribute in queries.attributes]
     if unknown_names := [name for name in asked_names if name not in attribute_of]:
@@ -156,8 +156,10 @@ def _translated(microdata: Microdata, queries: Queries, like: Microdata) -> Quer
 def _by_values(
     name: str, values_before: Sequence[Any], is_wanted: BoolArray, values: Sequence[Any]
 ) -> BoolArray:
-    """A mask over `values`, from a mask over the same values in another order."""
-    texts_before = [None if value is None else text_of(value) for value in values_before]
+    """Reorder a mask over `values_before` for the same values in the order of `values`."""
+    texts_before = []
+    for value in values_before:
+        texts_before.append(None if value is None else text_of(value))
     texts = [None if value is None else text_of(value) for value in values]
     position = {text: i for i, text in enumerate(texts_before)}
     if {*texts} != {*position}:
@@ -254,7 +256,10 @@ class Buckets:
         return _weighted_sums(factors, self.people, len(queries))
 
     def _shares(self, groups: IntArray, wanted_values: FloatArray) -> FloatArray:
-        """Occurrences of wanted values per person of each group, for groups in order."""
+        """How many occurrences of the wanted values there are per person, by group and query.
+
+        `groups` are in order; `wanted_values` has a row for each value and a column for each query.
+        """
         counts, first, end = self.counts, int(groups[0]), int(groups[-1]) + 1
         offsets = counts.offsets[first : end + 1]
         cells = slice(int(offsets[0]), int(offsets[-1]))
@@ -323,7 +328,10 @@ def shown_by_groups(
     floors: Mapping[str, IntArray],
     styles: Mapping[str, str],
 ) -> Boxes | Buckets:
-    """A reader's view of some attributes in a release of these groups: boxes, or buckets."""
+    """What a reader sees of some attributes: boxes (generalized) or buckets (bucketized).
+
+    `groups` is the group of each row. Both can count answers to queries.
+    """
     group_numbers, group_of_person = np.unique(given_groups(microdata, groups), return_inverse=True)
     n_groups, group_of_person = len(group_numbers), group_of_person.reshape(-1).astype(np.int64)
     counts = microdata.counts(group_of_person)
@@ -383,7 +391,7 @@ class ReleaseReader:
     def _covers(
         self, names: Sequence[str], microdata: Microdata, attributes: Sequence[Attribute]
     ) -> list[Covers]:
-        """The extents of each attribute's labels, by group."""
+        """The values that each group's label covers, for each of these attributes."""
         columns, labels = self.release.group_columns, list(self.release.counts.groups or ())
         if len(columns) == 1:
             labels = [label if isinstance(label, tuple) else (label,) for label in labels]
@@ -420,7 +428,10 @@ def release_and_table(
     policy: Policy | Mapping[str, Any] | str | Path | None,
     rules: Mapping[str, Any],
 ) -> tuple[Any, Microdata]:
-    """The release and the table that it was made of, opened unless they are open already."""
+    """The release, opened, and the raw table as microdata with what the release shows.
+
+    If no policy is given, a publication's own is used.
+    """
     is_read = isinstance(table, Microdata)
     if (
         not is_read

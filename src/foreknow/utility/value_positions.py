@@ -98,13 +98,18 @@ def date_steps(values: Sequence[Any], hierarchy: DateLevels | None = None) -> St
     intervals_of_periods: list[list[tuple[int, int]]] = []
     for period in periods:
         hours = [period_of(period, moment // _HOUR) for moment in moments]
-        intervals = [(first * _HOUR // unit, end * _HOUR // unit) for first, end in hours]
+        intervals = []
+        for first, end in hours:
+            intervals.append((first * _HOUR // unit, end * _HOUR // unit))
         intervals_of_periods.append(intervals)
     return steps, intervals_of_periods
 
 
 def _microseconds(value: Any, *, clock: bool) -> int | None:
-    """The microseconds of a moment: clock time, or with a time zone the instant."""
+    """A date, time or moment in microseconds; None for what is none of these.
+
+    With `clock`, it is what a clock shows; otherwise the instant, which depends on the time zone.
+    """
     if isinstance(value, str) and clock:
         value = read_moment(value)
     if not isinstance(value, (dt.date, dt.time)):
@@ -197,7 +202,10 @@ def positions_of(attribute: Attribute, hierarchy: Any = None) -> ValuePositions:
 
 
 def _laid_out(attribute: Attribute, steps: Sequence[int], limits: Limits) -> ValuePositions:
-    """The values at their steps on a line of at most `_MOST_STEPS`, and each node's stretch."""
+    """Place values on a line of at most `_MOST_STEPS` steps; nodes of the hierarchy are stretches.
+
+    `steps` are the positions of the values in finer units, and `limits` the ends of nodes.
+    """
     n_nulls = int(attribute.domain[0] is None)
     start = steps[0] if steps else 0
     span = steps[-1] + 1 - start if steps else 1

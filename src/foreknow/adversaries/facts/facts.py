@@ -235,7 +235,10 @@ class Facts:
         return Chances.of_holders(counts.cell_groups, counts.codes, counts.counts, odds, exact)
 
     def _bounds_beside(self, counts: GroupCounts, code: int | None) -> dict[Label, Disclosure]:
-        """The highest upper bound of each value (or of one `code`), for rules on other columns."""
+        """For each value (or one `code`), an upper bound of its highest posterior.
+
+        For schemas with rules on what is impossible that look at other sensitive columns.
+        """
         every_cell = np.arange(len(counts.codes))  # a cell is a value of a group
         bounds = self._beside(counts).fractions(every_cell)
         highest = dict.fromkeys(range(counts.n_values) if code is None else [code], Fraction(0))
@@ -298,7 +301,11 @@ class _Fronts:
         return self.profiles.value[starts], terms.least(starts)
 
     def of_cells(self, profiles_of_cells: Profiles, cells: IntArray) -> list[Fraction | None]:
-        """Breach probabilities of the targets of some cells as fractions."""
+        """The highest posterior of a target in each of some cells (values of groups), as fractions.
+
+        Cells with equal numbers are computed once. `profiles_of_cells` has the profile of each
+        cell.
+        """
         targets = profiles_of_cells.take(cells)
         k, m = self.facts.k, self.facts.m
         families: dict[int, tuple[Fraction, Fraction]] = {}

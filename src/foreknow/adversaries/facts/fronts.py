@@ -28,7 +28,10 @@ _OVERHEAD = 2048
 
 
 def front(counts: GroupCounts, l: int, code: int | None = None) -> Profiles:
-    """Undominated profiles of all values or one, by value; the counts remember up to 64 MB."""
+    """The profiles that no other profile of the same value dominates, of all values or of one.
+
+    `code` is the value; None for all. The result is kept with the counts, up to 64 MB.
+    """
     l = min(l, counts.n_values)
     memory = counts.memory
     all_profiles: Profiles | None = memory.get(("front", l))
@@ -77,7 +80,10 @@ def blocks_of(
 
 
 def _cells_of(counts: GroupCounts, codes: IntArray) -> tuple[IntArray, IntArray]:
-    """The cells of some values, one value after the other, and where each value begins."""
+    """The cells of some values, one value after the other, and where each value begins.
+
+    A cell is a value of a group; the result has their positions in `counts`.
+    """
     key = "cells by value"
     if len(codes) == 1 and key not in counts.memory:  # not worth to sort all
         cells = np.flatnonzero(counts.codes == codes[0])

@@ -186,7 +186,11 @@ def _are_near(ratios: FloatArray, minima: FloatArray, m: int) -> BoolArray:
 
 
 def exact_minimum(candidates: Profiles, k: int, m: int) -> ExactMinimum:
-    """The least negated ratio over the profiles of one value; ties go to one group for all."""
+    """The least odds over the profiles of one value, with the groups of target and linked people.
+
+    Target and linked people are in one group, or in two, and the `k` known people are beside one of
+    them. Of equal odds, one group for all comes first.
+    """
     if len(candidates) > _FEW:
         candidates = attaining(candidates, k, m)
     cells = range(len(candidates))

@@ -265,7 +265,10 @@ class Profiles:
         return self.take(slice(first, last))
 
     def join(self, *added: Profiles) -> Profiles:
-        """These profiles and further ones, of the same counts (or under ``single``)."""
+        """One set of profiles with these and further ones of the same counts.
+
+        Under ``single``, the counts may differ.
+        """
         to_join = [self, *added]
         if any(profiles.able_terms is not None for profiles in to_join):
             to_join = [
@@ -556,7 +559,11 @@ class SetOfValues(SeveralValues):
     def slack(
         self, counts: GroupCounts, l: int, cells: Any, group: IntArray, s: IntArray
     ) -> tuple[FloatArray, IntArray]:
-        """The slack: the chance of none of the other values."""
+        """The chance that a person has none of the l most frequent other values, for each cell.
+
+        Cells are values of groups; `group` is the group of each. The second array numbers equal
+        chances.
+        """
         l = min(l, int(np.diff(counts.offsets).max(initial=0)))
         rank, top_cells = ranked_cells(counts)
         present, position = np.unique(group, return_inverse=True)
@@ -718,7 +725,10 @@ class SomeCannot(OneValue):
         used = [*of_kind[:n_of_kind], *of_anybody[: l - n_of_kind]]
         other_people, people = _bag_of_others(counts, code, used, minimum), dict[Label, int]()
         for bag in _by_kind(counts, minimum.known_group, code):
-            available = {value: n for value, n in other_people.items() if value in bag}
+            available = {}
+            for value, n in other_people.items():
+                if value in bag:
+                    available[value] = n
             people |= _most_frequent_people(available, k - sum(people.values()))
         return used, people, m
 

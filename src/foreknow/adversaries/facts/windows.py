@@ -115,7 +115,10 @@ def _pieces(
 def _count_others(
     counts: GroupCounts, l: int, group: IntArray, begins: IntArray, ends: IntArray
 ) -> IntArray:
-    """How many people have one of the l most frequent values of their group outside of a window."""
+    """How many people have one of the l most frequent values of their group outside of a window.
+
+    Row i is about ``group[i]`` and the window of its cells from ``begins[i]`` up to ``ends[i]``.
+    """
     n_others = np.zeros(len(group), dtype=np.int64)
     n_left = np.full(len(group), min(l, counts.n_values))
     _, ranked = ranked_cells(counts)  # most frequent first
@@ -166,7 +169,11 @@ def _distinct(
 
 
 def worst_window(windows: Windows, amounts: tuple[int, int, int]) -> tuple[Window, Fraction]:
-    """The window of which an adversary with (l, k, m) facts can be surest, and that chance."""
+    """The window of values of which an adversary with facts (l, k, m) can be surest, and how sure.
+
+    A window is a range of numbers or dates that is one secret. Groups are processed in blocks;
+    equal numbers of different groups are judged once.
+    """
     l, k, m = amounts
     # Of each block: its distinct triples; the triple of each piece; its first and last window.
     several, codes, spans = [], [], []
@@ -212,7 +219,11 @@ def _least_odds_apart(
     k: int,
     m: int,
 ) -> tuple[Fraction, int]:
-    """Least odds with target and relatives in two groups, and the first such window."""
+    """The least odds if target and linked people are in two groups, and the first such window.
+
+    The `k` known people are all beside the target, or all beside the `m` linked people. Row i has
+    the numbers ``triples[code[i]]`` in the windows from ``first[i]`` to ``last[i]``.
+    """
     ranked: dict[tuple[str, int], _Ranked] = {}
     for n_known in {0, k}:
         t = t_ratio(*triples[:3], n_known)
@@ -286,7 +297,11 @@ class _Ranked:
 def _least_over(
     first: IntArray, last: IntArray, ranks: list[NDArray[Any]], n_windows: int
 ) -> list[NDArray[Any]]:
-    """For each window the least of each rank over the ranges that hold it."""
+    """For each window the least of each rank over the ranges that contain the window.
+
+    Range i goes from window ``first[i]`` to ``last[i]``. It is covered by two ranges whose length
+    is a power of two, so that each length is handled once.
+    """
     level = np.frexp((last - first + 1).astype(np.float64))[1] - 1
     best = [np.full(n_windows, _NOWHERE, dtype=np.int32) for _ in ranks]
     for power in range(int(level.max(initial=0)), -1, -1):

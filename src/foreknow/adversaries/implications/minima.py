@@ -109,7 +109,10 @@ class Buckets:
         return self._after_first[min(cap, n_atoms), n_atoms]
 
     def _chances_after_first(self) -> dict[tuple[int, int], FloatArray]:
-        """The values of `_rest`, by (most atoms about a person, atoms in all)."""
+        """The values of `_rest`, by (most atoms about a person, atoms in all).
+
+        They are worked out from the last person of a group to the first.
+        """
         ones = np.ones(len(self.n))
         after: dict[tuple[int, int], FloatArray] = {(0, 0): ones}
         for i in range(self.k, 0, -1):
@@ -379,7 +382,10 @@ class Attained:
         return best if best is None else _gather_atoms(best)
 
     def chances(self, k: int, cells: Targets) -> list[Fraction | None]:
-        """The highest posterior of each of some targets, as fractions."""
+        """The highest posterior of each of some targets, as fractions.
+
+        Targets whose groups and holders are alike are computed once.
+        """
         products, _ = self._products(k)
         groups = cells.group
         first, kind = self._kinds(groups, cells.holders)

@@ -174,7 +174,7 @@ class ReleasePosteriors:
         return self._gain(secret) if relative else self._worst(secret)
 
     def chances(self) -> Chances:
-        """The posterior of each signature and value that occur in a group."""
+        """The posterior of each signature and value that occur in a group, as `Chances`."""
         cases, upper = self.posteriors.cases, self._bounds.upper
         case, kind, column = cell_places(cases, self.posteriors.offsets)
         value = cases.values[column]
@@ -259,7 +259,10 @@ class ReleasePosteriors:
         )
 
     def _worst(self, secret: _Secret) -> Disclosure:
-        """The highest posterior of a secret; fractions decide where floats leave it open."""
+        """The highest posterior of a secret; fractions decide where floats leave it open.
+
+        The result has a fraction only if it can be computed in reach; else it is an upper bound.
+        """
         upper, lower = secret.upper, secret.lower
         if not upper.any():
             return Disclosure(secret.name, 0.0, lambda: Fraction(0))
@@ -365,7 +368,10 @@ class ReleasePosteriors:
         return self._fraction_of(secret.codes, cell)
 
     def _fraction_of(self, codes: Sequence[int], cell: int) -> Fraction | None:
-        """The posterior of a set of values for people of a cell; None where it is out of reach."""
+        """The exact posterior of any of some values for people of a cell.
+
+        None if it is out of reach. A cell is a signature and a value of a group.
+        """
         case, cases = int(self._cells.case[cell]), self.posteriors.cases
         signatures, bag = cases.people_of(case), cases.bag_of(case)
         signature = (cell - int(self.posteriors.offsets[case])) // len(bag)
@@ -463,7 +469,11 @@ def judged_set(
     members: Sequence[str],
     name: Label,
 ) -> tuple[ReleasePosteriors, list[int]]:
-    """Judge a release for values that are one secret (``binary``: one value); and their codes."""
+    """The posteriors of a release in which some values are one secret, and the codes of the secret.
+
+    `members` are the values and `name` is what they are called together. Under "binary" they become
+    one value; under "joint" they stay values of their own.
+    """
     counts = asked_of("Priors", release)
     is_member = np.array([str(value) in members for value in counts.values], dtype=bool)
     if mode == "joint":

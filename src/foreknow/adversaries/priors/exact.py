@@ -25,7 +25,10 @@ EXACT_REACH = 1 << 16
 def _merge_equal(
     amounts: Sequence[int], keys: Sequence[Hashable]
 ) -> tuple[list[int], list[int], list[int]]:
-    """Amount and first place of each key, and the number of each place's key."""
+    """Merge equal keys: the sum of amounts and the first position of each, and each one's number.
+
+    The third list has, for each of `keys`, the number of its key among the distinct ones.
+    """
     numbers: dict[Hashable, int] = {}
     total: list[int] = []
     firsts: list[int] = []
@@ -113,7 +116,10 @@ def exact_group(
     mode: ValueMode = "joint",
     reach: int = EXACT_REACH,
 ) -> list[list[Fraction | None]]:
-    """Exact posteriors of a group by signature and held value; None where worlds have no weight."""
+    """The exact posteriors of a group: a row for each signature, a column for each value it has.
+
+    None where the sum over worlds is out of `reach`.
+    """
     signatures, people = zip(*groups.people_of(group), strict=True)
     values, counts = zip(*groups.bag_of(group), strict=True)
 

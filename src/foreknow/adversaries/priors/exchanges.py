@@ -200,7 +200,11 @@ def exact_odds(
     secret: Sequence[int],
     amounts: Amounts,
 ) -> list[Fraction | float]:
-    """Odds against a set of values for people of one signature t, then for those linked to t."""
+    """The odds against a set of values for people of signature t, then for people linked to them.
+
+    `n` is how many people have each signature, `c` how many have each value, and ``f[s][x]`` the
+    prior of value x for signature s. `amounts` are l, k and m.
+    """
     l, k, m = amounts
     against: list[Any] = [Fraction(0)] * (m + 1)  # what is added up are odds for it
     for x in secret:

@@ -70,7 +70,11 @@ class Known:
         return self.of_set(())
 
     def of_set(self, codes: Sequence[int]) -> Bounds:
-        """The bounds of a set of values, in each of its cells."""
+        """Bounds of the chance of having any of a set of values (`codes`), for each of its cells.
+
+        Cells whose posterior is out of reach of the exact sum get bounds by exchanging values of
+        people.
+        """
         all_cases = np.arange(self.posteriors.cases.n_groups)
         if any(self.amounts[1:]):
             return self._exchanged(codes, all_cases)
@@ -132,7 +136,11 @@ class Known:
     def conditioned(
         self, row: Sequence[Fraction], columns: Sequence[int], counts: Sequence[int]
     ) -> Fraction:
-        """How likely some values of a case are for people whose exact posteriors are a row."""
+        """The chance of any of some values, after l other values are ruled out.
+
+        `row` has the exact posterior of each value of the case for these people, and `columns` says
+        which values are meant. It is worst to rule out the likeliest ones.
+        """
         had, l = sum((row[column] for column in columns), Fraction(0)), self.amounts[0]
         if not had:
             return had
@@ -158,7 +166,10 @@ class Known:
         return Bounds(np.minimum(chance * (1 + error), 1.0), lower, np.ones(len(odds), dtype=bool))
 
     def _odds(self, codes: Sequence[int], cases: IntArray) -> tuple[FloatArray, FloatArray]:
-        """The odds against each cell; and the least odds of anybody, by linked person and value."""
+        """The odds against each cell, and the least odds of anybody by linked person and value.
+
+        If `codes` are given, they are one secret, and the second array has one column.
+        """
         odds = np.full(len(self.posteriors.probabilities), np.inf)
         links = min(self.amounts[2], int(self.posteriors.cases.sizes.max(initial=0)))
         linked = np.full((links, 1 if codes else self.matrix.chances.shape[1]), np.inf)
@@ -216,7 +227,7 @@ class Known:
         return np.concatenate(odds_of_parts, axis=1), np.concatenate(linked_of_parts, axis=2)
 
     def _odds_or_not(self, shape: _Shape, amounts: Amounts) -> tuple[FloatArray, FloatArray]:
-        """The odds of `_odds_of` where people have each value or not: a case of two for each."""
+        """The odds as `_odds_of` has them, if people have each value or not: with binary priors."""
         ruled_out, n_known, n_linked = amounts
         counts, n_values = shape.counts, shape.counts.shape[1]
         cells = shape.signatures[:, None, :], shape.values[:, :, None]
@@ -253,7 +264,10 @@ class Known:
         return {}
 
     def _exact_linked(self, codes: tuple[int, ...]) -> list[Fraction | float] | None:
-        """For each linked person, the least odds of anybody; None if too many people tie."""
+        """For each linked person, the least odds of anybody against these values, as fractions.
+
+        None if so many people come near the least odds that fractions would take too long.
+        """
         if codes in self._linked or not self.amounts[2]:
             return self._linked.get(codes, [])
         bags = self.posteriors.cases
@@ -332,7 +346,10 @@ class Known:
         return _has_tiny(self.matrix.chances) or (is_binary and _has_tiny(self.matrix.complements))
 
     def _shapes(self, wanted_cases: IntArray) -> Iterator[_Shape]:
-        """Batches of cases with as many signatures, values and people, as memory allows."""
+        """Yield batches of cases with equal numbers of signatures, values and people.
+
+        A batch has as many cases as memory allows.
+        """
         cases = self.posteriors.cases
         rows = cases.n_signatures[wanted_cases]
         columns = cases.n_values[wanted_cases]

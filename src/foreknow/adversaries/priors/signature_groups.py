@@ -83,7 +83,10 @@ class SignatureGroups:
         )
 
     def distinct(self) -> tuple[IntArray, IntArray]:
-        """Groups that differ: one group of each case, in order, and the case of each group."""
+        """One group of each kind of equal groups, in order, and the number of each group's kind.
+
+        Groups are equal if they have the same signatures and values equally often.
+        """
         if self.n_groups == 1:
             return np.zeros(1, dtype=np.int64), np.zeros(1, dtype=np.int64)
         lengths, bags = self.n_signatures, self.n_values

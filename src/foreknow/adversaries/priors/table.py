@@ -70,7 +70,10 @@ class PriorTable:
 
     def __post_init__(self) -> None:
         for noun, labels in (("attribute", self.attributes), ("value", self.values)):
-            twice = [label for i, label in enumerate(labels) if label in labels[:i]]
+            twice = []
+            for i, label in enumerate(labels):
+                if label in labels[:i]:
+                    twice.append(label)
             if twice:
                 raise DataError(f"{self.name}: the {noun} {twice[0]!r} is given twice")
         for signature, row in self.chances.items():
@@ -104,7 +107,10 @@ class PriorTable:
         return self.matrix([signature], [value]).exact(0, 0)
 
     def matrix(self, signatures: Sequence[Signature], values: Sequence[str]) -> PriorMatrix:
-        """The probabilities of some signatures and values; an error if there are none of one."""
+        """The probabilities of `values` (columns) for people with `signatures` (rows).
+
+        Raises `DataError` if the table has none for one of them.
+        """
         column_of = {value: i for i, value in enumerate(self.values)}
         for value in values:
             if value not in column_of:
@@ -120,7 +126,10 @@ class PriorTable:
         return PriorMatrix(rows)
 
     def united(self, members: Sequence[str], name: str) -> PriorTable:
-        """The table with some values as one, which is as likely as they are together."""
+        """The table in which the values `members` are one value, called `name`.
+
+        It is as likely as they are together.
+        """
         for value in members:
             if value not in self.values:
                 self.matrix([], [value])  # says which are known
@@ -135,7 +144,11 @@ class PriorTable:
         return replace(self, values=values, chances=chances)
 
     def spelled(self, reading: Any, sensitive: str, label: str | None) -> PriorTable:
-        """The table where some texts are read as missing; `label` is the missing value's."""
+        """The table with the schema's spellings of a missing value read as missing.
+
+        `label` is what the release shows in place of a missing sensitive value; None if there is
+        none.
+        """
         chances, of_columns = dict(self.chances), [*map(reading.spellings_of, self.attributes)]
         for signature, row in self.chances.items():
             cleaned = []
@@ -172,7 +185,9 @@ class PriorTable:
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values for JSON; probabilities as texts, so that none is rounded."""
-        rows = [[list(signature), list(map(str, row))] for signature, row in self.chances.items()]
+        rows = []
+        for signature, row in self.chances.items():
+            rows.append([list(signature), list(map(str, row))])
         return {
             "attributes": list(self.attributes),
             "values": list(self.values),
@@ -214,7 +229,7 @@ class PriorTable:
 
     @classmethod
     def from_dict(cls, table: Mapping[str, Any], name: str = "the priors") -> PriorTable:
-        """Read what `to_dict` gave."""
+        """Make a table of what `to_dict` gave; raises `DataError` if it is something else."""
         chances: dict[Signature, tuple[Fraction, ...]] = {}
         try:
             attributes, values = tuple(table["attributes"]), tuple(table["values"])

@@ -27,7 +27,10 @@ def _count_if_known(release: JudgedRelease) -> dict[str, tuple[int, int]]:
             exposed_people = exposed_by(
                 requirement_counts, requirement_counts.explanations(), limits=True
             )
-            over = [exposed.over.people for exposed in exposed_people if exposed.over is not None]
+            over = []
+            for exposed in exposed_people:
+                if exposed.over is not None:
+                    over.append(exposed.over.people)
             if over:
                 most_people, _ = reached.get(requirement_counts.sight.secret, (0, 0))
                 people = counts_of(requirement_counts.seen).n_people

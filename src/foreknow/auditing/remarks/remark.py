@@ -67,9 +67,10 @@ class JudgedRelease:
     def looked_at(self) -> list[str]:
         """The columns beside each other that all requirements look at."""
         layout = self.table.layout
-        of_people = [
-            required.sight(layout).known for required in self.requirements if required.of_people
-        ]
+        of_people = []
+        for required in self.requirements:
+            if required.of_people:
+                of_people.append(required.sight(layout).known)
         return list(layout.looked_at(self.sights, of_people))
 
     @cached_property

@@ -74,9 +74,9 @@ def counted_of(release: JudgedRelease) -> dict[str, Any]:
 
 def for_readers(scope: Scope, schema: Schema) -> Scope:
     """The scope as others than the owner may read it."""
-    fields = {
-        remark.field: remark.published(getattr(scope, remark.field), schema) for remark in REMARKS
-    }
+    fields = {}
+    for remark in REMARKS:
+        fields[remark.field] = remark.published(getattr(scope, remark.field), schema)
     return replace(scope, **fields)
 
 

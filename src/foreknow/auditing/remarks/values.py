@@ -27,12 +27,17 @@ _ENDS = {"lowest": ("low", "most"), "highest": ("high", "least")}
 
 
 def _say_unprotected(free: Mapping[str, int], reader: Reader) -> Iterator[str]:
-    """Values that no requirement is about, those that are limited with all others first."""
+    """Yield sentences on values without a limit of their own.
+
+    `free` says how many people have each. First come those that are limited together with all
+    others, then those that no requirement is about.
+    """
     free_values, several = dict(free), len(reader.spread) > 1
     for column, required in reader.spread.items():
-        values = [
-            v for v in free_values if not several or _columns_of(v, reader.spread) == [column]
-        ]
+        values = []
+        for v in free_values:
+            if not several or _columns_of(v, reader.spread) == [column]:
+                values.append(v)
         if not required.criteria or not values:
             continue
         subject = f"single values{of_column(column if several else '')}"
@@ -46,9 +51,9 @@ def _say_unprotected(free: Mapping[str, int], reader: Reader) -> Iterator[str]:
             value: people for value, people in free_values.items() if value not in values
         }
     if free_values:
-        values = [
-            f"{quoted(value)} ({some(n, *reader.holders)})" for value, n in free_values.items()
-        ]
+        values = []
+        for value, n in free_values.items():
+            values.append(f"{quoted(value)} ({some(n, *reader.holders)})")
         pronoun = "them" if len(values) > 1 else "it"
         yield (
             f"No requirement is about: {few(values)}. The release may disclose {pronoun} outright."
@@ -82,11 +87,12 @@ VALUES_AND_PEOPLE = Remark(
 
 def _count_several_answers(release: JudgedRelease) -> tuple[tuple[str, str], ...]:
     """Columns whose values hold several answers and are judged as a whole, with the separators."""
-    separators = [
-        (column, separator_of([*map(str, counts.values)], counts.totals.tolist()))
-        for column, counts, required in release.limits
-        if required and counts.semantics == "single"
-    ]
+    separators = []
+    for column, counts, required in release.limits:
+        if required and counts.semantics == "single":
+            separators.append(
+                (column, separator_of([*map(str, counts.values)], counts.totals.tolist()))
+            )
     return tuple((column, separator) for column, separator in separators if separator)
 
 
@@ -151,9 +157,10 @@ IDLE = Remark("idle", _say_idle)
 
 def _say_absent(absent: Sequence[tuple[str, str]], reader: Reader) -> Iterator[str]:
     """Names of values that nobody has, with values that they may mean."""
-    lacking = [
-        (text, similar) for text, similar in absent if similar or text not in reader.scope.idle
-    ]
+    lacking = []
+    for text, similar in absent:
+        if similar or text not in reader.scope.idle:
+            lacking.append((text, similar))
     if lacking:
         hints = [f"{marked(similar)} for {marked(text)}" for text, similar in lacking if similar]
         mean = f" Did you mean {listing(hints, n_shown=MOST)}?" if hints else ""

@@ -122,7 +122,11 @@ def reached_ends(attribute: Attribute, names: Sequence[Any]) -> tuple[bool, bool
 
 
 def opened(attribute: Attribute, names: Sequence[Any]) -> tuple[Any, ...]:
-    """Ascending labels, of which the last and the first have no end if they reach a limit."""
+    """Ascending labels, of which the first and the last have no end if they reach a limit.
+
+    The limits are the top and the bottom of the attribute. A label that is open at both ends is
+    ``*``.
+    """
     first = int(attribute.domain[0] is None)
     texts, is_date = [*names], has_dates(attribute)
     is_bottom, is_top = reached_ends(attribute, names)

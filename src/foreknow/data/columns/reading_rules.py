@@ -321,7 +321,7 @@ def _missing(setting: Any) -> tuple[str, ...] | dict[str, tuple[str, ...]]:
 
 
 def _spellings(setting: Any) -> tuple[str, ...]:
-    """A list of texts without blanks around them, each once; `SchemaError` for anything else."""
+    """Read the setting `missing`: a list of texts, each once, without blanks around them."""
     if isinstance(setting, str) or not isinstance(setting, Sequence):
         raise SchemaError(
             'missing of reading is a list of texts, such as ["NA"], or one for each column, such '
@@ -382,7 +382,10 @@ def _date_format(setting: str) -> str:
     date_format, wrong_words = setting, list[str]()
     if "%" not in setting:
         field_words = _WORD.findall(_TIME.sub("", setting))
-        wrong_words = [w for w in field_words if not re.fullmatch(f"({_DATE.pattern})+", w, re.I)]
+        wrong_words = []
+        for w in field_words:
+            if not re.fullmatch(f"({_DATE.pattern})+", w, re.I):
+                wrong_words.append(w)
         date_format = _TIME.sub(lambda time: f"{time[1]}%H:%M{':%S' * bool(time[2])}", setting)
         date_format = _DATE.sub(lambda matched: _WORDS[matched[1].lower()], date_format)
     directives = set(re.findall(r"%([a-zA-Z])", date_format))
@@ -391,7 +394,8 @@ def _date_format(setting: str) -> str:
             f"date_format {setting!r} names a zone, which no format reads; leave date_format out "
             "for times as in ISO, such as 2023-03-12 14:20:05+00: these are read with their zone"
         )
-    wrong_words += [f"%{letter}" for letter in sorted(directives - {*_DIRECTIVES})]
+    for letter in sorted(directives - {*_DIRECTIVES}):
+        wrong_words.append(f"%{letter}")
     wrong_words += _WORD.findall(re.sub(r"T?%[a-zA-Z%]", "", date_format))
     if wrong_words:
         raise SchemaError(
@@ -422,9 +426,9 @@ def to_add(name: str, *values: str) -> str:
     >>> to_add("decimal", ",")
     'add --decimal ",", or reading = { decimal = "," } in the schema'
     """
-    written_values = [
-        f'"{value}"' if {" ", ",", ";", "|", "\t"} & set(value) else value for value in values
-    ]
+    written_values = []
+    for value in values:
+        written_values.append(f'"{value}"' if {" ", ",", ";", "|", "\t"} & set(value) else value)
     options = " or ".join(f"--{name.replace('_', '-')} {value}" for value in written_values)
     return f'add {options}, or reading = {{ {name} = "{values[0]}" }} in the schema'
 

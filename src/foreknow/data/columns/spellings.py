@@ -181,7 +181,10 @@ def _same_word(first: str, second: str, min_letters: int) -> bool:
 
 
 def _wrong_letters(first: str, second: str) -> int:
-    """How many letters are wrong, lacking, too many, or exchanged with the next."""
+    """The number of letters that are wrong, lacking, too many, or exchanged with the next one.
+
+    It is the edit distance of the two words, in which an exchange counts as one.
+    """
     before: list[int] = []
     row: list[int] = [*range(len(second) + 1)]
     for i, letter in enumerate(first, 1):

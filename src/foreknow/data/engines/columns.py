@@ -754,7 +754,10 @@ def _refuse_mixed(
     """
     for what, reader in _declared_readers(reading):
         read_value = _reading_by(reader)
-        fits = {v for v in values if isinstance(v, str) and read_value(v) is not _UNREAD}
+        fits = set()
+        for v in values:
+            if isinstance(v, str) and read_value(v) is not _UNREAD:
+                fits.add(v)
         other_codes = [code for code, v in enumerate(values) if v is not None and v not in fits]
         fewest_others = len(other_codes) + 1
         if reader is _COMMAS:

@@ -177,7 +177,10 @@ class ValuesTable(PeopleTable, ValuesRows):
         return self._count_rows()
 
     def _count_rows(self) -> tuple[GroupCounts, Shown]:
-        """The counts of people and values by group, and which rows show a value."""
+        """Read the rows, and count people and values by group.
+
+        The second result says which rows show a sensitive value.
+        """
         name, columns = self.table.name, list(dict.fromkeys(self.seen))
         read_before = self.read_once.rows(self.table, columns)
         rows, weights = read_before or tallied(self.table, columns, self.groups)
@@ -328,7 +331,10 @@ class TallyTable(TallyRows):
             semantics=self.semantics,
         )
         if len(counts.codes) < len(rows):  # several rows of one group and value
-            other_columns = [name for name in table.columns if name != self.amount]
+            other_columns = []
+            for name in table.columns:
+                if name != self.amount:
+                    other_columns.append(name)
             refuse_repeated_rows(table, table.name, other_columns, self.amount)
         return counts
 

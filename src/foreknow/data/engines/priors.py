@@ -84,7 +84,9 @@ def _chances_by_signature(
     name: str, rows: pa.Table, attributes: Sequence[str]
 ) -> dict[_Signature, dict[str, Fraction]]:
     """The probability of each value, by signature; `DataError` for one that stands there twice."""
-    columns = [[*map(_text, rows.column(n).to_pylist())] for n in (*attributes, VALUE)]
+    columns = []
+    for n in (*attributes, VALUE):
+        columns.append([*map(_text, rows.column(n).to_pylist())])
     printed_chances = _as_printed(rows.column(PROBABILITY))
     chances: dict[_Signature, dict[str, Fraction]] = {}
     row_of: dict[tuple[_Signature, str], int] = {}

@@ -66,7 +66,9 @@ def write_csv(
 
 def disarmed(table: pa.Table) -> pa.Table:
     """A table in which an apostrophe marks texts, and names, that a spreadsheet would run."""
-    columns = [renamed.disarmed(c) if pa.types.is_string(c.type) else c for c in simple(table)]
+    columns = []
+    for c in simple(table):
+        columns.append(renamed.disarmed(c) if pa.types.is_string(c.type) else c)
     return pa.table(columns, [*map(renamed.disarm_name, table.column_names)])
 
 
@@ -99,7 +101,9 @@ def write_changed(
     """
     note = (table.schema.metadata or {}).get(_NOTE)
     for name, texts in changed.items():
-        new_texts = [None if x is None else str(x) for x in table.column(name).to_pylist()]
+        new_texts = []
+        for x in table.column(name).to_pylist():
+            new_texts.append(None if x is None else str(x))
         for row, text in texts.items():
             new_texts[row] = text
         position = table.column_names.index(name)
@@ -193,7 +197,10 @@ def parts_of_parquet(path: Path) -> Iterator[pa.Table]:
 
 
 def read_noted(path: Path) -> tuple[pa.Table, str | None]:
-    """Read a Parquet file, or a folder of its parts, and its note, if it has one."""
+    """Read a Parquet file, or a folder of its parts, and the note in its metadata.
+
+    None without one.
+    """
     files = sorted(path.iterdir()) if path.is_dir() else [path]
     try:
         tables = []

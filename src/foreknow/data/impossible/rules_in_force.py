@@ -47,7 +47,11 @@ def decided(condition: Condition, label: str | None) -> bool | None:
 
 
 def _readings(condition: Condition, label: str) -> set[bool | None]:
-    """For each way to read a label, whether everyone with it meets a condition: see `decided`."""
+    """For each way to read a label, whether everyone with it meets a condition.
+
+    True if everyone does, False if nobody does, None if some may; see `decided`. Empty for labels
+    that do not concern the condition.
+    """
     if isinstance(condition, OneOf):
         answers = {_is_one(condition, meaning) for meaning in meanings_of(label)}
         if not answers:
@@ -137,9 +141,9 @@ class Fired:
     def united(self, values_of_rules: Iterable[BoolArray]) -> Fired:
         """Merge the classes that cannot have the same values, by whatever rules."""
         kinds = np.unique(np.concatenate([*values_of_rules], axis=1), axis=1)
-        forbidden = [
-            (fires[:, :, None] & kinds).any(axis=1) for fires in (self.perhaps, self.surely)
-        ]
+        forbidden = []
+        for fires in (self.perhaps, self.surely):
+            forbidden.append((fires[:, :, None] & kinds).any(axis=1))
         _, first_classes, merged_class = np.unique(
             np.hstack(forbidden), axis=0, return_index=True, return_inverse=True
         )

@@ -320,7 +320,10 @@ class Wording:
         return next((codes for codes in ways if codes and self.write(codes) == text), None)
 
     def _codes_of(self, meaning: Meaning) -> Codes | None:
-        """The codes of a label's meaning here."""
+        """The codes of the values that a label means.
+
+        None if it names something else than values.
+        """
         raise NotImplementedError
 
     def read_all(
@@ -619,7 +622,11 @@ def wording_of(attribute: Attribute, style: Style) -> Wording:
 
 
 def names_of_nodes(attribute: Attribute) -> list[list[str | None]]:
-    """The published names of a hierarchy's nodes, from level 0 up; all different."""
+    """The published names of a hierarchy's nodes, by level from 0 up.
+
+    Where a name stands for several sets of values, or could be taken for a value, the level is
+    added to it, so that all names are different.
+    """
     exact = exact_labels(attribute)
     spans_of_label: dict[str | None, set[tuple[int, int]]] = {}
     for nodes, labels in zip(_levels(attribute), [exact, *attribute.labels], strict=True):

@@ -260,7 +260,10 @@ def _moment(text: str) -> datetime | None:
 
 
 def _period(text: str) -> tuple[datetime, datetime] | None:
-    """When a day, month, quarter, year or decade begins, and when the next one does."""
+    """When a day, month, quarter, year, decade or hour begins, and when the next one does.
+
+    None for texts that are no such period. A moment is a period of a microsecond.
+    """
     matched = _PERIOD.fullmatch(text)
     if matched is None:
         moment = _moment(text)
@@ -485,7 +488,10 @@ class Values:
 
     @cached_property
     def _nodes(self) -> dict[str, BoolArray]:
-        """Which values are below each node, by its label, and by its label with its level."""
+        """For each label of a node of the tree, which values are below the node.
+
+        Nodes are found by their label, and by their label with its level. Empty without a tree.
+        """
         nodes_above = {row[0]: row[1:] for row in self._tree or ()}
         if not nodes_above:
             return {}

@@ -110,7 +110,7 @@ class Range:
 
 
 def _end_of_range(end: Any) -> int | str | None:
-    """An end of a range as a policy file has it; refuse what is no number or date."""
+    """An end of a range as a policy file has it; None where the range is open."""
     parsed = None if end is None else number_or_date(end)
     if parsed is None and end is not None:
         raise InputError(
@@ -134,7 +134,10 @@ def _above(parsed: tuple[Kind, Any], end: tuple[Kind, Any]) -> int:
 
 
 def number_or_date(label: Label) -> tuple[Kind, Any] | None:
-    """A label as a number or date; None for what is neither."""
+    """A label as ("number", number), ("day", date) or ("moment", date and time).
+
+    None for a label that is neither a number nor a date.
+    """
     if isinstance(label, np.generic):
         label = label.item()
     if isinstance(label, datetime):

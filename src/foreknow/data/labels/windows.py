@@ -144,7 +144,11 @@ class Line:
 
     @classmethod
     def of(cls, values: Labels) -> Line:
-        """Find them in the labels of a table, once; refuse others, and both kinds together."""
+        """Read all labels as numbers, or all as dates, and place them on a line.
+
+        Raises `UnsupportedError` for labels that are neither, or for both kinds together. The
+        result is kept with `values`.
+        """
         if line := values.memory.get("line"):
             return cast("Line", line)
         readings = [number_or_date(value) for value in values]
@@ -157,7 +161,10 @@ class Line:
                 f"sensitive values these are neither: {examples}{ending}; leave them out of the "
                 "table, or write them as numbers"
             )
-        parsed: list[tuple[Kind, Any]] = [reading for reading in readings if reading is not None]
+        parsed: list[tuple[Kind, Any]] = []
+        for reading in readings:
+            if reading is not None:
+                parsed.append(reading)
         kinds = {kind for kind, _ in parsed}
         if kinds >= {"number", "day"} or kinds >= {"number", "moment"}:
             some_number = next(
@@ -173,10 +180,9 @@ class Line:
         kind: Kind = "moment" if "moment" in kinds else "day" if "day" in kinds else "number"
         n_decimals, units = 0, [unit for _, unit in parsed]
         if kind == "moment":
-            units = [
-                _parts(datetime.combine(unit, time.min) if k == "day" else unit)
-                for k, unit in parsed
-            ]
+            units = []
+            for k, unit in parsed:
+                units.append(_parts(datetime.combine(unit, time.min) if k == "day" else unit))
         elif kind == "day":
             units = [unit.toordinal() for unit in units]
         elif not all(isinstance(unit, int) for unit in units):
@@ -193,7 +199,9 @@ class Line:
         """For each number, which one is the last in the window that begins there."""
         if width.measure == "share":
             over, under = (1 + width.amount).as_integer_ratio()
-            ends = [u * over // under if u >= 0 else u * under // over for u in self.units]
+            ends = []
+            for u in self.units:
+                ends.append(u * over // under if u >= 0 else u * under // over)
         else:
             wide = floor(self._wide(width))
             ends = [unit + wide for unit in self.units]
@@ -251,7 +259,10 @@ class Line:
             )
 
     def _widest(self, low: int, high: int, width: Width) -> str:
-        """The widest allowed width, in words."""
+        """A clause that says how wide a window may be, at most, from `low` to `high`.
+
+        For messages about a width that covers all values.
+        """
         if low == high:
             return "a column with one value has nothing to hide"
         if width.measure == "share":
@@ -381,9 +392,10 @@ class Windows:
         """The counts in which the values of a window are one, the last."""
         codes = np.arange(self.counts.n_values)
         inside = (codes >= window.place) & (codes <= self.last[window.place])
-        other_values = [
-            v for v, is_inside in zip(self.counts.values, inside, strict=True) if not is_inside
-        ]
+        other_values = []
+        for v, is_inside in zip(self.counts.values, inside, strict=True):
+            if not is_inside:
+                other_values.append(v)
         return self.counts.united(inside, Labels([*other_values, window]))
 
 

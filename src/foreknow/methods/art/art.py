@@ -174,7 +174,8 @@ class ART(Grouper):
             limits.append(Limit(self.priors, share, times=self.times, values=self.values))
         if share is not None or self.times is not None:
             terms = share, None, self.times
-            limits += [Limit(g.priors, *terms, g.values, g.excluded, g.sets) for g in self.limits]
+            for g in self.limits:
+                limits.append(Limit(g.priors, *terms, g.values, g.excluded, g.sets))
         return limits
 
     def grouping(
@@ -247,7 +248,10 @@ class _AskedPriors:
 def _tables_with_limits(
     limits_asked: list[Limit], attributes: list[Attribute], values: list[str], people: IntArray
 ) -> list[_AskedPriors]:
-    """The distinct tables of priors, each with its tightest limits."""
+    """The distinct tables of priors that the limits are about, each with its tightest limits.
+
+    Limits on the same table with the same reading and amounts share an entry.
+    """
     tables: list[_AskedPriors] = []
     for limit in limits_asked:
         for table in limit.priors.tables:
@@ -277,7 +281,11 @@ def _tables_with_limits(
 def _signatures(
     names: tuple[str, ...], attributes: list[Attribute]
 ) -> tuple[IntArray, list[Signature]]:
-    """The signature code of everybody, and the labels of each code."""
+    """Everybody's signature in the columns `names`.
+
+    The code of each person, the labels of each code. A signature is a person's values in these
+    columns, as texts; None is a missing value.
+    """
     attribute_of = {attribute.name: attribute for attribute in attributes}
     for name in names:
         if name not in attribute_of:
@@ -289,13 +297,19 @@ def _signatures(
     codes, first = combine([a.codes for a in chosen], [len(a.domain) for a in chosen])
     columns = []
     for attribute in chosen:
-        labels = [None if value is None else str(value) for value in attribute.domain]
+        labels = []
+        for value in attribute.domain:
+            labels.append(None if value is None else str(value))
         columns.append([labels[code] for code in attribute.codes[first].tolist()])
     return codes.astype(np.int64), list(zip(*columns, strict=True))
 
 
 def _places(attributes: list[Attribute]) -> tuple[Any, Any]:
-    """The place of each person along each quasi-identifier, and the cost of one more label."""
+    """The position of each person along each quasi-identifier from 0 to 1, and costs of labels.
+
+    The costs are, for each column, what one more label costs; 0 for columns whose values are
+    ranges.
+    """
     columns, steps = [], []
     for attribute in attributes:
         low, high = attribute.positions.min(), attribute.positions.max()

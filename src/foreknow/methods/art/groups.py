@@ -30,7 +30,11 @@ _AT_ONCE = 1 << 17
 def uniform_groups(
     problem: ArtProblem, people: IntArray, random: np.random.Generator
 ) -> list[IntArray]:
-    """Group people of each profile, which is safe as one group, into as small groups as can be."""
+    """Divide `people` into groups as small as possible, where each profile is safe as one group.
+
+    Returned are the members of each group. Profiles of about the same number of people are handled
+    at once.
+    """
     blocks = sorted(_blocks(problem, people), key=len)
     lengths = np.array([len(block) for block in blocks])
     cells = np.cumsum(np.maximum(lengths, problem.n_values))
@@ -52,7 +56,11 @@ def uniform_groups(
 
 
 def _blocks(problem: ArtProblem, people: IntArray) -> list[IntArray]:
-    """People by profile, divided at medians while both halves can be grouped; along the curve."""
+    """Divide people into blocks of one profile, as small as can still be grouped by themselves.
+
+    Blocks are halved at the median of a column while both halves work. Each is in the order of the
+    curve, in which neighbours are alike.
+    """
     if not len(people):
         return []
     order = people[np.argsort(problem.profiles[people], kind="stable")]
@@ -66,7 +74,10 @@ def _blocks(problem: ArtProblem, people: IntArray) -> list[IntArray]:
 
 
 def _halves(problem: ArtProblem, people: IntArray) -> list[IntArray] | None:
-    """Divide blocks at the median of the widest quasi-identifier for which both halves work."""
+    """Halve a block of people at the median of its widest quasi-identifier for which both work.
+
+    None if the block is small, or if for no column both halves can be grouped by themselves.
+    """
     n = len(people)
     if n <= _FEW * problem.least:
         return None
@@ -103,7 +114,10 @@ class _Bounds(NamedTuple):
 def _portions(
     problem: ArtProblem, blocks: list[IntArray], random: np.random.Generator
 ) -> list[IntArray]:
-    """Smallest portions of blocks of one size or nearly, that leave the rest of each safe."""
+    """Divide blocks of about one size into portions, the smallest that leave the rest safe.
+
+    Returned are the members of each portion, and what is left of each block as one more.
+    """
     lengths = np.array([len(block) for block in blocks])
     people, inside = _padded(blocks, lengths)
     values = problem.values[people]
@@ -198,7 +212,12 @@ class _Nearest:
         self._values, self._unique = problem.values[people], problem.unique
 
     def take(self, rows: IntArray, bounds: _Bounds, is_free: NDArray[np.bool_]) -> IntArray:
-        """One portion of each block, all of one size, by the position of its people."""
+        """Choose a portion of each of the blocks `rows`: people near each other, within the bounds.
+
+        All portions have the size of the first. Row i of the result has the positions of the chosen
+        people in their block. People are added one by one: each is the one who widens the ranges of
+        the portion least.
+        """
         block, size = np.arange(len(rows)), int(bounds.size[0])
         ranged, nominal = self._ranged[:, rows], self._named[:, rows]
         values, edge = self._values[rows], self._edge[rows]
@@ -258,7 +277,11 @@ class _Queues:
         return np.array([self._next(*row_and_bounds) for row_and_bounds in bounds_of_rows])
 
     def _next(self, row: int, size: int, lows: IntArray, highs: IntArray) -> list[int]:
-        """Take the next people along the curve: first those that bounds require, then others."""
+        """Take `size` people of one profile in their order along the curve, within bounds by value.
+
+        For each value at least ``lows[value]`` of its holders are taken, then others, up to
+        ``highs[value]``. Who was taken is not taken again.
+        """
         chosen: list[int] = []
         optional: list[tuple[int, int]] = []
         low, high, starts = lows.tolist(), highs.tolist(), self._at[row]

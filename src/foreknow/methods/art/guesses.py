@@ -90,7 +90,11 @@ class Tally:
     def with_one(
         self, bags: IntArray, option: IntArray, new_codes: IntArray
     ) -> tuple[IntArray, FloatArray]:
-        """Codes and counts of bags with one more code, which comes last if it is new, by option."""
+        """The codes and counts of bags, each with one more code.
+
+        Option i is the bag ``bags[option[i]]`` with the code ``new_codes[i]``; a code that is new
+        to the bag comes last.
+        """
         height = int(self._n_codes[bags].max()) + 1
         bag = bags[option]
         codes = self._codes[:height].take(bag, axis=1)

@@ -61,7 +61,7 @@ def asked(problem: ArtProblem) -> str:
 
 
 def in_the_way(problem: ArtProblem, names: ArtNames, people: IntArray) -> list[str]:
-    """Say what is left over, for whom no group was found; what most have first."""
+    """Sentences about the `people` for whom no safe group was found, the largest kind first."""
     keys, counts = np.unique(problem.keys[people], return_counts=True)
     notes = []
     for rank in np.argsort(-counts, kind="stable").tolist():

@@ -97,7 +97,9 @@ class Limit:
     def __repr__(self) -> str:
         arguments = [repr(self.priors)]
         limits = {"at_most": self.at_most, "below": self.below, "times": self.times}
-        arguments += [f"{name}={limit}" for name, limit in limits.items() if limit is not None]
+        for name, limit in limits.items():
+            if limit is not None:
+                arguments.append(f"{name}={limit}")
         if self.values is not None:
             arguments.append(f"values={list(self.values)}")
         if self.excluded:

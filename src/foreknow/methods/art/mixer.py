@@ -97,7 +97,11 @@ class Mixer:
     # ---- small groups, by recipes
 
     def small_groups(self, way: Way) -> list[IntArray]:
-        """Carry out recipes while they help, until none is found for any target."""
+        """Group people by recipes: carry out recipes while they help, and until no target has one.
+
+        Returned are the members of each group. A recipe says how many people of each profile and
+        value a group takes; it is carried out as often as it helps.
+        """
         self.wanted = way.wanted
         recipes: list[tuple[Recipe, int]] = []
         failed: set[Pair] = set()
@@ -126,7 +130,11 @@ class Mixer:
         return groups
 
     def _targets(self, failed: set[Pair]) -> list[Pair]:
-        """The profiles with the most excess for their size, each with its worst open value."""
+        """The pairs of a profile and a value that recipes should use up first.
+
+        One for each profile in excess, those with the most excess for their size first: its worst
+        value for which no recipe failed yet.
+        """
         excess = self.all_excess()
         order = np.argsort(-excess / np.maximum(self.table.sum(axis=1), 1), kind="stable")
         in_excess = order[excess[order] > 0]
@@ -135,17 +143,20 @@ class Mixer:
         in_the_way = is_disallowed | (self.wanted.deficit(rows, in_excess) > 0)
         targets: list[Pair] = []
         for row, profile in enumerate(in_excess.tolist()):
-            values = [
-                x
-                for x in np.lexsort((-rows[row], ~is_disallowed[row])).tolist()
-                if in_the_way[row, x]
-            ]
+            values = []
+            for x in np.lexsort((-rows[row], ~is_disallowed[row])).tolist():
+                if in_the_way[row, x]:
+                    values.append(x)
             open_pairs = [(profile, x) for x in values if (profile, x) not in failed]
             targets += open_pairs[:1]
         return targets[:_TARGETS]
 
     def times(self, recipe: Recipe) -> int:
-        """The best number of times to carry out a recipe; the excess is convex in it."""
+        """How often to carry out a recipe so that the least is in excess afterwards; 0 or more.
+
+        A recipe says how many people of each profile and value make a group; the excess is convex
+        in the number of times, so that a binary search finds the best.
+        """
         profiles = sorted({profile for profile, _ in recipe})
         position_of = {profile: i for i, profile in enumerate(profiles)}
         rows = self.table[profiles]
@@ -189,7 +200,11 @@ class Mixer:
     # ---- large groups
 
     def large_groups(self, hard: Iterable[int] | None = None) -> list[IntArray]:
-        """Group profiles that cannot be grouped by themselves with many people of other ones."""
+        """Group people of profiles that cannot be grouped by themselves with others' people.
+
+        `hard` are the profiles to try; None for all. Returned are the members of each group, which
+        are large.
+        """
         groups: list[IntArray] = []
         excess = self.all_excess()
         profiles = range(self.problem.n_profiles) if hard is None else hard
@@ -216,13 +231,19 @@ class Mixer:
             return []
         joining[profile] = counts
         cells = _Cells(self.problem, np.flatnonzero(self.free))
-        chosen = [cells.take((s, x), int(joining[s, x])) for s, x in np.argwhere(joining).tolist()]
+        chosen = []
+        for s, x in np.argwhere(joining).tolist():
+            chosen.append(cells.take((s, x), int(joining[s, x])))
         return like_parts(self.problem, np.concatenate(chosen)) or []
 
     def _joining(
         self, profile: int, in_the_way: NDArray[np.bool_], close: float
     ) -> IntArray | None:
-        """The people of other profiles to add, so that posteriors are within `close` of limits."""
+        """How many people of other profiles and values to add to a profile; None if none work.
+
+        With them, all guessed posteriors are at most `close` (1 if it is 0). The result has a row
+        for each profile and a column for each value.
+        """
         excess = self.all_excess()
         neighbours = self.neighbours(profile)[0].tolist()
         spare_people = {
@@ -313,7 +334,12 @@ class _Growth:
         return self._rows, self._changes, self._spare, self._pressure
 
     def recipes(self) -> list[Recipe | None]:
-        """For each target a safe group that holds it and helps, if one is found."""
+        """For each target, a safe group that contains it and lowers the excess, or None.
+
+        Groups grow by one person at a time, side by side, each by the person who keeps posteriors
+        lowest and lies nearest. A group that gets too large starts again with fewer people of the
+        target's profile.
+        """
         problem, n = self._mixer.problem, len(self._targets)
         # Posteriors are guessed too low under `joint`; of values that are repeated, too high under
         # `binary`.
@@ -400,7 +426,10 @@ class _Growth:
         return is_spared, weight * np.clip(changes, -smallest_size, smallest_size)
 
     def _options(self, targets: IntArray) -> tuple[FloatArray, FloatArray]:
-        """The worst posterior and the cost after adding a person, by target and person."""
+        """For each target and person who could be added, the worst posterior then and the cost.
+
+        Both have shape (targets, options) and are infinite where nobody can be spared.
+        """
         n = len(targets)
         options = self._spare[targets]
         options[:, 0] &= (self._n_own < self._own)[targets, None]

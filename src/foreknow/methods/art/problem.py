@@ -82,7 +82,11 @@ class ArtProblem:
         one_profile: bool = False,
         amounts: Sequence[Amounts] | None = None,
     ) -> ArtProblem:
-        """Build from everybody's signatures, by attribute set; limits as tables, or all 1/r."""
+        """Make the problem of people with these signatures and sensitive values.
+
+        ``signatures[s]`` is everybody's signature in attribute set s, whose priors are
+        ``priors[s]``. Limits are given as tables, or as 1/r for all values.
+        """
         sizes = [len(matrix.chances) for matrix in priors]
         profiles, first = combine([np.asarray(codes) for codes in signatures], sizes)
         if limits is None:
@@ -92,10 +96,9 @@ class ArtProblem:
         owners = (np.asarray(codes)[first].astype(np.int64) for codes in signatures)
         on_top = amounts or [(0, 0, 0)] * len(sizes)
         counts = np.bincount(np.asarray(values), minlength=priors[0].chances.shape[1]).tolist()
-        shares = [
-            _shares_of(counts, amounts_on_top) if any(amounts_on_top) else ()
-            for amounts_on_top in on_top
-        ]
+        shares = []
+        for amounts_on_top in on_top:
+            shares.append(_shares_of(counts, amounts_on_top) if any(amounts_on_top) else ())
         spread = np.zeros((len(values), 0)) if positions is None else positions
         problem = cls(
             profiles.astype(np.int64),
@@ -154,9 +157,9 @@ class ArtProblem:
     @cached_property
     def limits(self) -> LimitTable:
         """The tightest limit of all adversaries on shares of a group, by profile and value."""
-        tables = [
-            prior_table.likely.rounded.rows(prior_table.signature_of) for prior_table in self.known
-        ]
+        tables = []
+        for prior_table in self.known:
+            tables.append(prior_table.likely.rounded.rows(prior_table.signature_of))
         return reduce(LimitTable.tightest, tables)
 
     @cached_property
@@ -166,7 +169,7 @@ class ArtProblem:
 
     @cached_property
     def share(self) -> Share | None:
-        """The one limit of everybody and every value, if it is one."""
+        """The limit that holds for everybody and every value; None if there is no such limit."""
         shares = []
         for prior_table in self.known:
             table = prior_table.likely.rows(prior_table.signature_of)
@@ -206,10 +209,9 @@ class ArtProblem:
     @cached_property
     def loosest(self) -> FloatArray:
         """The loosest limit on each value for the tightest adversary."""
-        by_table = [
-            prior_table.asked.floats[prior_table.signature_of].max(axis=0)
-            for prior_table in self.known
-        ]
+        by_table = []
+        for prior_table in self.known:
+            by_table.append(prior_table.asked.floats[prior_table.signature_of].max(axis=0))
         loosest: FloatArray = np.minimum.reduce([np.ones(self.n_values), *by_table])
         return loosest
 

@@ -120,7 +120,10 @@ def _united(problem: ArtProblem, groups: list[IntArray]) -> list[IntArray]:
 
 
 def _attempt(problem: ArtProblem, random: np.random.Generator) -> tuple[list[IntArray], IntArray]:
-    """Try to group everybody: groups, and the people left; large groups only if needed."""
+    """Try to group everybody: the members of each group, and the people who are left over.
+
+    Large groups are made only if too many people are left over without them.
+    """
     begun: Begun = {}
     best = _first_groups(problem, random, begun)
     hard: set[int] = set()
@@ -145,7 +148,12 @@ def _first_groups(
     thrift: float = 0.0,
     hard: tuple[int, ...] | None = None,
 ) -> tuple[list[IntArray], IntArray]:
-    """Group whom mixed groups and profiles by themselves can, hard ones first; and who is left."""
+    """Group people in mixed groups, then the others of each profile by itself.
+
+    `hard` are profiles that get large groups, where small ones were not enough; None for no large
+    groups. `begun` keeps the large groups of earlier attempts. Returned are the members of each
+    group, and the people who are left over.
+    """
     # Small groups of different values are as many as can be, where one limit holds for all.
     is_unit_share = problem.share is not None and (1 / problem.share[0]).denominator == 1
     different = problem.share is not None and (hard is None or is_unit_share)
@@ -198,7 +206,10 @@ def _most_of(problem: ArtProblem, people: IntArray) -> IntArray:
 
 
 def best_grouping(problem: ArtProblem, people: IntArray) -> list[IntArray] | None:
-    """The safe grouping of up to `EVERY` people with the smallest ranges, if there is one."""
+    """The safe grouping of up to `EVERY` people with the smallest ranges; None if none is safe.
+
+    All sets of people that are safe as a group are tried, and combined from the first person on.
+    """
     n = len(people)
     member = (np.arange(1 << n)[:, None] >> np.arange(n)) & 1 == 1
     large_enough = member.sum(axis=1) >= problem.least
@@ -240,7 +251,10 @@ def _loss(positions: np.ndarray) -> float:
 
 
 def _joined(problem: ArtProblem, groups: list[IntArray], people: IntArray) -> IntArray:
-    """Let people join near groups that stay safe, in place; return those who cannot."""
+    """Let each of `people` join a near group that stays safe; return those who cannot.
+
+    The list `groups` is changed in place.
+    """
     first = np.array([group[0] for group in groups], dtype=np.int64)
     keys = [problem.keys[group].tolist() for group in groups] if len(people) else []
     staying = []
@@ -269,11 +283,16 @@ _ONE_IN = (16, 8, 4, 2, 1)
 def _pooled(
     problem: ArtProblem, groups: list[IntArray], ungrouped: IntArray
 ) -> list[IntArray] | None:
-    """Add the ungrouped people to as few groups as possible; None if no result is safe."""
+    """The groups with the ungrouped people in as few of them as possible; None if nothing is safe.
+
+    A part of the groups is dissolved: their people and the ungrouped ones are divided anew.
+    """
     if problem.unique or problem.one_profile:
         return None
     needed = problem.sizes_of_values
-    may_pool = [int(needed[problem.values[group]].max()) <= LARGEST // 2 for group in groups]
+    may_pool = []
+    for group in groups:
+        may_pool.append(int(needed[problem.values[group]].max()) <= LARGEST // 2)
     turn = np.cumsum(may_pool) - 1
     before = -1
     for one_in in _ONE_IN:

@@ -182,7 +182,11 @@ class Deal:
     def shuffled(
         self, part_of_person: IntArray, n_parts: int, n_values: int, random: np.random.Generator
     ) -> IntArray:
-        """The bag of each part if the values of each small group are dealt at random."""
+        """How many people of each part have each value if values are dealt at random.
+
+        The values of each small group are shuffled among its people. `part_of_person` is the part
+        of each person; shape of the result: (parts, values).
+        """
         is_first = np.ones(len(self.seat), dtype=bool)
         is_first[1:] = (self.seat[1:] != self.seat[:-1]) | (self.group[1:] != self.group[:-1])
         lengths = np.diff(np.flatnonzero(is_first), append=len(is_first))

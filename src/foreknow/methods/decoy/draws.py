@@ -89,9 +89,10 @@ class UnlikeParts:
         return cls(people, position, share.astype(np.float32), spread.astype(np.float32))
 
     def bags(self, group: IntArray, size: IntArray, far: NDArray[np.float64]) -> NDArray[Any]:
-        """A bag for a part of each group, with too many people of the most frequent values.
+        """Bags of parts that are unlike their groups: frequent values are even more frequent.
 
-        However many of these values are added up, the part has `far` standard deviations more of
+        For each part, `group` is its group and `size` the number of its people. However many of the
+        group's most frequent values are added up, the part has `far` standard deviations more of
         them than their share in the group.
         """
         far = far * np.sqrt(size * (self.people[group] - size))
@@ -115,7 +116,10 @@ def _deal_people(bags: IntArray, part_sizes: IntArray, random: np.random.Generat
 
 
 def shuffled_runs(codes: IntArray, lengths: IntArray, random: np.random.Generator) -> IntArray:
-    """Shuffle each of some consecutive runs of codes by itself."""
+    """Shuffle each of some runs of `codes` by itself; run i has ``lengths[i]`` codes.
+
+    The runs stand one after the other in `codes`, and so they do in the result.
+    """
     shuffled = np.empty_like(codes)
     size = np.frexp(lengths)[1]
     for exponent in np.unique(size).tolist():  # those of about the same length side by side

@@ -333,7 +333,12 @@ class Search:
         deal: Deal,
         random: np.random.Generator,
     ) -> Decoys:
-        """Draw `n_decoys` decoys of each chosen cut that leave every dealt group its bag."""
+        """Draw decoys of the `chosen` cuts, ``n_decoys[i]`` of cut ``chosen[i]``.
+
+        A decoy is the same cut of the same group, with the values of its people dealt out at
+        random. Where people are dealt into several small groups if the cut is refused (`deal`),
+        values are shuffled within these only, so that each keeps its bag.
+        """
         is_whole = cuts.n_deals[chosen] == 1
         bags, owner, cut_of = self.drawn_decoys(cuts, chosen[is_whole], n_decoys[is_whole], random)
         all_bags, owners, cuts_of_decoys, n_drawn = [bags], [owner], [cut_of], len(cut_of)
@@ -517,11 +522,11 @@ class Search:
         kind: IntArray,
         decoys: IntArray,
     ) -> NDArray[np.float64]:
-        """The chance that the cut of each group is accepted, in each turn; 0 without a cut.
+        """For each group and turn, the chance that its cut is accepted; 0 where there is no cut.
 
-        A cut has a chance if decoys are safe
-        whose parts are so far from the shares of the whole group, either way, that none is drawn
-        that is further with that chance, by the normal distribution.
+        One of `_CHANCES`: the highest for which decoys are safe that are as far from the shares of
+        the whole group as none of the drawn ones is, with that chance, by the normal distribution.
+        Shape (groups, turns).
         """
         _, groups_of_turns, people_of_turns = zip(*parts_by_turn, strict=True)
         lengths = list(map(len, groups_of_turns))
@@ -560,7 +565,7 @@ class Search:
             self.guards.commit(self.counts(cuts.bags[is_accepted]))
 
     def _descend(self, cuts: TriedCuts, accepted: BoolArray) -> None:
-        """Make groups that were not divided final, and go on with the others."""
+        """Make groups that were not divided final, and go on with the parts of accepted cuts."""
         child = np.full(len(self.node), -1, dtype=np.int64)
         n_children = 0
         if accepted.any():

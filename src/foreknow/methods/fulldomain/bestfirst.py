@@ -156,7 +156,11 @@ class BestFirst:
         return self.best is None or box[:3] <= self._place(self.best)
 
     def _climb_down(self) -> None:
-        """Go down from the top by the safe step that saves most, until no step is safe."""
+        """Go down from the best node by the safe step that saves most, until no step is safe.
+
+        A step is to a node with one attribute a level lower. It stops early if the search has spent
+        its time.
+        """
         while True:
             current = self.best
             assert current is not None

@@ -222,7 +222,11 @@ class FullDomain(Grouper):
     def _by_boxes(
         self, microdata: Microdata, rollup: Rollup, search: BestFirst, judge: Judge
     ) -> LatticeResult:
-        """The result for a lattice that is too large to say something about every node."""
+        """Search a lattice that is too large to say something about every node.
+
+        The result has a status only for nodes that were checked. If none of them is safe,
+        `NoSafeRelease` is raised.
+        """
         if not search.check(rollup.tops) and judge.monotone:
             raise self._nothing_safe(rollup, judge)
         search.search()

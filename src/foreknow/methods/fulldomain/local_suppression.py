@@ -76,7 +76,10 @@ class LocalSuppression:
 
     def _divided(self, hidden: tuple[int, ...], classes: IntArray) -> IntArray:
         """The group of each of some classes, if these columns are hidden."""
-        shown_columns = [self._codes[classes, a] for a in self._columns if a not in hidden]
+        shown_columns = []
+        for a in self._columns:
+            if a not in hidden:
+                shown_columns.append(self._codes[classes, a])
         return combine(shown_columns, [int(codes.max()) + 1 for codes in shown_columns])[0].astype(
             np.int64
         )
@@ -120,7 +123,11 @@ class LocalSuppression:
         return len(numbers) > 0
 
     def _join(self) -> None:
-        """Let classes in no group join one with the same values in the columns that it shows."""
+        """Let classes that are in no group yet join groups that show the same values.
+
+        A group hides some columns; a class may join it if their values are equal in the other
+        columns, and the group stays safe.
+        """
         hidden_columns = sorted({group.hidden for group in self._groups}, key=len)
         for hidden in hidden_columns:
             positions = [i for i, group in enumerate(self._groups) if group.hidden == hidden]

@@ -96,7 +96,9 @@ class Loss:
         leaving_groups, lowest = np.flatnonzero(leaving), []
         for a, (top, codes) in enumerate(zip(view.levels, view.codes, strict=True)):
             people = np.bincount(codes[leaving_groups], leaving[leaving_groups])
-            extra_costs = [self._least_more(a, low, top)[: len(people)] for low in range(top + 1)]
+            extra_costs = []
+            for low in range(top + 1):
+                extra_costs.append(self._least_more(a, low, top)[: len(people)])
             lowest.append(self.steps[a][: top + 1] + np.array(extra_costs) @ people)
         return lowest
 

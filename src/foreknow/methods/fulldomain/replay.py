@@ -72,7 +72,10 @@ class Replay:
         comes_before = loss.bounds < loss.bounds[chosen]
         comes_before |= (loss.bounds == loss.bounds[chosen]) & (tie_rank < tie_rank[chosen])
         candidates = np.flatnonzero(comes_before).tolist()
-        numbers = [n for n in candidates if not comes_before[[*lattice.parents(n)]].any()]
+        numbers = []
+        for n in candidates:
+            if not comes_before[[*lattice.parents(n)]].any():
+                numbers.append(n)
         if len(numbers) > _MOST_ASKED:
             return None
         group_of_row = result.groups

@@ -326,7 +326,10 @@ class LatticeSearch:
         return numbers[0]
 
     def _lowest_on_chain(self) -> int | None:
-        """A safe node whose predecessor on the chain is unsafe, by bisection; else any safe one."""
+        """A safe node whose predecessor on the chain is unsafe, by bisection.
+
+        If the top of the chain is unsafe, any safe node of the lattice; None if no node is safe.
+        """
         chain = self._chain()
         if not self.check(chain[-1]):
             all_numbers = np.argsort(-self._tie).tolist()

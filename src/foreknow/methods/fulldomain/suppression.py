@@ -229,7 +229,11 @@ class Judge:
 def numbered(
     codes: IntArray, outliers: BoolArray | None, suppressed_cells: BoolArray | None
 ) -> tuple[IntArray, int | None]:
-    """The published group of each group of a node, and the group of those who hide everything."""
+    """The number of the published group of each group of a node, and that of the suppressed group.
+
+    `outliers` are the groups that are suppressed, and `suppressed_cells` the columns that each
+    group hides. The second number is None if no group hides everything.
+    """
     if outliers is None:
         return np.arange(len(codes)), None
     hides_all = outliers if suppressed_cells is None else suppressed_cells.all(axis=1)

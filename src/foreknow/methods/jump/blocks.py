@@ -127,7 +127,10 @@ class BlockTree:
         return self._known[key]
 
     def without(self, block: Block, is_dropped: Sequence[bool]) -> tuple[Block, tuple[int, ...]]:
-        """The block without the dropped levels, and the new cell of each of its cells."""
+        """The block without the levels that are dropped, and for each of its cells the new cell.
+
+        Cells that only these levels told apart become one.
+        """
         pairs = zip(block.below, is_dropped, strict=True)
         kept_levels = [() if is_out else below for below, is_out in pairs]
         groups_below = [below.group_of for below in chain.from_iterable(kept_levels)]

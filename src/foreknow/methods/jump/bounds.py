@@ -37,7 +37,10 @@ def surely_safe(exact: Exact, parts: Sequence[Part], levels: Sequence[int]) -> b
         return False
     for block, columns in parts:
         for group, size in enumerate(block.group_sizes):
-            row = [(exact.palette[c], counts[group]) for c, counts in columns if counts[group]]
+            row = []
+            for c, counts in columns:
+                if counts[group]:
+                    row.append((exact.palette[c], counts[group]))
             if not survives(exact.strategy.property, row, size, size, loss):
                 return False
     return True
@@ -140,7 +143,11 @@ class _Room:
         return math.prod((n + 1) * (min(n, counts[g], limits[k]) + 1) for n, g, k in self.cells)
 
     def share(self, values: Sequence[tuple[Sequence[int], Sequence[int]]]) -> float:
-        """The share of tables in which each value, given as (counts, limits), keeps its limits."""
+        """The share of tables in which no value is more frequent in a chosen group than its limit.
+
+        Each of `values` is given as (how often it occurs in each group of the block, its limit in
+        each chosen group).
+        """
         state = np.zeros([n + 1 for n, _, _ in self.cells])
         state[(0,) * len(self.cells)] = 1
         for counts, limits in values:
@@ -158,7 +165,11 @@ class _Room:
     def _possible_numbers(
         self, counts: Sequence[int], limits: Sequence[int]
     ) -> Iterator[tuple[tuple[int, ...], float]]:
-        """Yield how many people of each cell may have a value, within limits, and the chance."""
+        """Yield the ways to give a value to people of the cells within limits, with their chances.
+
+        A way says how many people of each cell have the value, which occurs ``counts[g]`` times in
+        group g of the block.
+        """
         for numbers in product(
             *(range(min(n, counts[group], limits[k]) + 1) for n, group, k in self.cells)
         ):

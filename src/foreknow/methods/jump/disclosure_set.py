@@ -174,7 +174,10 @@ class Exact:
 
         The person has a value of a colour in so many of `total` tables: ``(colour, count)``.
         """
-        values = [(self.palette[colour], count) for colour, count in row if count]
+        values = []
+        for colour, count in row:
+            if count:
+                values.append((self.palette[colour], count))
         return self.strategy.property.allows(values, total, size)
 
     def permutation_safe(self, parts: Sequence[Part]) -> bool:
@@ -198,7 +201,10 @@ class Exact:
             return self._verdict(i, key)
         except BeyondReach:
             needs = self.needs(i, parts)
-            levels = [j for j, need in enumerate(needs) if need is not EarlierNeed.NOTHING]
+            levels = []
+            for j, need in enumerate(needs):
+                if need is not EarlierNeed.NOTHING:
+                    levels.append(j)
             if EarlierNeed.ALWAYS not in needs and surely_safe(self, parts, levels):
                 self._verdicts[i, key] = True
                 return True
@@ -221,7 +227,10 @@ class Exact:
         return tuple(needs)
 
     def _fit(self, block: Block, columns: tuple[Column, ...], j: int) -> bool:
-        """False only if a block's values cannot fill the groups of level j within their limits."""
+        """False if a block's values surely cannot fill the groups of level j within their limits.
+
+        True says nothing for certain.
+        """
         key = (block.number, columns, j)
         if key not in self._fits:
             totals = [sum(column.counts) for column in columns]
@@ -294,10 +303,9 @@ class Exact:
             id(counted_block): counted_block for counted_block in counts.parts
         }.values():
             for cell, group in enumerate(counted_block.block.group_of):
-                row = [
-                    (column.colour, counted_block.tables[column][cell])
-                    for column in counted_block.columns
-                ]
+                row = []
+                for column in counted_block.columns:
+                    row.append((column.colour, counted_block.tables[column][cell]))
                 if not self.allows(row, counts.size, counted_block.block.group_sizes[group]):
                     return False
         return True
@@ -537,7 +545,11 @@ class BlockTables:
     def _view_of_value(
         self, blocks: tuple[Below, ...], need: EarlierNeed, colour: int, cells: Sequence[int]
     ) -> Any:
-        """A level's view of one value that so many people of each cell have; None if unsafe."""
+        """What a level sees of one value that ``cells[c]`` people of each cell c have.
+
+        None if the level needs nothing, or if the value is more frequent in one of its groups than
+        a safe group allows. True if only that matters.
+        """
         if need is EarlierNeed.NOTHING:
             return None
         parts: list[Any] = []
@@ -602,7 +614,8 @@ def _splits(count: int, room: tuple[int, ...]) -> tuple[tuple[int, ...], ...]:
         return ((count,),) if count <= room[0] else ()
     splits = []
     for first in range(min(count, room[0]) + 1):
-        splits += [(first, *split) for split in _splits(count - first, room[1:])]
+        for split in _splits(count - first, room[1:]):
+            splits.append((first, *split))
     return tuple(splits)
 
 

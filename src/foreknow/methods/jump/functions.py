@@ -70,7 +70,10 @@ class Function:
         return cls(_read_groups(items, source))
 
     def codes(self, people: Sequence[Person]) -> tuple[int, ...]:
-        """The group of each of these people, numbered by first appearance; they must be all."""
+        """The group number of each of these people, by first appearance.
+
+        Refused if the function groups other people than these.
+        """
         if self.numbers is not None:
             if len(self.numbers) != len(people):
                 raise InputError(
@@ -195,7 +198,11 @@ def _level(column: Any, level: Any) -> Level:
 
 
 def settled(functions: Sequence[Function], microdata: Microdata) -> tuple[Function, ...]:
-    """The functions with the group of each person; nodes with the names of their levels."""
+    """The functions with the group number of each person in the table.
+
+    Nodes of a lattice get the names of their levels. Functions that name people, or have another
+    number of people, are refused.
+    """
     attributes = microdata.attributes
     highest_levels = _tops(attributes)
     functions_of_table = []

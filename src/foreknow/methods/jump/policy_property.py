@@ -39,7 +39,8 @@ def property_of(policy: Policy) -> Property:
     properties: list[Property] = []
     for requirement in policy.requirements:
         _refuse_sets(requirement)
-        properties += [_part(requirement, point) for point in requirement.points]
+        for point in requirement.points:
+            properties.append(_part(requirement, point))
         if isinstance(requirement.criterion, Property):
             properties.append(as_property(requirement.criterion))
         elif requirement.criterion is not None:
@@ -99,7 +100,10 @@ def _ruled_out(point: Point) -> int | None:
 
 def _why_not(requirement: Requirement, point: Point) -> str:
     """The message that says why a point of a requirement cannot be judged, and what can."""
-    judgeable = [str(p.adversary) for p in requirement.points if _ruled_out(p) is not None]
+    judgeable = []
+    for p in requirement.points:
+        if _ruled_out(p) is not None:
+            judgeable.append(str(p.adversary))
     hint = f"; of its points, {', '.join(judgeable)} can be judged" if judgeable else ""
     start = "is about several people at once, where only each person's probabilities are counted"
     match point.adversary:

@@ -293,7 +293,11 @@ class RuledOut(_OfSomeValues):
         return _last(size, lambda n: self._below(n, min(self.l, size - n), size))
 
     def allows(self, row: Row, total: int, size: int) -> bool:
-        """True if the likeliest value that matters stays below the limit; others have more room."""
+        """True if nobody becomes too sure of a value that matters, with `l` other values ruled out.
+
+        `row` has, for each value, its colour (0 if it matters) and in how many of `total` tables
+        the person has it. The likeliest value that matters decides; others have more room.
+        """
         largest_count = max((count for colour, count in row if not colour), default=0)
         if not largest_count:
             return True

@@ -183,7 +183,11 @@ class TableRun:
             ) from None
 
     def walk(self) -> tuple[int | None, list[Step]]:
-        """Run the algorithm; return the function that is released, or None, and what was judged."""
+        """Run the algorithm: the index of the released function, and the sets that were judged.
+
+        The index is None if nothing is released. A judged set is (function, "permutation" or
+        "disclosure", whether it is safe).
+        """
         strategy, path, i = self.exact.strategy, list[Step](), 0
         while i < len(self.functions):
             is_safe, next_function = True, i + 1
@@ -204,7 +208,7 @@ class TableRun:
         return None, path
 
     def disclosure_set(self, i: int) -> DisclosureSet:
-        """The disclosure set of function i, with the names of people."""
+        """The disclosure set of function i: its size, and shares of tables by person and value."""
         self.exact.budget.used = 0
         counts = self.exact.count(i, self.parts(i))
         marginals: dict[int, Mapping[Value, Fraction]] = {}

@@ -97,18 +97,19 @@ def outlying_cuts(
     cells = _Cells(*count_pairs(node, codes, n_groups, len(attribute.domain), weights))
     halves = _children(attribute, cells) if attribute.ancestors else _halves(attribute, cells)
     candidates = [half_cuts.outlying(loss, room) for half_cuts in halves]
-    candidates += [
-        half_cuts.apart(loss, len(attribute.ancestors) + 1)
-        for half_cuts in halves
-        if half_cuts.of_levels
-    ]
+    for half_cuts in halves:
+        if half_cuts.of_levels:
+            candidates.append(half_cuts.apart(loss, len(attribute.ancestors) + 1))
     return _best(candidates, n_groups, n_candidates)
 
 
 def widths(
     attribute: Attribute, codes: NDArray[Any], node: IntArray, n_groups: int
 ) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
-    """The NCP of every group along one attribute, and whether it covers all of it."""
+    """The NCP of every group along one attribute, and whether the group covers all its values.
+
+    `node` is the group of each row, and `codes` its value of the attribute.
+    """
     ones = np.ones(len(codes), dtype=np.int64)
     cells = _Cells(*count_pairs(node, codes, n_groups, len(attribute.domain), ones))
     size = len(attribute.domain)
@@ -227,7 +228,11 @@ def _halves(attribute: Attribute, cells: _Cells, n_nearest: int | None = None) -
 
 
 def _thresholds(attribute: Attribute, cells: _Cells, n_nearest: int | None) -> _Halves:
-    """Cut after any value of a group but its last, or after those nearest to its middle."""
+    """The cuts of each group that put lower values left and higher ones right.
+
+    After each value of the group but its last; with `n_nearest`, only after so many values on each
+    side of its middle person.
+    """
     if n_nearest is None:
         after = np.flatnonzero(cells.group[1:] == cells.group[:-1])
     else:

@@ -453,7 +453,10 @@ class Ranking(NamedTuple):
 
     @classmethod
     def of(cls, candidates: list[Cuts]) -> Ranking:
-        """Rank the candidates of each attribute; among equal gains, the first attribute's."""
+        """Rank the cuts of all attributes by gain; among equal gains, the first attribute's.
+
+        Each of `candidates` are the cuts along one attribute, as arrays of shape (groups, cuts).
+        """
         gain = np.hstack([cuts.gain for cuts in candidates])
         cut_codes = np.hstack([cuts.cut_code for cuts in candidates])
         widths = [cuts.gain.shape[1] for cuts in candidates]

@@ -99,7 +99,7 @@ class LocalSuppression:
         return Division(rank[groups], floors_of_rank, loss)
 
     def _labelled(self, groups: IntArray, floors: Mapping[str, IntArray]) -> tuple[IntArray, float]:
-        """A number for each group, the same for equal labels; and the NCP of all people."""
+        """For each group, a number that groups with equal labels share; and everybody's NCP."""
         n_groups, codes, loss = int(groups.max()) + 1, [], 0.0
         people = np.bincount(groups, self._points.weights, n_groups).astype(np.int64)
         weights = self._choice.weights

@@ -212,7 +212,9 @@ class Mondrian(Grouper):
         groups, floors = suppression.groups, None
         if suppression.n_people:
             is_last = np.arange(int(groups.max()) + 1) == groups.max()
-            floors = {a.name: is_last * max(1, len(a.ancestors)) for a in microdata.attributes}
+            floors = {}
+            for a in microdata.attributes:
+                floors[a.name] = is_last * max(1, len(a.ancestors))
         group_of_row = microdata.rows_of(points.spread(groups))
         return Grouping(group_of_row, floors, suppressed=suppression.n_people)
 

@@ -163,7 +163,7 @@ class _Refusals(Level):
         self._refused: list[tuple[IntArray, IntArray, IntArray, Turn]] = []
 
     def _settle(self, ledger: PolicyLedger, children: Children) -> tuple[Any, Any]:
-        """Settle the cuts of a level, and remember those that were refused."""
+        """Decide about the cuts of a level as the method does, and keep those that were refused."""
         before = ledger.copy()
         accepted, divisible = super()._settle(ledger, children)
         rows, child, owner = children
@@ -182,7 +182,11 @@ class _Refusals(Level):
         return 1
 
     def across(self, point_of: IntArray) -> list[tuple[Any, ...]]:
-        """Refused cuts across final groups: people, children, the cut of each, and its moment."""
+        """The refused cuts that would have divided a final group, as columns for each level.
+
+        The columns are: people, the child that each would be in, the cut of each child, and for
+        each cut its moment in the search.
+        """
         members = np.argsort(point_of, kind="stable")
         ends = np.cumsum(np.bincount(point_of, minlength=len(self.final)))
         starts = np.append(0, ends[:-1])

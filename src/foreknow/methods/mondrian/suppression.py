@@ -208,7 +208,10 @@ class Suppression:
             self._side[rows.number[inside]] = np.where(is_kept, child_number, -1)
 
     def _chosen(self) -> IntArray:
-        """The groups with the best plans, for at most half of the people who may still leave."""
+        """The groups with the best plans, which suppress at most half of those who still may be.
+
+        In the first round, when nobody is suppressed yet, they may suppress all of these.
+        """
         room = self._limit - self.n_people
         most_people = (room + 1) // 2 if self.out.any() else room
         self._merit[self._people > room] = -np.inf
@@ -257,7 +260,11 @@ class Suppression:
         return changed
 
     def _joining(self, chosen: IntArray) -> IntArray:
-        """Groups that might join suppressed people to make them safe; the least loss first."""
+        """Whole groups that might join the suppressed people to make them safe; least loss first.
+
+        `chosen` are the groups with plans that are to be carried out. Only so many groups are named
+        as may be suppressed, and as the plans gain more than.
+        """
         planned = chosen[self._people[chosen] > 0]
         gain = float((self._merit[planned] * self._people[planned]).sum())
         room = self._limit - self.n_people - int(self._people[planned].sum())
@@ -300,7 +307,12 @@ class _PlannedMoves:
         return cls(counts, distinct_keys // n_sides, distinct_keys % n_sides == 0)
 
     def accepted(self, plans: IntArray, ledger: PolicyLedger) -> bool:
-        """Carry some plans out if the ledger accepts them together; True if so."""
+        """Carry out the plans of some groups together if the ledger accepts them; True if it did.
+
+        `plans` are numbers among the groups that were counted. The ledger is asked whether the
+        groups that the plans leave, and the suppressed people as one group, may replace the present
+        ones.
+        """
         of_plans = np.isin(self._owner, plans)
         leaving = of_plans & self._out
         used = np.flatnonzero(of_plans | (self._suppressed & leaving.any()))

@@ -116,7 +116,10 @@ class _Shape:
         return 20 * self.least * most_frequent <= 17 * people
 
     def batches(self, groups: IntArray) -> tuple[list[tuple[IntArray, int]], IntArray]:
-        """Batches of RDA's groups, each with its number of divisions; and the remaining groups."""
+        """Divide RDA's groups into batches that are divided equally often; return the others, too.
+
+        A batch is its groups and the number of divisions.
+        """
         batches = []
         unit = lcm(self.least, 1 << self.failures) // self.least
         while depth := max(len(groups) // self.least_groups, 1).bit_length() - 1:
@@ -236,7 +239,9 @@ def _divide_people(
             continue
         order = np.argsort(axis[cells], axis=1, kind="stable")
         halves = np.split(np.take_along_axis(cells, order, axis=1), 2, axis=1)
-        highest_counts = [int(_number_values(codes[half].reshape(-1))[1].max()) for half in halves]
+        highest_counts = []
+        for half in halves:
+            highest_counts.append(int(_number_values(codes[half].reshape(-1))[1].max()))
         if max(highest_counts) * shape.least <= cells.size // 2:
             blocks += [(half, depth - 1) for half in halves]
         else:
@@ -257,7 +262,9 @@ def _plan_batches(
 def _widest(cells: NDArray[Any], axes: Sequence[tuple[NDArray[Any], float]]) -> NDArray[Any] | None:
     """The codes along which people of one cell differ most; None if they do not."""
     sampled = cells[:, :: max(cells.size // _SAMPLE, 1)]
-    spreads = [float(np.var(codes[sampled], axis=1).mean()) * scale**2 for codes, scale in axes]
+    spreads = []
+    for codes, scale in axes:
+        spreads.append(float(np.var(codes[sampled], axis=1).mean()) * scale**2)
     widest = max(spreads)
     return axes[spreads.index(widest)][0] if widest else None
 
@@ -307,7 +314,12 @@ def transversals(
 
 
 def _seat_people(cell: NDArray[Any], values: NDArray[Any], n_groups: int) -> NDArray[Any]:
-    """The group of each person, in the given order; people are halved while they are many."""
+    """Divide people into `n_groups` groups, so that each group has one person of each cell.
+
+    `cell` and `values` are the cell and the sensitive value of each person. Returned is the group
+    of each person. People are halved while they are many; the rest are divided by colouring the
+    edges of a graph of cells and values.
+    """
     part_of_person: NDArray[Any] = np.zeros(len(cell), dtype=np.int32)
     n_parts = 1
     while n_groups % (2 * n_parts) == 0 and len(part_of_person) > _FEW * n_parts:

@@ -164,7 +164,11 @@ class _Drawing:
 
 
 def _join_remaining(slots: NDArray[Any], remaining: list[int]) -> IntArray:
-    """Pairs of a colour and a group: everybody left over joins a smallest group without them."""
+    """Let each person who is left over join a smallest group that has nobody of their colour.
+
+    `slots` has the colours of each group, and `remaining` the colours of those left over. Returned
+    are pairs of a colour and a group, in the same order.
+    """
     joined_late: list[tuple[int, int]] = []
     n_joined = np.zeros(len(slots) if remaining else 0, dtype=np.int64)
     for colour in remaining:

@@ -137,7 +137,10 @@ def _subsets(n: int, rows: int, need: int, random: np.random.Generator) -> NDArr
 
 
 def choices(sizes: IntArray, times: IntArray, random: np.random.Generator) -> IntArray:
-    """Draw `times` different members of each set, in random order; they are numbers, set by set."""
+    """Draw ``times[s]`` different members of each set s at random, set by set, in random order.
+
+    Members are numbered through all sets: set s has ``sizes[s]`` of them.
+    """
     # Where a fourth of a set is drawn or more, all its members are shuffled.
     is_shuffled = (times > 1) & (sizes <= 4 * times)
     set_of = np.repeat(np.arange(len(sizes)), times)

@@ -345,7 +345,10 @@ def person_numbers_of(table: Table, profiles: Sequence[Profile]) -> list[_Person
 
 
 def _may_number(profile: Profile) -> bool:
-    """True if values may number people who have several rows."""
+    """True if the values of a column may number people who have several rows.
+
+    Some values occur more than once, none is a date, and the name or the codes look like that.
+    """
     if (
         profile.problem
         or profile.kind == "date"

@@ -528,7 +528,10 @@ def _holders(sets: Mapping[str, Sequence[str]], counts: GroupCounts, value: Any)
     if value in counts.values.codes:
         return number(int(counts.totals[counts.code(value)]))
     members = set(sets.get(str(value), ()))
-    codes = [code for code, label in enumerate(counts.values) if str(label) in members]
+    codes = []
+    for code, label in enumerate(counts.values):
+        if str(label) in members:
+            codes.append(code)
     is_complete = len(codes) == len(members) > 0  # or some are in the set that is counted as one
     return number(int(counts.totals[codes].sum())) if is_complete else "–"
 
@@ -729,10 +732,9 @@ def policy_rows(
     `counted_requirements` are those that an audit counted.
     """
     rows: list[tuple[str, list[str]]] = []
-    counts_of_requirements = {
-        id(requirement_counts.requirement): requirement_counts
-        for requirement_counts in counted_requirements
-    }
+    counts_of_requirements = {}
+    for requirement_counts in counted_requirements:
+        counts_of_requirements[id(requirement_counts.requirement)] = requirement_counts
     for position, requirement in enumerate(policy.requirements, 1):
         noun = sensitive_noun(policy, requirement)
         if requirement.criterion is not None:
@@ -779,7 +781,10 @@ def _sight_lines(
         map(visible, seen_columns.known if judged_columns is None else judged_columns)
     )
     columns = map(visible, (*seen_columns.known, *seen_columns.assumed))
-    other_columns = [column for column in columns if column not in known_columns]
+    other_columns = []
+    for column in columns:
+        if column not in known_columns:
+            other_columns.append(column)
     lines = []
     if known_columns:
         known_text = listing(known_columns, n_shown=_EVERY)

@@ -214,7 +214,10 @@ def lattice_figure(result: LatticeResult) -> Chart:
     for kind, name, name_if_held, color, symbol, size in _KINDS:
         if not result.limits_inference:
             name, color = name_if_held, _HELD if color == _GREEN else color
-        numbers = [i for i, node_kind in enumerate(kind_of_node) if node_kind == kind]
+        numbers = []
+        for i, node_kind in enumerate(kind_of_node):
+            if node_kind == kind:
+                numbers.append(i)
         if numbers:
             name = f"{name}: {number(len(numbers))}" if kind != "chosen" else name
             points = (x[numbers].tolist(), y[numbers].tolist())

@@ -66,7 +66,10 @@ class VerificationPage(Page[Verification]):
         groups = some(result.n_groups, "group", "groups")
         group_columns = ", ".join(map(visible, result.groups))
         owner_text = "of your policy " if result.own_policy else ""
-        required = [name for name in result.sensitives if name not in result.scope.unrequired]
+        required = []
+        for name in result.sensitives:
+            if name not in result.scope.unrequired:
+                required.append(name)
         columns = _full_listing(required)
         reach, exceptions = how_far(result)
         if result.limits_inference:

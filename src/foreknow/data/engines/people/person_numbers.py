@@ -141,7 +141,10 @@ def is_contradicted(column: Coded, columns: Sequence[Coded]) -> bool:
 
     `columns` are the other columns of the same rows.
     """
-    fixed = [c for c in traits(columns) if _is_called(c, _OF_ONE | _OF_MANY) and c is not column]
+    fixed = []
+    for c in traits(columns):
+        if _is_called(c, _OF_ONE | _OF_MANY) and c is not column:
+            fixed.append(c)
     return any(agreement(column, trait) is False for trait in fixed)
 
 
@@ -156,7 +159,10 @@ def names_two_people(column: Coded, columns: Sequence[Coded]) -> bool:
         return False
     fixed = [trait for trait in traits(columns) if _is_called(trait, _OF_ONE)]
     n_rows = len(column.codes)
-    differ = [_differing(column, trait, n_rows)[0] for trait in fixed if trait is not column]
+    differ = []
+    for trait in fixed:
+        if trait is not column:
+            differ.append(_differing(column, trait, n_rows)[0])
     return bool(differ) and bool(np.any(differ, axis=0)[repeats].all())
 
 
@@ -295,7 +301,10 @@ def _by_chance(rows_of_value: IntArray, rows_of_trait: IntArray) -> float:
 
 
 def _apart(column: Coded, trait: Coded) -> bool:
-    """True if ages within a value lie no nearer to each other than those of all rows."""
+    """True if the people of a value of `column` are not of about the same age.
+
+    `trait` has the ages. Such a column does not number people: rows of one person would agree.
+    """
     has_both = (column.codes < column.n) & (trait.codes < trait.n)
     try:
         age = np.array([float(value) for value in trait.some])[trait.codes[has_both]]

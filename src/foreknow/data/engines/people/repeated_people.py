@@ -67,7 +67,10 @@ def refuse_repeated(table: Table, schema: Schema) -> None:
     if counts_of:
         unique = {*table.columns} - counts_of.keys()
         candidates = dict.fromkeys([*schema.persons, *schema.identifiers])
-        numbers = [n for n in candidates if n in unique and _is_in_each_row(table, n)]
+        numbers = []
+        for n in candidates:
+            if n in unique and _is_in_each_row(table, n):
+                numbers.append(n)
         if schema.person in numbers:
             counts_of = {n: counts for n, counts in counts_of.items() if _is_number(table, n)}
         elif any(map(is_of_person, numbers)):
@@ -166,7 +169,7 @@ def _is_in_each_row(table: Table, name: str) -> bool:
 
 
 def _distinct(table: Table, columns: Sequence[str]) -> tuple[int, Distinct]:
-    """The number of rows; and for each column, how many rows have a value, and how many values."""
+    """The number of rows; and for each column, how many rows have a value, and how many differ."""
     source = countable(table, columns)
     if source is not None:
         counts: tuple[int, Distinct] = source.distinct(columns)

@@ -82,7 +82,10 @@ def shared(table: Table, schema: Schema) -> tuple[str, ...]:
     if isinstance(table, Snapshot):  # each column of one reading, in whatever order
         table = table.inner or table
     declared = schema.person, getattr(schema.shared, "by", None)
-    names = [name for name in _perhaps_shared(table, schema) if name not in declared]
+    names = []
+    for name in _perhaps_shared(table, schema):
+        if name not in declared:
+            names.append(name)
     source = None if person else countable(table, names)
     if source is None:
         return tuple(n for n in names if _is_shared(_counted(table, n, person), 1, n))
@@ -228,7 +231,10 @@ def _may_be_shared(values: pa.Array, is_named: bool) -> bool:
     If the name of the column says so, any but fractions, which are measured; else only codes of
     letters and digits.
     """
-    sample = [value for value in values.slice(0, SAMPLE_VALUES).to_pylist() if value is not None]
+    sample = []
+    for value in values.slice(0, SAMPLE_VALUES).to_pylist():
+        if value is not None:
+            sample.append(value)
     if is_named:
         return not any(map(_has_fraction, sample))
     return 2 * sum(map(_is_mixed_code, sample)) > len(sample)

@@ -131,7 +131,10 @@ def _long(
 def _lists(
     people: People, sensitive: str, column: pa.ChunkedArray
 ) -> tuple[pa.ChunkedArray, NDArray[Any], IntArray]:
-    """The values of people with a list in each row, the person of each value, and its row."""
+    """The values of people whose rows have lists, with the person and the row of each value.
+
+    Refused are people with several rows, and lists that hold lists or nulls.
+    """
     people.refuse_repeats(
         f"where {sensitive!r} holds lists, everybody has one row with all their values"
     )

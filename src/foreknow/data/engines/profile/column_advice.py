@@ -68,7 +68,10 @@ def separator_of(values: Sequence[Any], people: Sequence[int]) -> str:
     ''
     """
     pairs = zip(values, people, strict=True)
-    people_of_text = {text: n for text, n in pairs if isinstance(text, str) and n}
+    people_of_text = {}
+    for text, n in pairs:
+        if isinstance(text, str) and n:
+            people_of_text[text] = n
     least_people = sum(people_of_text.values()) / _SHARE
     for separator in _SEPARATORS:
         several = [text for text in people_of_text if separator in text]
@@ -138,7 +141,10 @@ def nearly_all_read(domain: Sequence[Any], people: Sequence[int]) -> Guess | Non
     Guess(kind='dates', date_format='dd.mm.yyyy', fits=[False, True, True])
     """
     texts = [value if isinstance(value, str) else None for value in domain]
-    people_of_text = [(text, n) for text, n in zip(texts, people, strict=True) if text is not None]
+    people_of_text = []
+    for text, n in zip(texts, people, strict=True):
+        if text is not None:
+            people_of_text.append((text, n))
     n_people = sum(n for _, n in people_of_text)
     if not n_people or None in texts[1:] or all(text.isdigit() for text, _ in people_of_text):
         return None
@@ -215,9 +221,10 @@ def refuse_misread(
     guess = nearly_all_read(domain, people)
     if guess is None:
         return
-    odd_codes = [
-        code for code, fits in enumerate(guess.fits) if not fits and domain[code] is not None
-    ]
+    odd_codes = []
+    for code, fits in enumerate(guess.fits):
+        if not fits and domain[code] is not None:
+            odd_codes.append(code)
     if not odd_codes or (labels and any(_LABEL.search(domain[code]) for code in odd_codes)):
         return
     examples = [repr(domain[code]) for code in odd_codes[:3]]

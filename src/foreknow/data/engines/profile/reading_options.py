@@ -79,7 +79,10 @@ def comma_ways(values: Sequence[Any]) -> str:
 
 def has_unclear_commas(values: Sequence[Any]) -> bool:
     """True if all commas of numbers may stand between thousands, as well as before decimals."""
-    texts = [value for value in values if isinstance(value, str) and "," in value]
+    texts = []
+    for value in values:
+        if isinstance(value, str) and "," in value:
+            texts.append(value)
     return bool(texts) and all(map(_THOUSANDS.fullmatch, texts))
 
 

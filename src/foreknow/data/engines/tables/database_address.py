@@ -41,7 +41,8 @@ class Address(NamedTuple):
         """The texts in it that nobody is to read."""
         _, colon, password = self.who.partition(":")
         passwords = [password] if colon else []
-        passwords += [assignment.partition("=")[2] for assignment in _SECRET.findall(self.query)]
+        for assignment in _SECRET.findall(self.query):
+            passwords.append(assignment.partition("=")[2])
         texts = {*passwords, *map(unquote, passwords)}
         return sorted(filter(None, texts), key=len)
 

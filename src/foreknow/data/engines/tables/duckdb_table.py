@@ -438,9 +438,8 @@ def _encoded(batches: Iterable[pa.RecordBatch], schema: pa.Schema) -> pa.Table:
     names = [str(number) for number in range(len(schema))]
     no_rows = [_coded(pa.nulls(0, kind)) for kind in schema.types]
     batches_encoded = [pa.RecordBatch.from_arrays(no_rows, names)]
-    batches_encoded += [
-        pa.RecordBatch.from_arrays([*map(_coded, b.columns)], names) for b in batches
-    ]
+    for b in batches:
+        batches_encoded.append(pa.RecordBatch.from_arrays([*map(_coded, b.columns)], names))
     return pa.Table.from_batches(batches_encoded).unify_dictionaries()
 
 

@@ -31,7 +31,10 @@ class NarwhalsTable(Table):
         if "pandas" in sys.modules:  # of which other frames are made, too
             admit_pandas()
         if library == "pandas" and hasattr(native, "rename"):  # a file without a header
-            numbers = [name for name in getattr(native, "columns", []) if type(name) is int]
+            numbers = []
+            for name in getattr(native, "columns", []):
+                if type(name) is int:
+                    numbers.append(name)
             native = native.rename(columns={n: str(n) for n in numbers}) if numbers else native
         if library == "pandas":  # which allows repeated names
             check_columns(list(getattr(native, "columns", [])), self.name)
@@ -53,7 +56,10 @@ class NarwhalsTable(Table):
         if not isinstance(self.frame, (nw.DataFrame, nw.LazyFrame)):
             raise DataError(f"{type(native).__name__} is not a table but a column")
         names = self.frame.collect_schema().names()
-        unusable_names = [n for n in names if n == "*" or (n.startswith("^") and n.endswith("$"))]
+        unusable_names = []
+        for n in names:
+            if n == "*" or (n.startswith("^") and n.endswith("$")):
+                unusable_names.append(n)
         if unusable_names:  # Polars reads these as patterns
             raise DataError(
                 f"{self.name}: the column name {unusable_names[0]!r} is a pattern; rename it"
@@ -184,8 +190,13 @@ def _twins(values: Sequence[Any]) -> list[str]:
 
 def _zones(values: Sequence[Any]) -> list[str]:
     """The zones of times, in words; Arrow takes all of them for the first."""
-    moments = [value for value in values if isinstance(value, dt.datetime) and value == value]
-    names = {"none" if moment.tzinfo is None else str(moment.tzinfo) for moment in moments}
+    moments = []
+    for value in values:
+        if isinstance(value, dt.datetime) and value == value:
+            moments.append(value)
+    names = set()
+    for moment in moments:
+        names.add("none" if moment.tzinfo is None else str(moment.tzinfo))
     return sorted(names)
 
 

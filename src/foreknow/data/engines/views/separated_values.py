@@ -52,7 +52,9 @@ class Divided(Derived):
                 "the reading"
             )
         codes, texts = codes_of(plain(name, column))
-        cells = [None if text is None else self._parts(name, text) for text in texts.to_pylist()]
+        cells = []
+        for text in texts.to_pylist():
+            cells.append(None if text is None else self._parts(name, text))
         return pa.array(cells, pa.large_list(pa.string())).take(pa.array(codes.astype(np.int64)))
 
     def _parts(self, name: str, text: str) -> list[str]:

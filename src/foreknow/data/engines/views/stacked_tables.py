@@ -71,9 +71,9 @@ class Below(Derived):
 
     def arrow(self, columns: Sequence[str]) -> pa.Table:
         """Fetch some columns of all of them."""
-        arrow_tables = [
-            table.arrow(columns).replace_schema_metadata(None) for table in self._tables
-        ]
+        arrow_tables = []
+        for table in self._tables:
+            arrow_tables.append(table.arrow(columns).replace_schema_metadata(None))
         return stacked(arrow_tables, [table.name for table in self._tables], None, None)
 
     def counted(self, columns: Sequence[str]) -> str:
@@ -122,7 +122,9 @@ def with_texts(table: pa.Table, columns: Sequence[str], text: str | None) -> pa.
 def _as_texts(table: pa.Table, names: set[str]) -> pa.Table:
     for position, name in enumerate(table.column_names):
         if name in names:
-            texts = [None if v is None else str(v) for v in table.column(position).to_pylist()]
+            texts = []
+            for v in table.column(position).to_pylist():
+                texts.append(None if v is None else str(v))
             table = table.set_column(position, name, pa.array(texts, pa.string()))
     return table
 
