@@ -291,7 +291,10 @@ def parse_certificate(path: Path, content: bytes, advice: str) -> Any:
 
 
 def check_certificate(table: Any, name: str, kinds: Kinds = OURS) -> Certificate:
-    """Read the tables of a certificate; `name` begins each message."""
+    """Read a certificate from its JSON tables; refuse one that contradicts itself.
+
+    `name` begins each message.
+    """
     if not isinstance(table, dict) or table.get("format") != FORMAT:
         raise CertificateError("not-a-certificate", name)
     version = table.get("version")
@@ -319,7 +322,10 @@ def check_certificate(table: Any, name: str, kinds: Kinds = OURS) -> Certificate
 
 
 def _settings_of(required: RequireTable, kinds: Kinds, where: str) -> dict[str, list[Any]]:
-    """The settings of each kind that a requirement names, once for each point."""
+    """The settings of each kind of knowledge or criterion that a requirement names, checked.
+
+    A requirement may name a kind several times, with other amounts.
+    """
     known_kinds = {**kinds.knowledge, **kinds.criteria, _PRIORS: _Priors}
     settings_of: dict[str, list[Any]] = {kind: [] for kind in required.kinds}
     for kind in settings_of.keys() - known_kinds:

@@ -53,7 +53,10 @@ class Chances:
         odds: FloatArray,
         exact: Callable[[IntArray], list[Fraction | None]],
     ) -> Chances:
-        """Make it from the holders of values in groups, and the odds against each cell."""
+        """Make it from cells (values of groups): how many have the value, and the odds against it.
+
+        `exact` gives the chances of some cells as fractions.
+        """
         chance = 1 / (1 + odds)
         return cls(
             case=group,

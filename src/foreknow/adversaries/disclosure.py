@@ -164,7 +164,10 @@ def _gain(disclosure: Disclosure) -> float:
 
 
 def worst_by_prior(disclosures: Iterable[Disclosure]) -> Disclosure:
-    """Return the one that is highest relative to its prior, as `worst` does."""
+    """The disclosure that is highest relative to its prior.
+
+    Fractions decide where floats are close.
+    """
     candidates = list(disclosures)
     gains = list(map(_gain, candidates))
     if not any(gains):

@@ -107,7 +107,7 @@ class MinLedger:
 
     measure: Measure
     threshold: Fraction
-    wanted: BoolArray | None = None
+    is_wanted: BoolArray | None = None
     falling: bool = True
     _values: Labels | None = field(default=None, init=False)
     _minima: FloatArray = field(init=False)
@@ -174,10 +174,13 @@ class MinLedger:
         return MinEvaluation(self, removed, added, only_proposal, of_removed)
 
     def _bind(self, counts: GroupCounts) -> None:
-        """Begin with the values of the first counts; later ones must have the same."""
+        """Take the values of the first counts as those of the table.
+
+        Later counts must have the same.
+        """
         if self._values is None:
-            if self.wanted is not None:
-                is_wanted = np.asarray(self.wanted)
+            if self.is_wanted is not None:
+                is_wanted = np.asarray(self.is_wanted)
                 if is_wanted.dtype != bool or is_wanted.shape != (counts.n_values,):
                     raise InputError(f"values= must be a bool array of {counts.n_values} entries")
             n_keys = self.measure.bind(counts.n_values)
@@ -298,7 +301,7 @@ class MinLedger:
         return np.array(numbers, dtype=np.int64)
 
     def replace(self, leaving: IntArray | None, cells: KeyedRatios, counts: GroupCounts) -> None:
-        """Let groups go, and note the cells of others, whose groups are positions in `counts`."""
+        """Remove the groups `leaving` (None: none), and add those of `counts` with their cells."""
         present = self._without(leaving)
         for number in [] if leaving is None else leaving.tolist():
             self._numbers[self._contents.pop(number)].remove(number)
@@ -393,7 +396,11 @@ class MinEvaluation:
         return starts, cells.key[starts], owner[starts], minima
 
     def safe_each(self) -> BoolArray:
-        """True for each proposal with which, by itself, the release stays safe."""
+        """For each proposal, whether the release stays safe if it alone is carried out.
+
+        A proposal is groups that are added in place of others. Its cells lower the minima of some
+        keys; floats decide where they are clear, and fractions where they are close.
+        """
         ledger = self.ledger
         if not self._possible.any():
             return self._possible
@@ -438,7 +445,7 @@ class MinEvaluation:
         return np.asarray((broken == 0) & (mended == np.count_nonzero(unsafe)))
 
     def safe_jointly(self, chosen: BoolArray) -> bool:
-        """True if the release stays safe with all the chosen proposals."""
+        """True if the release stays safe if all the chosen proposals are carried out."""
         ledger = self.ledger
         if ledger.falling and (ledger.count_unsafe() or np.any(chosen & ~self._possible)):
             return False

@@ -110,7 +110,7 @@ def findings_of(
         share_rows(counted_rows, memo)
     table = requirement.subject.asked(values, policy.schema, layout)
     joint = counted_rows.for_sensitive(counted_rows.sensitive).semantics == "single"
-    table = {**table, "knowing": list(requirement.sight(layout).known) if joint else []}
+    table = {**table, "knowing": list(requirement.seen_columns(layout).known) if joint else []}
     return verdicts_on(counted_rows, table, registered_kinds(), position)
 
 

@@ -245,7 +245,7 @@ def _counted_at_once(release: Release, policy: Policy) -> Iterator[GroupCounts]:
     columns_seen: list[set[str]] = []
     for requirement in (*requirements, *knowing_all):
         column = requirement.sensitive or release.sensitive
-        columns_seen.append({*requirement.sight(layout).known, column})
+        columns_seen.append({*requirement.seen_columns(layout).known, column})
     to_read = max(columns_seen, key=len, default=set())
     if not release.is_stable:
         to_read = {*release.sensitives, *release.recognized}.union(*columns_seen)

@@ -156,13 +156,13 @@ _ANYTHING = "anything"
 class _TableReader:
     """Reads a table with one row for each person; people without a value are left out."""
 
-    sight: ValuesRows
+    visible: ValuesRows
     anything: str
 
     @property
     def key(self) -> tuple[Any, ...]:
         """A key that is equal for sights that count equal rows alike."""
-        visible = self.sight
+        visible = self.visible
         missing = (
             None if visible.missing == "error" else (visible.sensitive, tuple(visible.or_else))
         )
@@ -173,7 +173,7 @@ class _TableReader:
 
         The column `anything` has one value. `table` is the only one.
         """
-        visible, anything = self.sight, self.anything
+        visible, anything = self.visible, self.anything
         counted_names = [name for name in names if name != anything]
         rows, weights = visible.prepared(counted_names)
         encoded = [codes_of(rows.column(name)) for name in counted_names]
@@ -193,19 +193,19 @@ class _TableReader:
 class _HeldReader:
     """Reads the people of a table, and how often each value occurs in each group."""
 
-    sight: HeldRows
+    visible: HeldRows
 
     @property
     def key(self) -> tuple[Any, ...]:
         """A key that is equal for sights that count equal rows alike."""
-        return id(self.sight.table), self.sight.sensitive, *self.sight.groups
+        return id(self.visible.table), self.visible.sensitive, *self.visible.groups
 
     def __call__(self, table: str, names: Sequence[str]) -> Rows:
         """The distinct rows of these columns, and how many people each of them is.
 
         `table` is "people", or "sensitive", whose rows are (group, value, count).
         """
-        visible, values = self.sight, self.sight.values_of_people()
+        visible, values = self.visible, self.visible.values_of_people()
         columns = {
             name: _column(name, *coded)
             for name, coded in zip(visible.groups, values.groups, strict=True)

@@ -323,7 +323,10 @@ def grouping_of(
 
 
 def as_written(method: Any, microdata: Microdata, policy: Policy) -> Microdata:
-    """A table in the cells in which it is written; columns of priors stay exact."""
+    """The table with values rounded to the cells in which a release by this method shows them.
+
+    Columns of priors stay exact. If no labels are written, the table stays as it is.
+    """
     microdata = microdata.leveled(policy.levels)
     if not policy.options.labelled:
         return microdata

@@ -422,7 +422,7 @@ class Policy:
         """Sensitive columns that requirements are about, and columns that they assume are known."""
         first, columns = self.needed_schema.sensitive, []
         for requirement in self.requirements:
-            seen_columns = requirement.sight(self.layout)
+            seen_columns = requirement.seen_columns(self.layout)
             columns += [seen_columns.secret, *seen_columns.known, *self.ruled_beside(requirement)]
         if self.sums_cases:
             columns.append(CASES)

@@ -604,9 +604,9 @@ class Requirement:
             return self
         return replace(self, knowing=[name for name in self.known if name not in columns])
 
-    def sight(self, layout: Layout) -> Seen:
+    def seen_columns(self, layout: Layout) -> Seen:
         """The adversary's sight, if columns are published in this layout."""
-        return self.subject.sight(layout)
+        return self.subject.seen_columns(layout)
 
     @property
     def by_counts(self) -> bool:
@@ -627,7 +627,7 @@ class Requirement:
         requirement_counts = self.count(release)
         failing = [e for e in requirement_counts.explanations() if not e.safe]
         name = self.name
-        known_columns = ", ".join(requirement_counts.sight.known)
+        known_columns = ", ".join(requirement_counts.seen_columns.known)
         if known_columns:
             name += f", with {known_columns} known of everybody"
         messages = [f"{name}: {explanation.words}" for explanation in failing]

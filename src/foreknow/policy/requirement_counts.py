@@ -55,7 +55,7 @@ class RequirementCounts:
     """
 
     requirement: Requirement
-    sight: Seen  # the column that must stay hidden, and the columns that divide groups
+    seen_columns: Seen  # the column that must stay hidden, and the columns that divide groups
     seen: Release | GroupCounts  # the groups in this sight, each value by itself
     # for limits about people: for each combination of values, the number of cases of its person
     number_of_cases: IntArray | None = None
@@ -70,7 +70,7 @@ class RequirementCounts:
         if not isinstance(release, Release):
             return cls.of_counts(requirement, counts_of(release))
         requirement.check_columns(release.sensitives)
-        seen_columns = requirement.sight(release.layout)
+        seen_columns = requirement.seen_columns(release.layout)
         return cls(requirement, seen_columns, requirement.subject.groups(release, possible))
 
     @classmethod
@@ -78,7 +78,7 @@ class RequirementCounts:
         cls, requirement: Requirement, counts: GroupCounts, cases: CaseOwners | None = None
     ) -> RequirementCounts:
         """Take counts, which may be of combinations of values, and whose cases they are of."""
-        seen_columns = requirement.sight(counts.values.layout)
+        seen_columns = requirement.seen_columns(counts.values.layout)
         seen_groups = _divided_as_seen(requirement, seen_columns, counts)
         numbers = numbers_of_cases(counts)
         if numbers is None or not requirement.points:
@@ -100,7 +100,9 @@ class RequirementCounts:
 
     def again(self, groups: GroupCounts) -> HasCounts:
         """The counts of other groups of the same table."""
-        return self._as_counted(_divided_as_seen(self.requirement, self.sight, groups).by_policy)
+        return self._as_counted(
+            _divided_as_seen(self.requirement, self.seen_columns, groups).by_policy
+        )
 
     def _as_counted(self, seen_groups: Release | GroupCounts) -> HasCounts:
         """The counts with each set of values as one value, or with windows of near numbers."""
@@ -180,7 +182,7 @@ class RequirementCounts:
 
         `position` is the position in the policy; for `cached` see `disclosures`.
         """
-        required, known_columns = self.requirement, self.sight.known
+        required, known_columns = self.requirement, self.seen_columns.known
         criterion = required.criterion
         if criterion is not None:
             attained = criterion.attained(self.counts_by_policy)
@@ -300,7 +302,7 @@ class CaseCounts(RequirementCounts):
     def by_most_cases(self, groups: GroupCounts) -> CountsOfCases:
         """Same as `again`, and for each group, the most cases that any person in it has."""
         counts = counts_of(self.again(groups))
-        part_of_cell = groups.parts(self.sight.secret, self.sight.known)
+        part_of_cell = groups.parts(self.seen_columns.secret, self.seen_columns.known)
         most_cases = np.zeros(counts.n_groups, dtype=np.int64)
         np.maximum.at(most_cases, part_of_cell, self.number_of_cases[groups.codes])
         return counts.as_kind(CountsOfCases, most_cases=most_cases)

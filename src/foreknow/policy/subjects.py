@@ -49,7 +49,7 @@ class Values:
         limits = [f"{point.adversary} {point.limit.key} {point.below}" for point in points]
         return "; ".join(limits) or str(self.required.criterion)
 
-    def sight(self, layout: Layout) -> Seen:
+    def seen_columns(self, layout: Layout) -> Seen:
         """The adversary's sight beside the secret."""
         required = self.required
         seen_columns = layout.seen(required.sensitive, required.knowing)
@@ -85,7 +85,7 @@ class Values:
         of_exact = layout.people is not None and getattr(required.criterion, "of_groups", None)
         if required.has_priors or of_exact:
             return None
-        seen_columns = self.sight(layout)
+        seen_columns = self.seen_columns(layout)
         return (
             required.by([*seen_columns.known, *seen_columns.assumed])
             if seen_columns.assumed
@@ -132,7 +132,7 @@ class Values:
     def tell_sight(self, table: dict[str, Any], layout: Layout, schema: Schema) -> None:
         """Say in the table of a certificate what is seen."""
         if len((*schema.sensitives, *schema.other)) > 1:
-            table["knowing"] = list(self.sight(layout).known)
+            table["knowing"] = list(self.seen_columns(layout).known)
 
 
 @dataclass(frozen=True)
@@ -173,13 +173,13 @@ class People(Values):
         table.pop("sensitive", None)
         return table
 
-    def sight(self, layout: Layout) -> Seen:
+    def seen_columns(self, layout: Layout) -> Seen:
         """The adversary's sight of everybody."""
         return layout.people_seen(self.required.sensitive, self.taken)
 
     def tell_sight(self, table: dict[str, Any], layout: Layout, schema: Schema) -> None:
         """Say in the table of a certificate what is seen."""
-        seen_columns = self.sight(layout)
+        seen_columns = self.seen_columns(layout)
         table["knowing"] = list(seen_columns.known)
         if not (seen_columns.known or (schema.other and by_other_columns(self.criterion))):
             del table["knowing"]
@@ -203,9 +203,13 @@ class LookAlikes(People):
 
     def _known(self, release: Release) -> tuple[str, ...]:
         """The further columns that are known of everybody."""
-        return self.required.known if self.taken is not None else self.sight(release.layout).known
+        return (
+            self.required.known
+            if self.taken is not None
+            else self.seen_columns(release.layout).known
+        )
 
-    def sight(self, layout: Layout) -> Seen:
+    def seen_columns(self, layout: Layout) -> Seen:
         """The adversary's sight of everybody."""
         required, columns = self.required, layout.others if self.taken is None else self.taken
         if layout.people is not None:
@@ -217,7 +221,7 @@ class LookAlikes(People):
                 "from values that have tables of their own, and how many look alike by that is not "
                 "counted there: say knowing = [], if nobody knows it, or make it a quasi-identifier"
             )
-        return super().sight(layout)
+        return super().seen_columns(layout)
 
 
 @dataclass(frozen=True)
@@ -238,7 +242,7 @@ class Units(People):
         """The ``[[require]]`` table that the judge reads of rows that are units."""
         return {self.criterion.key: self.criterion.k}
 
-    def sight(self, layout: Layout) -> Seen:
+    def seen_columns(self, layout: Layout) -> Seen:
         """The sight for counting units beside known columns."""
         if layout.people is not None and getattr(self.criterion, "of_look_alikes", False):
             raise UnsupportedError(

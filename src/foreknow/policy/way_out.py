@@ -301,7 +301,7 @@ def _unknown(policy: Policy, requirement: Requirement, everyone: HasCounts) -> I
     """
     labels = counts_of(everyone).values
     # These divide the one group, since the adversary knows them of everybody.
-    known_columns = requirement.sight(labels.layout).known if labels.columns else ()
+    known_columns = requirement.seen_columns(labels.layout).known if labels.columns else ()
     choices = [[column] for column in known_columns]
     if len(known_columns) > 1:
         choices.append([*known_columns])

@@ -441,10 +441,10 @@ class OwnRelease:
     @cached_property
     def written(self) -> str:
         """The day on which it was written, by the owner's record; empty where that is not known."""
-        owner_folder = self.path.parent / OWNER
+        owner_file = self.path.parent / OWNER
         try:
             return date.fromisoformat(
-                from_json(owner_folder.read_text("utf-8"))["written"]
+                from_json(owner_file.read_text("utf-8"))["written"]
             ).isoformat()
         except (OSError, ValueError, KeyError, TypeError):
             return ""
@@ -454,12 +454,12 @@ class OwnRelease:
 
         Raises `InputError` if it is missing, or is not the one by which people were forgotten.
         """
-        owner_folder = self.path.parent / OWNER
+        owner_file = self.path.parent / OWNER
         try:
-            key = bytes.fromhex(from_json(owner_folder.read_text("utf-8"))["digest_key"])
+            key = bytes.fromhex(from_json(owner_file.read_text("utf-8"))["digest_key"])
         except (OSError, ValueError, KeyError, TypeError):
             raise InputError(
-                f"there is no {str(owner_folder)!r} with the key by which people are forgotten, "
+                f"there is no {str(owner_file)!r} with the key by which people are forgotten, "
                 "and rows are compared; put back the one that was written"
             ) from None
         mark = _mark(key)
@@ -468,7 +468,7 @@ class OwnRelease:
             for name in map(str, self.rows.column(self.column_of_people()).to_pylist())
         ):
             raise InputError(
-                f"{str(owner_folder)!r} has another key than that by which people of "
+                f"{str(owner_file)!r} has another key than that by which people of "
                 f"{str(self.path)!r} were forgotten, so they would not be known again; put back "
                 f"the {OWNER} that was written with it"
             )

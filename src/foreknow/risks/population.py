@@ -220,10 +220,10 @@ def _log_likelihood(theta: float, alpha: float, sample: Histogram) -> float:
 
 
 def _snb(sample: Histogram) -> tuple[float, dict[str, float]]:
-    """The number of uniques in the population by the negative binomial model, and its parameters.
+    """Estimate how many people are unique in the population, by the negative binomial model.
 
-    As many classes have one person, and two, as the model expects; the uniques are K times beta to
-    the alpha.
+    Its parameters are chosen so that it expects as many classes of one person, and of two, as the
+    sample has. Returned are the number and the parameters.
     """
     fraction, n_single, n_pairs = float(sample.fraction), sample.of_size(1), sample.of_size(2)
     if not n_pairs:

@@ -28,7 +28,11 @@ class Cohorts(Written):
 
     @classmethod
     def of(cls, releases: Mapping[str, Written]) -> Cohorts:
-        """Put releases of the same form and columns together; refuse others."""
+        """Put releases of the same form and columns together, with a column that names them.
+
+        Releases that differ in these are refused. The last one may have more columns than earlier
+        ones.
+        """
         first, *later_releases = releases.values()
         *earlier_releases, last = releases.values()
         lacking = set[str]()
@@ -94,7 +98,7 @@ class Cohorts(Written):
     def _counted(
         self, name: str, groups: Sequence[str], table: str, columns: Sequence[str]
     ) -> DistinctRows:
-        """The rows of one release."""
+        """The distinct rows of one release, by the columns that it shows of those asked for."""
         release = self.releases[name]
         if self.form == "generalized":
             unshown = _shown(self) - _shown(release)
@@ -120,7 +124,10 @@ def _shown(release: Written) -> set[str]:
 
 
 def _shape(release: Written, lacking: Collection[str]) -> tuple[object, ...]:
-    """The properties that releases must share, but for columns that earlier ones lack."""
+    """The properties that releases must share to be judged together.
+
+    Columns that earlier releases lack (`lacking`) do not count.
+    """
     absent = {*lacking}
     return (
         release.form,

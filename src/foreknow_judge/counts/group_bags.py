@@ -141,7 +141,7 @@ class GroupBags(Mapping[Group, tuple[int, Bag]]):
         self.labels, self.names = labels, names  # labels: columns with a row for each group
         first, inverse = distinct(of_group.astype(np.int64) * len(names) + codes)
         group = of_group[first]
-        self.codes = codes[first]  # of each cell, the place of its value in `names`
+        self.codes = codes[first]  # of each cell, the position of its value in `names`
         self.counts = counts[first]
         if len(first) < len(counts):
             self.counts = sums_at(inverse, counts, len(first))
@@ -287,7 +287,10 @@ def _room(key: Ints) -> int:
 
 
 def _key(columns: Sequence[Ints]) -> tuple[Ints, int]:
-    """A number for each row, less where the row comes earlier, and a number above all of them."""
+    """A whole number for each row, in the order of rows; and a number that is above all of them.
+
+    Rows are ordered by the first column, then by the second, and so on; equal rows have one number.
+    """
     key, span = columns[0].astype(np.int64), int(columns[0].max(initial=0)) + 1
     for column in columns[1:]:
         column_span = int(column.max(initial=0)) + 1
@@ -332,7 +335,7 @@ def _ranked(numbers: Ints, span: int) -> tuple[Ints, int]:
 
 
 def highest(above: Ints, below: Ints) -> tuple[Fraction, int]:
-    """The highest ratio above / below of any row, and the first row that reaches it."""
+    """The highest ratio above / below of any row, as a fraction, and the first row that has it."""
     rows = (
         distinct(above, below)[0] if above.dtype == below.dtype == np.int64 else range(len(above))
     )

@@ -43,7 +43,11 @@ class Counted(Written):
         return self.memory.counted[key]
 
     def worst_of_people(self, worst: Worst, *details: Any) -> Worst:
-        """The worst case of a person with several cases, or of a single case."""
+        """The worst case of a person who has several cases.
+
+        `worst`, of a single case, if it is worse. `details` are the kind of knowledge, its
+        settings, the questions, and the columns looked at.
+        """
         if not self.person:
             return worst
         kind, settings, questions, (sensitive, known_columns) = details
@@ -52,7 +56,7 @@ class Counted(Written):
         rows = self.count_rows("release", [*known_columns, sensitive, self.person])
         persons = rows.counts(known_columns, rows.column(self.person), rows.times)
         for question in questions:
-            value, chance = worst_sum(question.held, persons, *cells_of(question, kind, settings))
+            value, chance = worst_sum(question.groups, persons, *cells_of(question, kind, settings))
             if chance > worst.chance:
                 worst = Worst(value, None, chance)
         return worst

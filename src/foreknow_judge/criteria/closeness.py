@@ -24,7 +24,10 @@ from foreknow_judge.policy.kinds import (
 
 
 def gauge_t_closeness(groups: GroupBags, settings: TClosenessSettings) -> Measured:
-    """The group whose distribution is farthest from that of all, by earth mover's distance."""
+    """Measure t-closeness: the group whose values are farthest from those of all people.
+
+    The distance is the earth mover's distance, with the costs that the settings say.
+    """
     limit, distance = settings.t, settings.distance
     if not 0 <= limit <= 1:
         raise CertificateError("wrong-setting", "t_closeness")
@@ -44,7 +47,10 @@ def gauge_t_closeness(groups: GroupBags, settings: TClosenessSettings) -> Measur
 
 
 def gauge_beta_likeness(groups: GroupBags, settings: BetaLikenessSettings) -> Measured:
-    """The group in which the share of a value is most above its share among all people."""
+    """Measure beta-likeness: how much more frequent a value is in a group than among all.
+
+    The figure is the highest such ratio, less 1, of any value and group.
+    """
     beta, total = settings.beta, int(groups.totals.sum())
     if beta <= 0:
         raise CertificateError("wrong-setting", "beta_likeness")
@@ -73,7 +79,11 @@ def _highest_shares(groups: GroupBags, total: int) -> Iterator[tuple[Fraction, F
 
 
 def gauge_delta_disclosure(groups: GroupBags, settings: DeltaDisclosureSettings) -> Measured:
-    """The group in which the share of a value differs by the largest factor from that among all."""
+    """Measure delta-disclosure: the group with a share that differs from that of all by most.
+
+    The figure is the largest factor by which a share is higher or lower; None if a group lacks a
+    value that somebody else has.
+    """
     delta = settings.delta
     if not 0 < delta <= 500:
         raise CertificateError("wrong-setting", "delta_disclosure")
@@ -147,7 +157,7 @@ def _work_in_tree(groups: GroupBags, above: Sequence[Mapping[str, str]]) -> Ints
 
 
 def _order(values: Sequence[str], listed: Sequence[Any] | None) -> list[str]:
-    """The values of the release in order: as they are listed, or as numbers."""
+    """The values of the release in their order: as `listed`, or as numbers if that is None."""
     if listed is None:
         number_of = dict(zip(map(as_fraction, values), values, strict=True))
         if len(number_of) < len(values):
@@ -167,7 +177,10 @@ def _require_listed(values: Sequence[str], listed: Collection[str], where: str) 
 
 
 def _branches(values: Sequence[str], tree: Sequence[Sequence[Any]]) -> list[dict[str, str]]:
-    """For each level of a tree up to its root, the node of each value there."""
+    """For each level of a tree, from the lowest up to its root, the node of each value.
+
+    Each row of `tree` is a value and the nodes above it.
+    """
     above: dict[str, list[str]] = {}
     parents: dict[tuple[int, str], str] = {}
     for row in tree:

@@ -23,7 +23,7 @@ _NEAR = 1e-9
 
 
 def gauge_l_diversity(groups: GroupBags, settings: LDiversitySettings) -> Measured:
-    """The least diverse group, by the given kind of diversity."""
+    """Measure l-diversity: the least diverse group, by the kind that the settings name."""
     limit = as_fraction(settings.l)
     if settings.kind == "recursive":
         return _recursive(groups, limit, settings.c)

@@ -64,7 +64,7 @@ def refuse_texts(table: Any, longest: int = MOST_TEXT) -> None:
 
 
 def _keys_and_values(table: Any) -> Iterator[Any]:
-    """Every key and value."""
+    """Yield every key and every value of nested tables and lists."""
     waiting = [table]
     while waiting:
         value = waiting.pop()

@@ -117,7 +117,11 @@ def _blocks(person: Ints, sizes: Ints) -> list[tuple[int, int]]:
 def chances_by_facts(
     groups: GroupBags, secrets: Collection[str], l: int, k: int, m: int
 ) -> tuple[Ints, list[Fraction]]:
-    """The cells that are asked about, and for each the probability if its people are targets."""
+    """The cells (values of groups) whose value is a secret, and how likely people have it.
+
+    The adversary knows facts (l, k, m): l values that the target does not have, k other people, and
+    m links to people. The chance of a cell is that of a target in its group.
+    """
     asked_cells, columns = numbers_of_cells(groups, secrets, "single", l)
     first, profile_of_cell = distinct(*columns)
     value, *rows = (column[first].tolist() for column in columns)
@@ -153,7 +157,10 @@ def chances_with_rules(
     k: int,
     m: int,
 ) -> tuple[Ints, list[Fraction]]:
-    """The same if some people cannot have some values, for people who can have the cell's."""
+    """The same as `chances_by_facts` if some people cannot have some values.
+
+    The chance of a cell is that of people who can have its value.
+    """
     is_secret = np.array([name in secrets for name in groups.names], bool)
     law = Theorem2.of("single", k, m, odds_with_rules)
     profiles: dict[int, list[tuple[int, Profile]]] = {}
@@ -180,7 +187,7 @@ def cells_of(question: Question, kind: str, settings: Any) -> Cells:
 
     The adversary rules out `l` values of the target, and knows `k` other people and `m` links.
     """
-    groups, secrets = question.held, question.about
+    groups, secrets = question.groups, question.about
     able = possible_holders(question)  # None without rules on who cannot have a value
     if kind == "implications":
         cells, ratios, which = odds_by_implications(groups, secrets, settings.k)

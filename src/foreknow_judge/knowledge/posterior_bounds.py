@@ -51,7 +51,7 @@ class PriorGroup(NamedTuple):
 class ExchangeQuestion(NamedTuple):
     """The values and the facts that a question is about."""
 
-    wanted: Collection[str]
+    asked_values: Collection[str]
     name: str | None  # the name of the values, if they are one secret
     amounts: Amounts
     binary: bool
@@ -59,7 +59,7 @@ class ExchangeQuestion(NamedTuple):
     @property
     def names(self) -> list[str]:
         """The name of each secret."""
-        return sorted(self.wanted) if self.name is None else [self.name]
+        return sorted(self.asked_values) if self.name is None else [self.name]
 
     @property
     def united(self) -> bool:
@@ -83,7 +83,7 @@ class _Batch(NamedTuple):
         """Put cases side by side, with chances as `number` makes them of two whole numbers."""
         position_of = {name: position for position, name in enumerate(question.names)}
         if question.united:
-            position_of = dict.fromkeys(question.wanted, 0)
+            position_of = dict.fromkeys(question.asked_values, 0)
         nowhere = repeat(len(question.names))
         secrets = [[*map(position_of.get, case.values, nowhere)] for case in cases]
         chances = [_ratios(case.rows, case.scales, number) for case in cases]

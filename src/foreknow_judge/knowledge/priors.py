@@ -167,14 +167,14 @@ def _cases(
     signatures = [who for who, _ in people_by_signature]
     amounts = tuple(n for _, n in people_by_signature)
     values, counts = [value for value, _ in bag], tuple(n for _, n in bag)
-    asked_values = [value for value in values if value in question.wanted]
+    asked_values = [value for value in values if value in question.asked_values]
     if not question.binary and asked_values:
         table = [chances.whole(who, values) for who in signatures]
         rows, scales = map(list, zip(*table, strict=True))
         before = rows
         if question.name is not None:
             before = [
-                [int(chances.any(who, question.wanted) * scale)]
+                [int(chances.any(who, question.asked_values) * scale)]
                 for who, scale in zip(signatures, scales, strict=True)
             ]
         yield (amounts, counts), PriorGroup(number, values, rows, before, scales)
@@ -201,7 +201,7 @@ def _judged(
     table = np.array([case.rows for case in cases], object)
     weights, total = _posteriors(shape, table)
     total = total[:, None, None] * np.array(shape[0], object)[None, :, None]
-    is_asked = np.array([[*map(question.wanted.__contains__, case.values)] for case in cases])
+    is_asked = np.array([[*map(question.asked_values.__contains__, case.values)] for case in cases])
     weight = weights[:, :, : is_asked.shape[1]] * is_asked[:, None, :]
     if is_union:
         weight = weight.sum(axis=2, keepdims=True)

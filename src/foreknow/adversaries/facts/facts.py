@@ -221,7 +221,7 @@ class Facts:
         return Disclosure(window, float(exact), lambda: exact, witness)
 
     def _beside(self, counts: GroupCounts) -> Chances:
-        """Bounds by the judge, where rules are about a column beside the secret."""
+        """Upper bounds by the judge for rules on what is impossible that look at other columns."""
         possible: Any = counts.possible
         if self.m:
             raise UnsupportedError("impossible-linked", f"{self}")
@@ -252,6 +252,7 @@ class Facts:
         return disclosures
 
     def _judge(self, counts: GroupCounts, code: int | None) -> dict[Label, Disclosure]:
+        """The disclosure of each value, or only of the one with this code."""
         if isinstance(counts.possible, JointMembers):
             return self._bounds_beside(counts, code)
         fronts = _Fronts(self, counts, attaining(front(counts, self.l, code), self.k, self.m))

@@ -64,7 +64,10 @@ def fronts_of(
 def blocks_of(
     counts: GroupCounts, l: int, cells: IntArray, offsets: IntArray
 ) -> Iterator[Profiles]:
-    """Profiles of some cells, a block of values at a time."""
+    """Yield the profiles of some cells, as many values at a time as fit into memory.
+
+    Cells are values of groups, sorted by value: those of value v begin at ``offsets[v]``.
+    """
     l = min(l, counts.n_values)
     formulas = formulas_of(counts)
     most_cells = BLOCK // formulas.columns(l)

@@ -70,7 +70,7 @@ class FactsMeasure(Measure):
         negated: bool = False,
     ) -> None:
         self.l, self.k, self.m = amounts
-        self.wanted, self.semantics, self.negated = is_wanted, semantics, negated
+        self.is_wanted, self.semantics, self.negated = is_wanted, semantics, negated
         self._odds = (1 - threshold) / threshold
         self.least = float(self._odds)
 
@@ -94,10 +94,10 @@ class FactsMeasure(Measure):
         if not formulas_of(counts).by_largest:
             return None
         s = counts.top_sums(1)
-        if self.wanted is not None and not self.wanted.all():
+        if self.is_wanted is not None and not self.is_wanted.all():
             if parts > 1:
                 return None
-            holders = np.where(self.wanted[counts.codes], counts.counts, 0)
+            holders = np.where(self.is_wanted[counts.codes], counts.counts, 0)
             s = np.maximum.reduceat(holders, counts.offsets[:-1])
         largest = np.minimum(counts.top_sums(self.l + 1), counts.top_sums(self.l) + s)
         n_known, n = capped(parts * (self.k + 1)), counts.sizes
@@ -122,10 +122,10 @@ class FactsMeasure(Measure):
         if self.negated:
             counts = negated(counts)
         if groups is None:
-            return profiles(counts, self.l, self.wanted)
+            return profiles(counts, self.l, self.is_wanted)
         inside = groups[counts.cell_groups]
-        if self.wanted is not None:
-            inside &= self.wanted[counts.codes]
+        if self.is_wanted is not None:
+            inside &= self.is_wanted[counts.codes]
         return formulas_of(counts).profiles(counts, self.l, np.flatnonzero(inside))
 
     def fewest_leaving(self, counts: GroupCounts) -> IntArray:
@@ -137,7 +137,7 @@ class FactsMeasure(Measure):
         """
         if not formulas_of(counts).by_largest:  # who leaves may be whoever cannot have the value
             return super().fewest_leaving(counts)
-        if self.wanted is None or self.wanted.all():
+        if self.is_wanted is None or self.is_wanted.all():
             return counts.fewest_leaving(self.l + 1, self.k, self._odds)
         cells = self._profiles(counts)
         spare = np.maximum(cells.slack - self.k, 0)

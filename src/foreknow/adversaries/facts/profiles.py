@@ -57,7 +57,10 @@ def t_ratio(n: IntArray, s: IntArray, slack: NDArray[Any], k: Amount) -> FloatAr
 
 
 def v_ratio(n: IntArray, s: IntArray, m: Amount, k: Amount) -> FloatArray:
-    """V(m, k): chance that none of m family members has the value, as float64."""
+    """V(m, k): the chance that none of m linked people has the value, with k people known.
+
+    For each group with n people, s of whom have the value, as float64.
+    """
     none = np.equal(m, 0)
     if none.all():
         return np.ones(len(n))
@@ -116,7 +119,10 @@ def t_exact(n: int, s: int, slack: Fraction, k: int) -> Fraction:
 
 
 def t_able(s: IntArray, slack: IntArray, able_terms: IntArray, k: Amount) -> FloatArray:
-    """T(l, k) where some members cannot have the value, as float64; see `t_able_exact`."""
+    """T(l, k), the odds against the value where some members cannot have it, as float64.
+
+    See `t_able_exact`, which gives fractions.
+    """
     k = capped(k)
     odds: FloatArray = np.maximum(slack - k, 0).astype(np.float64)
     divided = np.flatnonzero(able_terms[:, 0])  # of others, everybody can have the value
@@ -326,7 +332,11 @@ class Profiles:
         return self.take(first), kind[first], ratio[first]
 
     def undominated(self, effort: int | None = None) -> Profiles:
-        """Drop profiles that another one of the same value is at least as bad as, surely."""
+        """The profiles without those that another one of the same value is surely as bad as.
+
+        Each round compares the profiles of a value with its worst one. With `effort`, it stops
+        after about so many comparisons for each profile.
+        """
         alive = self
         blocks: list[Profiles] = []
         n_values = int(self.value.max(initial=-1)) + 1
@@ -461,7 +471,10 @@ class OneValue:
         return 1
 
     def kinds(self, counts: GroupCounts) -> IntArray:
-        """A number for each cell; equal for values of equal counts in groups of equal counts."""
+        """A number for each cell (value of a group), equal for cells that are equally safe.
+
+        These are values of equal counts, in groups with equal counts.
+        """
         ranked = counts.counts[ranked_cells(counts)[1]]
         numbers: dict[tuple[int, bytes], int] = {}  # of a size and the counts of a group
         group_kind = np.empty(len(counts.sizes), dtype=np.int64)

@@ -102,7 +102,11 @@ def _pieces(
     group: IntArray,
     begins: IntArray,
 ) -> Pieces:
-    """Pieces at windows from `first`, of cells from `begins`; those without people left out."""
+    """What groups have in the windows from `first` to `last`.
+
+    Groups with nothing there are left out. The cells of the group in these windows begin at
+    `begins`.
+    """
     ends = np.searchsorted(_keys(counts), group * counts.n_values + ends_at[first], side="right")
     nonempty = slice(None) if (begins < ends).all() else np.flatnonzero(begins < ends)
     first, last, group = first[nonempty], last[nonempty], group[nonempty]
@@ -343,7 +347,11 @@ class WindowsMeasure(FactsMeasure):
         """None: no group can be refused without its windows."""
 
     def _profiles(self, counts: GroupCounts, groups: BoolArray | None = None) -> Profiles:
-        """Profiles of groups in windows, keyed by the part of the windows in place of a value."""
+        """Profiles of groups in windows of values.
+
+        In place of a value, a profile has the number of the part of the line that its window begins
+        in.
+        """
         windows = len(self.last)
         ends = -(-np.arange(1, self.n_parts + 1) * windows // self.n_parts) - 1
         columns: list[list[Any]] = [[], [], [], [], []]

@@ -145,7 +145,7 @@ class Implications:
         return disclosures
 
     def chances(self, release: HasCounts) -> Chances:
-        """How sure the adversary can be of each person, with that person as the target."""
+        """How sure the adversary can be of each person, if that person is the target."""
         counts = self._counts(release)
         k, attained = self._most(counts), self._attained(counts)
         cells = Targets.of(counts)
@@ -250,6 +250,11 @@ class Implications:
         chance: float,
         cells_of: Callable[[], tuple[Targets, Any]],
     ) -> Disclosure:
+        """The disclosure of a value with this chance.
+
+        Its fraction and witness are made when asked for. `cells_of` gives the targets with the
+        value, and the odds against each.
+        """
         k = self._most(counts)
 
         @cache
@@ -415,7 +420,10 @@ def witness_of(counts: GroupCounts, plan: Plan) -> ImplicationsWitness:
 
 
 def _about_own(counts: GroupCounts, plan: Plan) -> Iterator[Implication]:
-    """Implications that begin with the target, and with others of its group."""
+    """Yield the implications of the worst case that are about the target's own group.
+
+    First those that say what the target does not have, then those about others.
+    """
     value, bag = counts.values[plan.code], counts.bag(plan.group)
     n = int(counts.sizes[plan.group])
     frequencies = sorted(bag.values(), reverse=True)

@@ -77,7 +77,11 @@ class Buckets:
         return lowest
 
     def target_value(self, bucket: IntArray, holders: IntArray) -> FloatArray:
-        """Odds against a given value, when x atoms are spent; shape (k + 1, cells)."""
+        """The lowest odds against a value if x atoms are about the target's group.
+
+        Shape (k + 1, cells). An atom says that a person has a value. Row x is for x of them; the
+        cells are in groups `bucket`, and `holders` have the value.
+        """
         n, tops = self.n[bucket], self.tops[:, bucket]
         odds = np.full((self.k + 1, len(bucket)), np.inf)
         for a in range(self.k + 1):
@@ -175,7 +179,10 @@ class _ExactChances:
         return min([Fraction(1), *(chance for chance, _ in self._options(i, cap, n_atoms))])
 
     def _options(self, i: int, cap: int, n_atoms: int) -> list[tuple[Fraction, int]]:
-        """The least chance for each number of atoms about the i-th person, and this number."""
+        """The ways to spend atoms on the i-th person: the least chance, and how many atoms.
+
+        At most `cap` atoms are about one person, and `n_atoms` are left in all.
+        """
         options = []
         for c in range(1, min(cap, n_atoms, len(self.tops) - 1) + 1):
             free = self.n - i
@@ -291,7 +298,7 @@ class ImplicationsMeasure(Measure):
 
     def __init__(self, k: int, is_wanted: BoolArray | None) -> None:
         self.k = k
-        self.wanted = None if is_wanted is None or np.all(is_wanted) else np.asarray(is_wanted)
+        self.is_wanted = None if is_wanted is None or np.all(is_wanted) else np.asarray(is_wanted)
 
     def bind(self, n_values: int) -> int:
         """The number of keys: one."""
@@ -304,12 +311,12 @@ class ImplicationsMeasure(Measure):
         return np.repeat([1.0, np.inf], self.k + 1)[:, None]
 
     def cells(self, counts: GroupCounts, groups: BoolArray | None = None) -> KeyedRatios:
-        """One cell for each group."""
+        """The least chances and odds of each group, with all numbers of atoms, as one cell."""
         require("Implications", several_values(counts.semantics))
-        if self.wanted is None:
+        if self.is_wanted is None:
             targets = Targets.most_frequent(counts)
         else:
-            targets = Targets.of(counts, self.wanted)
+            targets = Targets.of(counts, self.is_wanted)
         atoms, against = atoms_and_odds(counts, self.k, targets)
         odds = np.full(atoms.shape, np.inf)
         for row, of_targets in zip(odds, against, strict=True):
@@ -366,7 +373,10 @@ class Attained:
         return self._least_chances
 
     def plan(self, k: int, cells: Targets, odds: FloatArray) -> Plan | None:
-        """The best way to spend k atoms on a target; None without a cell."""
+        """The best way to spend k atoms on one of some targets; None if there are no targets.
+
+        ``odds[x]`` are the odds against each with x of the atoms about its own group.
+        """
         if not len(cells.group):
             return None
         products, factors = self._products(k)

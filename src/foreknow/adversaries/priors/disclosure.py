@@ -88,7 +88,10 @@ class Gain(Plain):
 def judged(
     release: HasCounts, table: PriorTable, mode: ValueMode, amounts: Amounts = (0, 0, 0)
 ) -> ReleasePosteriors:
-    """Judge a release, with facts of some amounts; the result is kept with its counts."""
+    """The posteriors of a release by a table of priors; they are kept with its counts.
+
+    `amounts` are facts on top of the priors: values ruled out, people known, people linked.
+    """
     counts, signatures = asked_of("Priors", release), signatures_of("Priors", release)
     sensitive = getattr(release, "sensitive", None)
     if sensitive in table.attributes:
@@ -120,7 +123,10 @@ def judged_before(
 def _judge(
     counts: GroupCounts, signatures: Signatures, table: PriorTable, mode: ValueMode
 ) -> ReleasePosteriors:
-    """The posteriors of a release by a table of priors; refuse a group that these rule out."""
+    """The posteriors of a release by a table of priors.
+
+    Raises `DataError` if the priors allow no world of some group.
+    """
     matrix = table.matrix(signatures.labels, list(map(str, counts.values)))
     people = signatures.offsets, signatures.codes, signatures.people
     groups = SignatureGroups(*people, counts.offsets, counts.codes, counts.counts)
@@ -415,7 +421,7 @@ class ReleasePosteriors:
         return {}
 
     def _witness(self, secret: _Secret, cell: int) -> PriorsWitness:
-        """The witness: a person of a cell, in the first group with it."""
+        """The witness of a disclosure: the people of a cell, in the first group that has it."""
         case, signature = int(self._cells[0][cell]), int(self._cells[1][cell])
         group = int(np.argmax(self.posteriors.case_of == case))
         label, bag = self.signatures[signature], self.counts.bag(group)

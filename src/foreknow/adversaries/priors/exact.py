@@ -87,7 +87,11 @@ def exact_joint(
 def _by_items(
     items: Sequence[int], kinds: Sequence[int], chances: NDArray[np.object_]
 ) -> NDArray[np.object_] | None:
-    """The chance of each kind by item as fractions; None if the items cannot be of these kinds."""
+    """The chance that each item is of each kind, as fractions; None if there is no way.
+
+    There are ``items[i]`` equal items of sort i, and ``kinds[j]`` must be of kind j. ``chances[i,
+    j]`` is the chance by itself.
+    """
     rows = np.empty((sum(items), len(kinds), 1), dtype=object)
     last = np.cumsum(items) - 1
     for row, times, end in zip(chances, items, last.tolist(), strict=True):

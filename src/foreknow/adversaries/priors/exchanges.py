@@ -51,7 +51,12 @@ def upper_bounds(people: Sequence[int], counts: Sequence[int], chances: FloatArr
 
 
 def _least_exchanges(n: IntArray, c: IntArray, chances: FloatArray) -> FloatArray:
-    """The least sum over others, by signature and x; ratios of two values are sorted once."""
+    """For each signature t and value x, the least sum over other values of exchanges that lose x.
+
+    In a world in which a person of signature t has x, another person has y; the exchange of both
+    makes the world likelier by a ratio. The sum takes, for each y, the people where the ratio is
+    least.
+    """
     f, take = chances.T, c[None, :, None].astype(np.float64)
     if len(c) ** 2 * len(n) > _TWICE:
         rows = []
@@ -99,7 +104,11 @@ def _least_sums(
     next_weight: FloatArray | float,
     take: FloatArray,
 ) -> FloatArray:
-    """The sum of the least ratios over u, without t, as far as `take` goes, by x, y and t."""
+    """The sum of the least ratios over people other than t, for each pair of values and each t.
+
+    `amounts` people have each ratio, and `take` of them are taken, those with the least ratios
+    first.
+    """
     sorted_ratio = np.take_along_axis(ratio, order, axis=2)
     sorted_amounts = np.take_along_axis(amounts, order, axis=2)
     ends = np.cumsum(sorted_amounts, axis=2)

@@ -301,7 +301,10 @@ class Known:
     def _exact(
         self, codes: Sequence[int], case: int, position: int, amounts: tuple[int, int], links: int
     ) -> list[Fraction | float]:
-        """Odds against some values for people of one signature; then of those who are linked."""
+        """The exact odds against some values for people of one signature, then for linked people.
+
+        `amounts` are how many values are ruled out, and how many people are known.
+        """
         people, counts, rows, secret = self._part(codes, case)
         (l, k), n_people = amounts, sum(people)
         if self.posteriors.mode == "binary":

@@ -153,7 +153,10 @@ def cell_places(cases: SignatureGroups, offsets: IntArray) -> tuple[IntArray, In
 
 
 def _joint(cases: SignatureGroups, priors: PriorMatrix, reach: int) -> _Found:
-    """Posteriors of each case: batches of one shape in floats, the rest one by one."""
+    """The posteriors of each case by joint priors.
+
+    Cases of one shape are computed together, in floats; those out of reach one by one.
+    """
     by_value = states_of(cases.counts, cases.value_offsets)
     by_signature = states_of(cases.people, cases.offsets)
     states = np.minimum(by_value, by_signature)
@@ -180,7 +183,10 @@ def _joint(cases: SignatureGroups, priors: PriorMatrix, reach: int) -> _Found:
 def _alone(
     cases: SignatureGroups, priors: PriorMatrix, result: _Found, case: int, reach: int
 ) -> None:
-    """Judge a case by whole numbers, which see what priors are proportional, or by a bound."""
+    """Compute the posteriors of one case in whole numbers, or bound them if that is out of reach.
+
+    The result is written into `result`.
+    """
     offsets, probabilities, are_bounded, errors = result
     try:
         table = np.array(exact_group(cases, case, priors, reach=reach), dtype=float)

@@ -32,9 +32,9 @@ def _count_if_known(release: JudgedRelease) -> dict[str, tuple[int, int]]:
                 if exposed.over is not None:
                     over.append(exposed.over.people)
             if over:
-                most_people, _ = reached.get(requirement_counts.sight.secret, (0, 0))
+                most_people, _ = reached.get(requirement_counts.seen_columns.secret, (0, 0))
                 people = counts_of(requirement_counts.seen).n_people
-                reached[requirement_counts.sight.secret] = max(most_people, *over), people
+                reached[requirement_counts.seen_columns.secret] = max(most_people, *over), people
     return reached
 
 

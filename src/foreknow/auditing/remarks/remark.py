@@ -61,7 +61,7 @@ class JudgedRelease:
     def sights(self) -> list[Any]:
         """The sight of each requirement on values."""
         layout = self.table.layout
-        return [required.sight(layout) for required in self.on_values]
+        return [required.seen_columns(layout) for required in self.on_values]
 
     @cached_property
     def looked_at(self) -> list[str]:
@@ -70,7 +70,7 @@ class JudgedRelease:
         of_people = []
         for required in self.requirements:
             if required.of_people:
-                of_people.append(required.sight(layout).known)
+                of_people.append(required.seen_columns(layout).known)
         return list(layout.looked_at(self.sights, of_people))
 
     @cached_property

@@ -196,7 +196,7 @@ class Line:
         return line
 
     def reach(self, width: Width) -> IntArray:
-        """For each number, which one is the last in the window that begins there."""
+        """For each number, the position of the last one in the window that begins there."""
         if width.measure == "share":
             over, under = (1 + width.amount).as_integer_ratio()
             ends = []

@@ -133,7 +133,10 @@ class ART(Grouper):
 
     @classmethod
     def from_settings(cls, settings: Mapping[str, Any], policy: Policy) -> ART:
-        """Make it for each limit of a policy on an adversary with priors."""
+        """Make the method for a policy: with a limit for each requirement about priors.
+
+        `settings` are those of the method in the policy file.
+        """
         keys = {"below": "below", "at_most": "at_most", "at_most_times": "times"}
         limits = []
         for required in policy.requirements:

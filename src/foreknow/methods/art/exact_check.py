@@ -53,7 +53,10 @@ def safe_bags(problem: ArtProblem, bags: Sequence[tuple[int, ...]]) -> list[bool
 def safe_groups(
     problem: ArtProblem, group: IntArray, profiles: IntArray, values: IntArray, n_groups: int
 ) -> NDArray[np.bool_]:
-    """True for each group, given by its members, that keeps all limits of every attribute set."""
+    """For each group, whether it keeps the limits of all sets of attributes.
+
+    Each entry is a person: the group, the profile and the value.
+    """
     bags = count_pairs(group, values, n_groups, problem.n_values)
     sizes = np.bincount(group, minlength=n_groups)
     owner = np.repeat(np.arange(n_groups), np.diff(bags[0]))
@@ -77,7 +80,10 @@ def safe_groups(
 
 
 def _robust(groups: SignatureGroups, prior_table: Known) -> NDArray[np.bool_]:
-    """Decide groups for one attribute set."""
+    """For each group, whether it keeps the limits on one table of priors.
+
+    Fractions decide where floats are close to a limit.
+    """
     single, safe = _alike(groups, prior_table)
     undecided = np.flatnonzero(~single)
     if not len(undecided):
@@ -134,7 +140,7 @@ def _alike(
 def _exactly_safe(
     cases: SignatureGroups, case: int, prior_table: Known, on_top: FactsOnTop | None
 ) -> bool:
-    """Decide in fractions; what is out of reach is refused."""
+    """True if a case keeps its limits, in fractions; False also if they are out of reach."""
     signatures, bag = cases.people_of(case), cases.bag_of(case)
     try:
         table = _exact_posteriors(cases, case, prior_table, on_top)

@@ -163,7 +163,11 @@ def _padded(blocks: list[IntArray], lengths: IntArray) -> tuple[IntArray, NDArra
 def _smallest(
     problem: ArtProblem, profiles: IntArray, counts: IntArray, first: IntArray
 ) -> _Bounds:
-    """Each block's smallest portion of at least `first` people that leaves a safe rest."""
+    """The smallest portion of each block that leaves a safe rest: its size, and bounds by value.
+
+    A portion has at least `first` people. `counts` is how many people of each block have each
+    value. Of a block without such a portion, the size is 0.
+    """
     total = counts.sum(axis=1)
     if problem.unique:
         due = total // problem.least
@@ -350,7 +354,10 @@ def _hopeful(problem: ArtProblem, people_of_parts: list[IntArray]) -> bool:
 
 
 def like_parts(problem: ArtProblem, people: IntArray) -> list[IntArray] | None:
-    """Divide people evenly by profile and value into as many safe parts as are found, or None."""
+    """Divide people into as many safe parts as are found; None if no division is safe.
+
+    Each part has about the same share of people of every profile and value.
+    """
     fewest = -(-len(people) // LARGEST)
     if fewest > 1 and guess_of_one(problem, problem.counted(people)) > _DIVISIBLE:
         return None

@@ -34,7 +34,10 @@ def guess_of_one(problem: ArtProblem, table: IntArray) -> float:
 
 
 def guess_of_groups(problem: ArtProblem, groups: Sequence[IntArray]) -> FloatArray:
-    """Guess the largest ratio of posterior to limit in each of some groups of people."""
+    """For each group of people, a guess of the largest ratio of a posterior to its limit.
+
+    Above 1, the group is probably not safe.
+    """
     people = np.concatenate(groups)
     group = np.repeat(np.arange(len(groups)), [len(members) for members in groups])
     worst = np.zeros(len(groups))
@@ -170,7 +173,11 @@ def _nearness(
 
 
 def _tilted(odds: FloatArray, people: FloatArray, counts: FloatArray, thorough: bool) -> FloatArray:
-    """Chances by option, with odds scaled so that they fit the counts; or roughly."""
+    """Chances of each value by signature, with odds scaled so that they fit the counts.
+
+    For each option (the last axis), value v is had by ``counts[v]`` people. Unless `thorough`, it
+    is a rough guess.
+    """
     odds = np.ascontiguousarray(odds.transpose(2, 0, 1))  # (options, signatures, values)
     people, counts = np.ascontiguousarray(people.T), np.ascontiguousarray(counts.T)
     if not thorough:

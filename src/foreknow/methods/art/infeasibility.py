@@ -91,7 +91,11 @@ def first_of(reasons: list[str]) -> str:
 
 
 def _of_one_profile(problem: ArtProblem, names: ArtNames) -> list[str]:
-    """A profile must be safe as one group: groups of one profile are, together, if each is."""
+    """Sentences about profiles that are not safe as one group.
+
+    If groups must not mix profiles, each profile must be: if each of its groups is safe, they are
+    together.
+    """
     over = problem.deficit(problem.table, np.arange(problem.n_profiles)) > 0
     cells = np.argwhere(over | ((problem.table > 0) & ~problem.allowed)).tolist()
     reasons = []
@@ -108,7 +112,11 @@ def _of_one_profile(problem: ArtProblem, names: ArtNames) -> list[str]:
 
 
 def _too_frequent(problem: ArtProblem, names: ArtNames, prior_table: Known) -> list[str]:
-    """Posteriors of a value sum to its occurrences, over all people; each keeps its limit."""
+    """Sentences about values that are so frequent that no grouping keeps the limits.
+
+    The posteriors of a value add up to its occurrences, over all people, and each is at most its
+    limit.
+    """
     table = np.zeros((len(prior_table.priors.chances), problem.n_values), dtype=np.int64)
     np.add.at(table, prior_table.signature_of, problem.table)  # (signatures, values)
     present = np.flatnonzero(table.sum(axis=1))

@@ -135,7 +135,7 @@ class Limit:
         return limit_tables or [replace(self, sets=None).table(priors, nobody)]
 
     def table(self, priors: PriorMatrix, is_asked: NDArray[np.bool_]) -> LimitTable:
-        """The limits for each signature and value."""
+        """The limit for each signature and value; none for values that are not asked about."""
         shares = []
         if self.at_most is not None:
             shares.append((as_fraction(self.at_most), False))
@@ -177,7 +177,10 @@ class LimitTable:
 
     @classmethod
     def of_shares(cls, rows: Sequence[Sequence[Share]]) -> LimitTable:
-        """Build from pairs (limit, whether it is strict); limits above 1 are none."""
+        """Make a table of rows of limits, each a pair (limit, whether it must not be reached).
+
+        A limit above 1 limits nothing.
+        """
         shape = len(rows), len(rows[0]) if rows else 0
         num, den = np.empty(shape, dtype=object), np.empty(shape, dtype=object)
         strict = np.empty(shape, dtype=bool)

@@ -45,7 +45,7 @@ _LARGEST = 30
 class Way:
     """A strategy for recipes."""
 
-    wanted: ArtProblem  # what recipes follow, such as different values in each group
+    goal: ArtProblem  # what recipes follow, such as different values in each group
     thrift: float = 0.0  # from 0, as many of the target's profile as can be, to 1, no other
     neighbours: int = 16  # so many similar profiles may be asked at each step
     times: int = 3  # people at most, as multiples of what one profile needs; and four besides
@@ -62,7 +62,7 @@ class Mixer:
     """
 
     def __init__(self, problem: ArtProblem, goal: ArtProblem) -> None:
-        self.problem, self.wanted = problem, goal
+        self.problem, self.goal = problem, goal
         self.table = problem.table.copy()  # who is without a group
         self.free = np.ones(problem.n_people, dtype=bool)
         self._odd = ~problem.allowed | (problem.sizes == 0)
@@ -81,7 +81,7 @@ class Mixer:
 
     def excess(self, rows: IntArray, profiles: IntArray) -> FloatArray:
         """The excess of each row: 0 if and only if the profile can be grouped by itself."""
-        total: FloatArray = self.wanted.deficit(rows, profiles).sum(axis=-1)
+        total: FloatArray = self.goal.deficit(rows, profiles).sum(axis=-1)
         if self._with_odd:
             total += self._weight * (rows * self._odd[profiles]).sum(axis=-1)
         return total
@@ -102,7 +102,7 @@ class Mixer:
         Returned are the members of each group. A recipe says how many people of each profile and
         value a group takes; it is carried out as often as it helps.
         """
-        self.wanted = way.wanted
+        self.goal = way.goal
         recipes: list[tuple[Recipe, int]] = []
         failed: set[Pair] = set()
         while targets := self._targets(failed):
@@ -140,7 +140,7 @@ class Mixer:
         in_excess = order[excess[order] > 0]
         rows = self.table[in_excess]
         is_disallowed = self._odd[in_excess] & (rows > 0)
-        in_the_way = is_disallowed | (self.wanted.deficit(rows, in_excess) > 0)
+        in_the_way = is_disallowed | (self.goal.deficit(rows, in_excess) > 0)
         targets: list[Pair] = []
         for row, profile in enumerate(in_excess.tolist()):
             values = []
@@ -225,7 +225,7 @@ class Mixer:
     def _diluted(self, profile: int, close: float) -> list[IntArray]:
         """Divide a profile and people who join it into as many like, safe parts as possible."""
         counts = self.table[profile]
-        over = self.wanted.deficit(counts[None], np.array([profile]))[0] > 0
+        over = self.goal.deficit(counts[None], np.array([profile]))[0] > 0
         joining = self._joining(profile, over | (self._odd[profile] & (counts > 0)), close)
         if joining is None:
             return []
@@ -279,7 +279,7 @@ class Mixer:
         for _ in range(_HALVINGS):
             middle = (low + high) / 2
             after = rows - np.floor(middle * spare_people).astype(np.int64)
-            can_spare = not self.wanted.deficit(after[None], np.array([profile])).any()
+            can_spare = not self.goal.deficit(after[None], np.array([profile])).any()
             low, high = (middle, high) if can_spare else (low, middle)
         slack: IntArray = np.floor(low * spare_people).astype(np.int64)
         return slack
@@ -321,7 +321,7 @@ class _Growth:
         self._own = np.array([shares.pop() for shares in self._shares])
         self._members: list[list[Pair]] = [[] for _ in targets]
         self._largest = way.times * self._needed + 4
-        if way.wanted.unique:
+        if way.goal.unique:
             self._largest = np.minimum(self._largest, problem.n_values)
         self._bags = Bags(problem, len(targets), int(self._largest.max()))
         self._n_own = np.zeros(len(targets), dtype=np.int64)  # of the target's profile, in the bag
@@ -433,7 +433,7 @@ class _Growth:
         n = len(targets)
         options = self._spare[targets]
         options[:, 0] &= (self._n_own < self._own)[targets, None]
-        if self._way.wanted.unique:
+        if self._way.goal.unique:
             options &= ~self._held[targets[:, None, None], self._values[targets]]
         # Of those who can spare somebody, the nearest.
         has_option = options.any(axis=2)

@@ -76,7 +76,10 @@ def robust_groups(
 
 
 def _checked(problem: ArtProblem, groups: list[IntArray]) -> IntArray:
-    """Judge everything again, by posteriors; number the groups by their first people."""
+    """The group of each person, by the first people of groups, after all of them are judged again.
+
+    Raises an error if a group breaks a limit, or if somebody is in no group.
+    """
     people = np.concatenate(groups)
     order = np.argsort([int(group.min()) for group in groups], kind="stable")
     number = np.empty(len(groups), dtype=np.int64)
@@ -169,7 +172,7 @@ def _first_groups(
         if not problem.unique and mixer.n_in_the_way() <= max(_FEW, problem.n_people // 20):
             # The rest in larger ones, of people from farther away, with repeated values.
             groups += mixer.small_groups(Way(problem, 1.0, *_FAR_WAY))
-        mixer.wanted = goal
+        mixer.goal = goal
         groups += [] if hard is None else mixer.large_groups()
     unsafe_groups = mixer.all_excess() > 0
     groupable = mixer.free & ~unsafe_groups[problem.profiles]

@@ -103,7 +103,7 @@ class Decoy(Grouper):
         return Grouping(microdata.rows_of(search.finish(random)))
 
     def _start(self, microdata: Microdata, policy: Policy | None) -> Search:
-        """The search at its start; refuses a policy that everybody in one group does not keep."""
+        """The search with one group of everybody; raises `NoSafeRelease` if that is not safe."""
         policy = asked_policy(self, policy, microdata)
         check_needs(self, policy)
         _check(policy)
@@ -192,7 +192,10 @@ def _decide_apart(
 def _decide_together(
     search: Search, cuts: TriedCuts, deal: Deal, random: np.random.Generator
 ) -> Outcome:
-    """Decide about cuts in order, each beside those before, if the groups interact."""
+    """Decide about the cuts of a level one after the other, where groups bear on one another.
+
+    A cut is accepted if its decoys are safe beside the cuts that were accepted before.
+    """
     n_cuts = len(cuts.group)
     guards_before = search.guards
     search.guards = guards_before.copy()

@@ -136,7 +136,11 @@ def shuffled_runs(codes: IntArray, lengths: IntArray, random: np.random.Generato
 def _deal_counts(
     bags: IntArray, part_sizes: IntArray, n_parts: IntArray, random: np.random.Generator
 ) -> IntArray:
-    """Deal bags by drawing how many people of each value each part has."""
+    """Deal the people of each bag into parts at random; the bag of each part.
+
+    Parts stand one bag after the other: bag b has ``n_parts[b]`` of them, with ``part_sizes``
+    people.
+    """
     part_bags = np.empty((len(part_sizes), bags.shape[1]), dtype=np.int64)
     ends = np.cumsum(n_parts)
     remaining, part = bags, ends - n_parts

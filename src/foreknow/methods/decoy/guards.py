@@ -189,7 +189,7 @@ class BagKinds(NamedTuple):
 class Guards:
     """All limits of a policy."""
 
-    each: Sequence[Guard]
+    guards: Sequence[Guard]
 
     @classmethod
     def of(cls, policy: Policy, everyone: GroupCounts, decoys: int | None = None) -> Guards:
@@ -220,17 +220,17 @@ class Guards:
     @cached_property
     def groups_interact(self) -> bool:
         """True if the safety of a group depends on the others."""
-        return any(guard.speaks.groups for guard in self.each)
+        return any(guard.speaks.groups for guard in self.guards)
 
     @property
     def swaps(self) -> int:
         """The most people whose values an adversary knows about, including the target."""
-        return max((guard.speaks.people for guard in self.each), default=0)
+        return max((guard.speaks.people for guard in self.guards), default=0)
 
     @cached_property
     def alike(self) -> bool:
         """True if it does not matter which value is which."""
-        return all(guard.alike for guard in self.each)
+        return all(guard.alike for guard in self.guards)
 
     def kinds(self, bags: IntArray) -> BagKinds:
         """The kinds of bags.
@@ -252,12 +252,12 @@ class Guards:
 
     def copy(self) -> Guards:
         """The limits as they stand now, apart from what is noted later."""
-        return Guards([replace(guard, ledger=deepcopy(guard.ledger)) for guard in self.each])
+        return Guards([replace(guard, ledger=deepcopy(guard.ledger)) for guard in self.guards])
 
     def evaluate(self, groups: GroupCounts, owner: IntArray) -> PolicyEvaluation:
         """Measure proposals; group g belongs to proposal ``owner[g]``."""
         return PolicyEvaluation(
-            [guard.ledger.evaluate(None, guard.counted(groups), owner) for guard in self.each]
+            [guard.ledger.evaluate(None, guard.counted(groups), owner) for guard in self.guards]
         )
 
     def roughly(self, groups: GroupCounts, owner: IntArray) -> PolicyEvaluation:
@@ -265,7 +265,7 @@ class Guards:
         if self.groups_interact:
             return self.evaluate(groups, owner)
         return PolicyEvaluation(
-            [guard.rough.evaluate(None, guard.counted(groups), owner) for guard in self.each]
+            [guard.rough.evaluate(None, guard.counted(groups), owner) for guard in self.guards]
         )
 
     def exchanged(self, groups: GroupCounts, owner: IntArray) -> PolicyEvaluation:
@@ -275,7 +275,7 @@ class Guards:
         """
         evaluations = list[Evaluation]()
         n_proposals = int(owner.max(initial=-1)) + 1
-        for guard in self.each:
+        for guard in self.guards:
             if guard.judge_of_decoys is not None:
                 ledger = guard.judge_of_decoys(self.swaps)
                 evaluation = ledger.evaluate(None, guard.counted(groups), owner)
@@ -293,14 +293,14 @@ class Guards:
         if self.groups_interact:  # by the limits of what a refusal leaves, all of them
             return self.evaluate(groups, owner)
         evaluations = []
-        for guard in self.each:
+        for guard in self.guards:
             counts = guard.counted(groups)
             evaluations.append(guard.refused[decoys].evaluate(None, counts, owner))
         return PolicyEvaluation(evaluations)
 
     def commit(self, groups: GroupCounts) -> None:
         """Note groups, where these bear on one another."""
-        for guard in self.each:
+        for guard in self.guards:
             guard.ledger.commit(None, guard.counted(groups))
 
 

@@ -66,7 +66,10 @@ class BestFirst:
         return view, self._judge.judge(view)
 
     def check(self, node: Node) -> bool:
-        """Judge a node, unless its status is known, and note what follows; True if it is safe."""
+        """Judge a node of the lattice, unless its status is known; True if it is safe.
+
+        What follows for other nodes is noted, and the node is kept if it is the best so far.
+        """
         if node not in self.status and (not self._judge.monotone or self._count(node)):
             view, node_verdict = self.judged(node)
             self.status[node] = SAFE if node_verdict.safe else UNSAFE
@@ -100,7 +103,11 @@ class BestFirst:
         return bool((self._hopeless >= np.array(node)).all(axis=1).any())
 
     def search(self) -> None:
-        """Find the safe node that loses least, or a good one, and how far it is from the least."""
+        """Find the safe node that loses least, by dividing boxes of nodes, the best ones first.
+
+        A box is all nodes between a lowest and a highest one. If the time runs out, `best` is the
+        best node so far, and `gap` how much less another one may lose.
+        """
         lowest, highest = (0,) * len(self._rollup.tops), self._rollup.tops
         self.check(highest)
         if self.best is not None:
@@ -118,7 +125,10 @@ class BestFirst:
             self._look_into(box, open_boxes)
 
     def _look_into(self, box: _Box, waiting: list[_Box]) -> None:
-        """Count the highest node of a box, and divide the box if it may hold a better node."""
+        """Judge the highest node of a box if that tells something, and halve the box.
+
+        Halves that may contain a better node than the best so far are added to `waiting`.
+        """
         low, high, losses, judge = box.low, box.high, box.losses, self._judge
         if judge.monotone and self._count(high):
             losses = self._least[high]

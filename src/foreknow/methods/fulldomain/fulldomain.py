@@ -259,7 +259,10 @@ class FullDomain(Grouper):
         node_verdict: NodeVerdict,
         **fields: Any,
     ) -> LatticeResult:
-        """The result of a search that chose the node of a view."""
+        """Make the result of a search that chose the node of this view.
+
+        `fields` are its other fields.
+        """
         codes, cells = np.stack(view.codes, axis=1), node_verdict.cells
         group_numbers, outlier_group = numbered(codes, node_verdict.outliers, cells)
         hidden = None

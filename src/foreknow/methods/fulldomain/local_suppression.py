@@ -51,7 +51,7 @@ class LocalSuppression:
         self._groups: list[LocalGroup] = []
 
     def hidden(self) -> BoolArray | None:
-        """A mask of hidden cells, shape (classes, attributes); None if no division is safe."""
+        """For each class and attribute, whether the cell is hidden; None if no division is safe."""
         for choices in self._choices():
             while self._keep_most(choices):
                 pass

@@ -87,7 +87,10 @@ class Replay:
         return replay
 
     def _note_node(self, counts: GroupCounts, child: IntArray) -> None:
-        """Note a node, unless groups that are the same in every world make it unsafe."""
+        """Add the decision about a node to those that a world must repeat.
+
+        If groups that are the same in every world make the node unsafe, there is nothing to repeat.
+        """
         pairs = np.unique(np.stack((self.groups, child)), axis=1)[0]
         is_divided = (np.bincount(pairs) > 1)[self.groups]
         open_groups = np.unique(child[is_divided])

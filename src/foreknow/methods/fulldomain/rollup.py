@@ -98,7 +98,10 @@ class ViewCache:
         return self._views[smallest]
 
     def add(self, view: View) -> None:
-        """Keep the counts of a view for coarser nodes."""
+        """Keep the counts of a view, from which coarser nodes can be counted.
+
+        If there are too many cells, views that were not used for long are dropped.
+        """
         if (self._levels == view.levels).all(axis=1).any():
             return
         self._views.append(view)
@@ -157,7 +160,7 @@ class Rollup:
         return int(self.finest.people.sum())
 
     def view(self, node: Node) -> View:
-        """The groups at a node, from the smallest finer view."""
+        """The groups at a node with their counts, added up from the smallest finer view at hand."""
         finer = self.cache.smallest_finer(node)
         if finer.levels == node:
             return finer

@@ -126,7 +126,10 @@ class Order:
     def _with_others(
         self, best_node: int, likely: list[int], marks: BoolArray, n_nodes: int
     ) -> list[int]:
-        """The best node, and likely ones whose answers do not follow from each other's."""
+        """The best node, and other likely nodes that can be judged at once.
+
+        None of them is such that its answer would follow from another's.
+        """
         lattice, chosen, remaining = self._lattice, [best_node], marks.copy()
         lattice.below(remaining, best_node)[...] = False
         for number in likely:
@@ -236,7 +239,10 @@ class LatticeSearch:
         return min(numbers, key=self._place)
 
     def _note(self, number: int, view: View, node_verdict: NodeVerdict) -> None:
-        """Note the verdict on a node, and what follows for those above and below it."""
+        """Note the verdict on a node, and what follows from it for nodes above and below.
+
+        If merging groups is never worse (`monotone`), all nodes above a safe one are safe.
+        """
         lattice, monotone = self.lattice, self._judge.monotone
         self.checked[number] = True
         self._order.saw(number, node_verdict.safe, node_verdict.hopeless)
@@ -300,7 +306,10 @@ class LatticeSearch:
             self._check_first(is_candidate, order, self._at_once)
 
     def one_minimal(self) -> int | None:
-        """A safe node below which none is safe, or None; first on a chain, then below."""
+        """A safe node below which no node is safe; None if no node is safe.
+
+        The first one is sought on a chain from the bottom to the top.
+        """
         safe_node = self._lowest_on_chain()
         while safe_node is not None:
             lower = np.zeros(len(self.lattice), dtype=bool)

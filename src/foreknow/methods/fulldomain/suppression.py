@@ -135,7 +135,10 @@ class Judge:
         return not self._policy.failures(counts)
 
     def _alone(self, counts: GroupCounts) -> BoolArray:
-        """True for each group that is safe by itself; the policy decides where floats are close."""
+        """For each group, whether it is safe by itself.
+
+        Floats decide where they are clear, and the policy, exactly, where they are close.
+        """
         if self._ledger.exact:
             return self._ledger.alone(counts)
         evaluation = self._ledger.evaluate(None, counts, np.arange(counts.n_groups))
@@ -156,7 +159,11 @@ class Judge:
     def _with_outliers(
         self, view: View, is_suppressed: BoolArray, fewest_leaving: int
     ) -> NodeVerdict:
-        """The verdict if unsafe groups are suppressed, then the smallest until the rest is safe."""
+        """The verdict on a node if unsafe groups are suppressed, and then the smallest ones.
+
+        Groups are suppressed until the rest is safe. `is_suppressed` are the unsafe groups, and
+        `fewest_leaving` is a lower bound of how many people must be suppressed.
+        """
         suppressed = int(view.people[is_suppressed].sum())
         if fewest_leaving > self.most:
             return NodeVerdict(False, hopeless=True)
@@ -176,7 +183,10 @@ class Judge:
         return NodeVerdict(True, outliers=is_suppressed, fewest=fewest_leaving, cells=cells)
 
     def _cells(self, view: View, outliers: BoolArray, loss: Loss) -> BoolArray | None:
-        """The cells that each group hides; None if only whole groups can be suppressed safely."""
+        """For each group and column, whether the suppressed group hides its label there.
+
+        None if only whole groups can be suppressed safely.
+        """
         members, codes = np.flatnonzero(outliers), np.stack(view.codes, axis=1)
         sizes = chain.from_iterable(view.sizes)
         columns = [column for column, size in enumerate(sizes) if size > 1]

@@ -115,7 +115,10 @@ class BlockTree:
         group_of: tuple[int, ...],
         below: tuple[tuple[Below, ...], ...],
     ) -> Block:
-        """The block of a shape, made if it is new; there is one for each shape."""
+        """The block with these sizes, groups and lower blocks.
+
+        Blocks of the same shape are one object.
+        """
         below_key = []
         for level in below:
             shapes_of_level = [(lower.block.number, lower.group_of) for lower in level]

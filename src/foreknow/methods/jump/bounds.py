@@ -31,7 +31,10 @@ MARGIN = Fraction(1, 10**6)
 
 
 def surely_safe(exact: Exact, parts: Sequence[Part], levels: Sequence[int]) -> bool:
-    """True if the disclosure set has the property for certain; False says nothing."""
+    """True if the disclosure set surely has the property, by a bound; False says nothing.
+
+    `levels` are the earlier functions that may stop a table.
+    """
     loss = most_lost(exact, parts, levels)
     if loss >= 1:
         return False
@@ -109,7 +112,10 @@ def _room(
     people: Counter[tuple[int, tuple[int, int]]],
     number_of_group: dict[tuple[int, int], int],
 ) -> _Room:
-    """The people of the chosen groups of a lower level, by the group of the block they are in."""
+    """The cells of a block's groups by chosen group of a lower level, and who is in none.
+
+    ``people[g, h]`` is how many people of group g of the block are in group h of the lower level.
+    """
     cells: list[tuple[int, int, int]] = []
     remainder: list[tuple[int, int | None]] = []
     for own_group, size in enumerate(block.group_sizes):
@@ -187,7 +193,11 @@ class _Room:
                     yield numbers, self._chance(counts, numbers)
 
     def _chance(self, counts: Sequence[int], numbers: Sequence[int]) -> float:
-        """The chance that `counts` people of the groups are `numbers` people of the cells."""
+        """The chance that a value is dealt to so many people of each cell.
+
+        `counts` is how often each group of the block has it, and `numbers` how many people of each
+        cell do, if values are dealt to the people of a group at random.
+        """
         remaining, log = list(counts), 0.0
         for number, (n, group, _) in zip(numbers, self.cells, strict=True):
             remaining[group] -= number

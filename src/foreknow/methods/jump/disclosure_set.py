@@ -110,7 +110,10 @@ class Strategy:
         permutation_safe: Callable[[int], bool],
         disclosure_safe: Callable[[int], bool],
     ) -> bool:
-        """True if the algorithm evaluates function i, by its verdicts on earlier ones."""
+        """True if a table reaches function i, given what is found about earlier functions.
+
+        `permutation_safe` and `disclosure_safe` say whether these sets are safe at function j.
+        """
         j = 0
         while j < i:
             if needs[j] is not EarlierNeed.ALWAYS and not permutation_safe(j):
@@ -296,7 +299,10 @@ class Exact:
         return self._verdicts[j, key]
 
     def _judged(self, counts: TableCounts) -> bool:
-        """True if the values of everybody have the property; False if there are no tables."""
+        """True if in these tables everybody's values have the property.
+
+        False if there are no tables.
+        """
         if not counts.size:
             return False
         for counted_block in {

@@ -173,7 +173,7 @@ def _read_groups(group_sources: Sequence[Any], source: Any) -> tuple[tuple[Perso
 
 
 def _read_levels(text: str) -> tuple[tuple[str, Level], ...]:
-    """The level of each column, read from a text such as "age=1, zip=*"."""
+    """The level of each column, read from a text such as "age=1, zip=*"; * suppresses it."""
     levels: dict[str, Level] = {}
     for level_text in text.split(","):
         column, equals, level = map(str.strip, level_text.rpartition("="))
@@ -230,7 +230,10 @@ def settled(functions: Sequence[Function], microdata: Microdata) -> tuple[Functi
 
 
 def node_of(function: Function, microdata: Microdata) -> Node:
-    """The level of each quasi-identifier of a function that is a lattice node."""
+    """The lattice node of a function that gives levels: the level of each quasi-identifier.
+
+    Columns that the function does not name are suppressed.
+    """
     levels = dict(function.levels or ())
     names = [attribute.name for attribute in microdata.attributes]
     for column in levels:

@@ -251,7 +251,7 @@ def _read_table(table: Any) -> tuple[tuple[Person, ...], tuple[Value, ...]]:
 
 
 def case_of(functions: Sequence[Function], strategy: Strategy, table: Any, steps: int) -> TableRun:
-    """The run of a table; counts for other tables of the same people are reused."""
+    """The run of the algorithm on a table. What was counted for the same people is used again."""
     people, person_values = _read_table(table)
     codes_of: dict[Value, int] = {}
     codes = tuple([codes_of.setdefault(value, len(codes_of)) for value in person_values])

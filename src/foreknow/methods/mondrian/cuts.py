@@ -62,7 +62,11 @@ def cuts_of(
     n_groups: int,
     n_candidates: int,
 ) -> Cuts:
-    """Find the candidate cuts of every group along one attribute; of `people`, or one a point."""
+    """The candidate cuts of every group along one attribute, the most even ones.
+
+    Row i is a point with the code ``codes[i]`` in group ``node[i]``, of ``people[i]`` people (of
+    one, if None).
+    """
     cells = _Cells(*count_pairs(node, codes, n_groups, len(attribute.domain), people))
     if attribute.ancestors:
         return _level_cuts(attribute, cells, n_candidates)
@@ -273,7 +277,11 @@ def _apart(attribute: Attribute, cells: _Cells) -> _Halves:
 
 
 def _children(attribute: Attribute, cells: _Cells) -> list[_Halves]:
-    """Cuts of one child of the lowest node of a group from the others, which keep its width."""
+    """Cuts of one child of a group's lowest node from the others, one result for each level.
+
+    The lowest node is the one in the hierarchy that covers all values of the group. The other part
+    keeps its width.
+    """
     levels = _levels(attribute)
     level, halves = _lowest(levels, cells), []
     scale = max(len(attribute.domain) - 1.0, 1.0)
@@ -318,7 +326,11 @@ def _levels(attribute: Attribute) -> list[IntArray]:
 
 
 def _level_cuts(attribute: Attribute, cells: _Cells, n_candidates: int) -> Cuts:
-    """The gains and codes of cuts into all children of a node, and of one child from the rest."""
+    """Cuts along a hierarchy: into all children of a node, or one child from the rest.
+
+    The first column has the cut into all children, the others the best cuts of one child. The gain
+    is -inf where there is no such cut.
+    """
     levels, n_groups = _levels(attribute), cells.n_groups
     gains = np.full((n_groups, 1 + n_candidates), -np.inf)
     cut_codes = np.zeros((n_groups, 1 + n_candidates), dtype=np.int64)
@@ -359,7 +371,7 @@ class PartedCounts:
         return cls(labels, semantics, people, offsets, none, none, table)
 
     def part(self, start: int, stop: int) -> GroupCounts:
-        """Counts of a run of groups."""
+        """The counts of the groups from `start` up to `stop`, as `GroupCounts`."""
         if self.table is None:
             cells = slice(self.offsets[start], self.offsets[stop])
             offsets = self.offsets[start : stop + 1] - self.offsets[start]

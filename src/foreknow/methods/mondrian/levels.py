@@ -232,7 +232,11 @@ class Level:
         return np.concatenate([w.safe_each() for w, _ in weighed])
 
     def divide(self, ledger: PolicyLedger) -> None:
-        """Divide every group of the level that can be; the others become final."""
+        """Divide every group of the level that can be divided safely; the others become final.
+
+        The candidate cuts of each group are tried in turn, the best first, until the ledger accepts
+        one.
+        """
         waiting, divided = np.flatnonzero(self._divisible), np.zeros(self.n_groups, dtype=bool)
         ranking = self._ranking(waiting)
         next_rows = [self.rows.part(slice(0), slice(0))]
@@ -338,7 +342,11 @@ class Level:
         return Ranking.joined(rankings, groups, self.n_groups)
 
     def children(self, ranking: Ranking, turn: int | IntArray, groups: IntArray) -> Children:
-        """Divide some groups, each by its candidate of this rank; perhaps each several times."""
+        """Divide some groups, each by its candidate cut of rank `turn`.
+
+        Returned are the points of these groups, the child that each would be in, and the group of
+        each child (`owner`, by position in `groups`). A group may be named several times.
+        """
         rows, group = self._rows_of(groups)
         ranking_of_cut, cut_code = ranking.choice(turn, groups)
         n_points, side = np.diff(self.starts)[groups], np.empty(len(group), dtype=np.int64)
@@ -372,7 +380,11 @@ class Level:
     def _weighed(
         self, ledger: PolicyLedger, children: Children, *, replace_nothing: bool = False
     ) -> Iterator[tuple[PolicyEvaluation, GroupCounts]]:
-        """Weigh the proposals, some at a time; perhaps as groups that replace nothing."""
+        """Yield the ledger's evaluation of proposed divisions, some at a time, and their counts.
+
+        With `replace_nothing`, the children are judged as if they were added to the groups that
+        exist.
+        """
         tally, owner = self.tally(children), children.owner
         for start, stop in whole_proposals(owner, tally.offsets, _CELLS):
             tally_of_part, owner_in_part = tally.part(start, stop), owner[start:stop] - owner[start]
@@ -385,7 +397,7 @@ class Level:
             yield ledger.evaluate(replaced, tally_of_part, owner_in_part), tally_of_part
 
     def tally(self, children: Children) -> PartedCounts:
-        """Count the sensitive values of each child."""
+        """Count how many people of each child have each sensitive value."""
         rows, n_children, n_values = children.rows, len(children.owner), len(self.labels)
         people = rows.multiplicity
         if people is not None:

@@ -58,7 +58,10 @@ class LocalSuppression:
         self._all = Level(points, microdata, choice)
 
     def better(self, groups: IntArray, before: Division, ledger: PolicyLedger) -> Division:
-        """Divide groups with cells suppressed, where that loses less than a division before."""
+        """Divide groups with cells suppressed.
+
+        The result with the least loss, or `before` if none is.
+        """
         best = before
         for lost in _LOST:
             moment = ledger.copy()
@@ -81,7 +84,10 @@ class LocalSuppression:
         return Division(groups, floors, self._labelled(groups, floors)[1])
 
     def _written(self, groups: IntArray, out: BoolArray) -> Division:
-        """Write `*` where suppressed people have nothing in common; groups alike are one."""
+        """The division as it is published, with `*` where a suppressed group has all values.
+
+        Groups whose labels are alike then become one.
+        """
         floors, n_groups = {}, int(groups.max()) + 1
         is_out = np.zeros(n_groups, dtype=bool)
         is_out[groups[out]] = True

@@ -257,7 +257,11 @@ class Mondrian(Grouper):
     def _make_safe(
         self, level: Level, ledger: PolicyLedger, policy: Policy, everyone: GroupCounts
     ) -> None:
-        """Divide until the release is safe, where that can help."""
+        """Divide one group of everybody, which is unsafe, until the release is safe.
+
+        Where people may have several values or cases, smaller groups can be safer. If dividing
+        cannot help, or does not, `NoSafeRelease` is raised.
+        """
         failures = policy.failures(everyone)
         if not failures:
             return  # safe, but closer to a limit than the ledger can tell: nothing may be divided
@@ -299,7 +303,11 @@ def refined(
     random: np.random.Generator,
     until: float,
 ) -> IntArray:
-    """Divide groups of points anew until a moment on the monotonic clock; what they are then."""
+    """Divide groups of points anew, region by region, until a moment on the monotonic clock.
+
+    A region is divided with some noise; it stays so if no group is lost and the loss does not rise.
+    Returned is the group of each point.
+    """
     everybody = Level(points, microdata, choice)
     loss, rounds = _losses(everybody, choice, groups), 0
     while time.monotonic() < until:

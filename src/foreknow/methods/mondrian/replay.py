@@ -10,8 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
-from itertools import chain
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -44,7 +43,11 @@ class Turn:
     owner: IntArray  # the proposal of each of these children
 
     def refuses(self, counts: GroupCounts, owner: IntArray, proposal: int) -> NDArray[np.bool_]:
-        """True for each proposal that is refused in the place of number `proposal` of the turn."""
+        """True for each proposal that would be refused at this moment of the search.
+
+        It stands in the place of proposal number `proposal` of the turn: those before it were
+        decided.
+        """
         refused = ~self.before.evaluate(None, counts, owner).safe_each()
         if not len(self.owner) or refused.all():
             return refused
@@ -87,7 +90,11 @@ class Replay:
 
     @classmethod
     def of(cls, method: Mondrian, microdata: Microdata, policy: Policy) -> Replay | None:
-        """Run the method, and keep the cuts that it refused; None where that says too little."""
+        """Run the method, and keep the cuts that it refused.
+
+        None where a replay is not possible: if people have several values, if merging groups can be
+        unsafe, or if there are too many cuts.
+        """
         policy = replace(policy, schema=microdata.schema)
         several = microdata.semantics != "single"
         if several or not policy.monotone():
@@ -105,17 +112,21 @@ class Replay:
             if level.kept > _MOST:
                 return None
         refused_cuts = level.across(points.spread(np.arange(len(points))))
-        if sum(len(part[0]) for part in refused_cuts) > _MOST:
+        if sum(len(cuts_of_level.people) for cuts_of_level in refused_cuts) > _MOST:
             return None
         nobody = np.empty(0, dtype=np.int64)
-        people, children, owner = joined([(nobody, nobody, nobody), *(p[:3] for p in refused_cuts)])
-        cuts = [*chain(*(part[3] for part in refused_cuts))]
+        columns = [(nobody, nobody, nobody)]
+        cuts = list[tuple[Turn, int]]()
+        for cuts_of_level in refused_cuts:
+            columns.append(cuts_of_level[:3])
+            cuts += cuts_of_level.cuts
+        people, children, owner = joined(columns)
         groups, codes = points.spread(level.final), microdata.sensitive_codes
         return cls(groups, people, children, owner, cuts, first, last, microdata.values, codes)
 
     @cached_property
     def decisions(self) -> Sequence[Refusal]:
-        """The refused cuts; worlds in which each of them is refused lead to the same groups."""
+        """The refused cuts. All worlds in which each of them is refused lead to the same groups."""
         cut = self._owner[self._children]
         order = np.lexsort((self._children, cut))
         people, child, cut = self._people[order], self._children[order], cut[order]
@@ -154,6 +165,15 @@ class Replay:
         return None
 
 
+class _RefusedCuts(NamedTuple):
+    """Cuts that were refused at one level of the search."""
+
+    people: IntArray  # (entries,): who would have been divided
+    children: IntArray  # (entries,): the child that each would be in, numbered through all levels
+    cut_of_child: IntArray  # (children,): the cut that each child belongs to
+    cuts: list[tuple[Turn, int]]  # when each cut was tried: the turn, and its number in the turn
+
+
 class _Refusals(Level):
     """A level that keeps every proposal that the ledger refuses."""
 
@@ -181,11 +201,10 @@ class _Refusals(Level):
         """Ask about one turn: a refused cut that is not proposed again would not be kept."""
         return 1
 
-    def across(self, point_of: IntArray) -> list[tuple[Any, ...]]:
-        """The refused cuts that would have divided a final group, as columns for each level.
+    def across(self, point_of: IntArray) -> list[_RefusedCuts]:
+        """For each level of the search, the refused cuts that would have divided a final group.
 
-        The columns are: people, the child that each would be in, the cut of each child, and for
-        each cut its moment in the search.
+        `point_of` is the point of each person.
         """
         members = np.argsort(point_of, kind="stable")
         ends = np.cumsum(np.bincount(point_of, minlength=len(self.final)))
@@ -206,7 +225,9 @@ class _Refusals(Level):
             people = np.concatenate([members[starts[p] : ends[p]] for p in points[inside].tolist()])
             cut_of_child = np.searchsorted(proposals, owner[children])
             cuts = [(turn, proposal) for proposal in proposals.tolist()]
-            refused_cuts.append((people, of_child + n_children, cut_of_child + n_proposals, cuts))
+            refused_cuts.append(
+                _RefusedCuts(people, of_child + n_children, cut_of_child + n_proposals, cuts)
+            )
             n_children += len(children)
             n_proposals += len(proposals)
         return refused_cuts

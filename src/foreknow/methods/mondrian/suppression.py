@@ -78,7 +78,10 @@ class Suppression:
         return int(self._points.weights[self.out].sum())
 
     def search(self, ledger: PolicyLedger) -> None:
-        """Suppress people while that gains something, and divide what is left of their groups."""
+        """Suppress people while that gains something, and divide what is left of their groups.
+
+        If a group that covers every column cannot be divided or suppressed, nobody is suppressed.
+        """
         before, everybody = self._groups.copy(), np.ones(len(self.out), dtype=bool)
         # A group that covers every column is published as suppressed people are, and a reader
         # would take both for one. So it is cut first, or it is that of suppressed people.

@@ -752,7 +752,7 @@ def policy_rows(
             knows = describe(point.adversary, None, noun, requirement_semantics).knows
             claim = "that a particular person has it"
             lines.append(f"Someone who {knows} must {_must(point)} {claim}.")
-        judged_by = None if counted_requirement is None else counted_requirement.sight.known
+        judged_by = None if counted_requirement is None else counted_requirement.seen_columns.known
         lines += _sight_lines(policy, requirement, judged_by)
         rows.append((requirement_title(requirement, position), lines))
     if policy.schema is not None:
@@ -776,7 +776,7 @@ def _sight_lines(
     policy: Policy, requirement: Requirement, judged_columns: Sequence[str] | None
 ) -> list[str]:
     """Lines that say which columns an adversary is assumed to know, and not to know."""
-    seen_columns = requirement.sight(policy.layout)
+    seen_columns = requirement.seen_columns(policy.layout)
     known_columns = list(
         map(visible, seen_columns.known if judged_columns is None else judged_columns)
     )
