@@ -176,7 +176,7 @@ def _populations(requirement: Requirement, columns: Sequence[str]) -> dict[str, 
 def _written(
     release: Release, policy: Policy, requirement: Requirement, owners: OwnersTable | None
 ) -> tuple[Counted, Any, Layout]:
-    """What the judge needs for a requirement: counted rows, the values of columns, and the layout.
+    """The input of the judge for a requirement: counted rows, values of columns, and the layout.
 
     The rows are those of the owner's table, if it is at hand (`owners`), or else of the release as
     the requirement's adversary sees it.

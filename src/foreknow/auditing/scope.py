@@ -21,7 +21,7 @@ from foreknow_judge.remarks.scope import Scope
 
 
 def scope_of(release: Release, policy: Policy | None = None) -> Scope:
-    """What the verdicts on a release do not cover, as a `Scope`.
+    """The things that verdicts on a release do not cover, as a `Scope`.
 
     Without a policy, nothing is known about which values are judged.
     """

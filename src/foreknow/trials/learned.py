@@ -427,7 +427,7 @@ class _Distinction:
         return self._brief[smoothing]
 
     def learned(self, smoothings: Sequence[float], seconds: tuple[float, float]) -> list[Learning]:
-        """What an attacker learns with each smoothing: the posteriors of people.
+        """The posteriors that an attacker learns with each smoothing, one result for each.
 
         All of them are fitted and counted together.
         """

@@ -328,7 +328,7 @@ def shown_by_groups(
     floors: Mapping[str, IntArray],
     styles: Mapping[str, str],
 ) -> Boxes | Buckets:
-    """What a reader sees of some attributes: boxes (generalized) or buckets (bucketized).
+    """A reader's view of some attributes: boxes (generalized) or buckets (bucketized).
 
     `groups` is the group of each row. Both can count answers to queries.
     """

@@ -56,7 +56,7 @@ class Counted(Written):
         rows = self.count_rows("release", [*known_columns, sensitive, self.person])
         persons = rows.counts(known_columns, rows.column(self.person), rows.times)
         for question in questions:
-            value, chance = worst_sum(question.groups, persons, *cells_of(question, kind, settings))
+            value, chance = worst_sum(question.held, persons, *cells_of(question, kind, settings))
             if chance > worst.chance:
                 worst = Worst(value, None, chance)
         return worst

@@ -187,7 +187,7 @@ def cells_of(question: Question, kind: str, settings: Any) -> Cells:
 
     The adversary rules out `l` values of the target, and knows `k` other people and `m` links.
     """
-    groups, secrets = question.groups, question.about
+    groups, secrets = question.held, question.about
     able = possible_holders(question)  # None without rules on who cannot have a value
     if kind == "implications":
         cells, ratios, which = odds_by_implications(groups, secrets, settings.k)

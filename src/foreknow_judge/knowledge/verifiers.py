@@ -38,7 +38,7 @@ class Question:
     `questions_of` in ``verdicts.py`` alone makes one, by counting a release.
     """
 
-    groups: GroupBags  # the groups, with their people and values
+    held: GroupBags  # the groups, with their people and values
     about: Collection[str]  # the values that are secrets
     written: Written
     relative: bool  # whether the limit is a multiple of the prior
@@ -80,10 +80,10 @@ def _judge_facts(question: Question, facts: FactsSettings) -> Worst:
     if question.beside and question.width is None and not facts.m:
         return _worst_beside(question, facts.l, facts.k)
     if (possible := possible_holders(question)) is not None:
-        return worst_with_rules(question.groups, question.about, possible, *amounts)
+        return worst_with_rules(question.held, question.about, possible, *amounts)
     if question.width is not None:
-        return Worst(*worst_near(question.groups, question.width, *amounts))
-    return worst_facts(question.groups, question.about, question.written.semantics, *amounts)
+        return Worst(*worst_near(question.held, question.width, *amounts))
+    return worst_facts(question.held, question.about, question.written.semantics, *amounts)
 
 
 def possible_holders(question: Question) -> ImpossibleCounts | None:
@@ -102,7 +102,7 @@ def possible_holders(question: Question) -> ImpossibleCounts | None:
         raise CertificateError("impossible-in-part", next(iter(question.about)))
     if question.members:
         rules_of_value |= dict.fromkeys(question.about, NO_RULES.union(*rules_of_members))
-    rules_of = [rules_of_value.get(name, NO_RULES) for name in question.groups.names]
+    rules_of = [rules_of_value.get(name, NO_RULES) for name in question.held.names]
     return ImpossibleCounts([*people.values()], rules_of)
 
 
@@ -123,7 +123,7 @@ def _joint_values(
         of_column = rules.positions_for(name)
         positions += of_column
         rules_of_column.append(rules_of_values({*texts} - {None}, rules, of_column))
-    bags: dict[Group, list[JointValue]] = {group: [] for group in question.groups}
+    bags: dict[Group, list[JointValue]] = {group: [] for group in question.held}
     for labels, (_, bag) in divided.items():
         for value, count in bag.items():
             rules_of_row = NO_RULES
@@ -139,7 +139,7 @@ def _worst_beside(question: Question, l: int, k: int) -> Worst:
     """The worst case if columns with rules stand beside the secret."""
     bags, people = _joint_values(question)
     cases = []
-    for group, (_, counts) in question.groups.items():
+    for group, (_, counts) in question.held.items():
         joint = tuple(bags[group]), frozenset(people[group].items())
         for name in (name for name in counts if name in question.about):
             chance = surest(*joint, frozenset(question.members or [name]), l, k)
@@ -156,9 +156,7 @@ def _judge_negations(question: Question, settings: AmountSettings) -> Worst:
     """
     k = settings.k
     if question.beside or possible_holders(question) is not None:
-        splits = [
-            FactsSettings(l=l, k=k - l) for l in range(min(k, len(question.groups.names)) + 1)
-        ]
+        splits = [FactsSettings(l=l, k=k - l) for l in range(min(k, len(question.held.names)) + 1)]
         return Worst.among((_judge_facts(question, facts) for facts in splits), False)
     return _judge_facts(question, FactsSettings(l=k))
 
@@ -177,7 +175,7 @@ def _judge_priors(question: Question, settings: PriorSettings) -> Worst:
         _refuse_half_known(question, chances.attributes)
         people = people_with(question.written, chances.attributes, question.columns)
         united: tuple[str, Collection[str]] | None = None
-        groups: Mapping[Group, tuple[int, Bag]] = question.groups
+        groups: Mapping[Group, tuple[int, Bag]] = question.held
         if question.members:
             (name,) = question.about
             if reading == "joint":  # in whose worlds the values stay apart
@@ -219,7 +217,7 @@ def _least_prior(question: Question, settings: PriorSettings) -> Fraction | None
     for table in settings.tables:
         chances = Chances(table)
         people = people_with(question.written, chances.attributes, question.columns)
-        present = question.groups.holders.keys() & {*question.about}
+        present = question.held.holders.keys() & {*question.about}
         sets = [question.members] if question.members else [[value] for value in present]
         for signature in {*chain(*people.values())}:
             priors += [chances.any(signature, values) for values in sets]
@@ -228,7 +226,7 @@ def _least_prior(question: Question, settings: PriorSettings) -> Fraction | None
 
 VERIFIERS: dict[str, Judge] = {
     "facts": Judge(_judge_facts, of_several=True, of_windows=True, of_rules=True),
-    "implications": Judge(lambda q, settings: worst_implications(q.groups, q.about, settings.k)),
+    "implications": Judge(lambda q, settings: worst_implications(q.held, q.about, settings.k)),
     "negations": Judge(_judge_negations, of_windows=True, of_rules=True),
     "priors": Judge(_judge_priors, relative=True, bounded=_are_exchanges, least=_least_prior),
 }

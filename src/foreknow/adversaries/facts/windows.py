@@ -102,7 +102,7 @@ def _pieces(
     group: IntArray,
     begins: IntArray,
 ) -> Pieces:
-    """What groups have in the windows from `first` to `last`.
+    """The values of groups in the windows from `first` to `last`.
 
     Groups with nothing there are left out. The cells of the group in these windows begin at
     `begins`.

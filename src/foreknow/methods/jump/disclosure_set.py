@@ -551,7 +551,7 @@ class BlockTables:
     def _view_of_value(
         self, blocks: tuple[Below, ...], need: EarlierNeed, colour: int, cells: Sequence[int]
     ) -> Any:
-        """What a level sees of one value that ``cells[c]`` people of each cell c have.
+        """The view that a level has of one value that ``cells[c]`` people of each cell c have.
 
         None if the level needs nothing, or if the value is more frequent in one of its groups than
         a safe group allows. True if only that matters.
