@@ -392,7 +392,7 @@ def test_names_comprehensions_and_words():
     assert sum(name in empty for name in names) <= 0.01 * len(names)
     comprehensions = [x for tree in parsed for x in ast.walk(tree) if isinstance(x, COMPREHENSIONS)]
     assert len(comprehensions) <= 0.0285 * sum(text.count("\n") for text in texts)
-    assert sum(map(is_nested, comprehensions)) <= 14
+    assert sum(map(is_nested, comprehensions)) <= 16
     pages = [ROOT / "README.md", *(ROOT / "docs").rglob("*.md")]
     assert sum(len(page.read_text("utf-8").split()) for page in pages) <= 60_000
 
