@@ -17,7 +17,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from itertools import chain, product
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -88,24 +88,22 @@ def by_parts(
         else:
             groups_without_decisions += part.groups
     n_consistent = math.prod(map(assignments, worlds.bags[groups_without_decisions].tolist()))
-    open_parts: list[_Part] = []
-    n_beyond = 0
+    open_parts: list[_Part] = []  # with too many worlds, or no time to look at all of them
+    n_beyond = 0  # people in parts with too many worlds
     for part in parts:
         part.exchange(clock)
     early_clock = clock.part(_ENUMERATED)
     for part in sorted(decided_parts, key=lambda part: part.n_people):
-        worlds_and_posteriors = (
-            None if early_clock.over else part.enumerated(most_assignments, early_clock)
-        )
-        if worlds_and_posteriors is None:
+        enumerated = None if early_clock.over else part.enumerated(most_assignments, early_clock)
+        if enumerated is None:
             open_parts.append(part)
             n_beyond += 0 if early_clock.over else part.n_people
             is_exact[part.cells] = False
             continue
-        n_consistent *= worlds_and_posteriors[0]
-        for cell, row in zip(part.cells.tolist(), worlds_and_posteriors[1], strict=True):
-            fractions[cell] = row
-            mean[cell] = low[cell] = high[cell] = list(map(float, row))
+        n_consistent *= enumerated.n_worlds
+        for cell, posteriors in zip(part.cells.tolist(), enumerated.posteriors, strict=True):
+            fractions[cell] = posteriors
+            mean[cell] = low[cell] = high[cell] = list(map(float, posteriors))
     if n_beyond:
         _log.warning(
             "Of %s people %s are in parts with more than %s assignments: however long it takes, "
@@ -174,16 +172,17 @@ class _LinkedDecision:
         return cls(decision, groups, len(decision.fixed))
 
     def holds(self, tables: NDArray[Any], values: IntArray, sides: IntArray) -> NDArray[np.bool_]:
-        """True for each of these tables in which the decision goes as it did.
+        """True for each of these tables in which the decision goes as it did, shape (worlds,).
 
-        Tables have the shape (worlds, cells, values). `sides` is the child that each cell is in, or
-        -1; `values` is the code of each column.
+        Tables count people, (worlds, cells, values). `sides` is the child into which the decision
+        puts each cell, -1 if it does not look at the cell; `values` is the code of each column.
         """
         n_values = self.decision.fixed.shape[1]
         step = max(1, _NUMBERS // (self.n_children * n_values))
         is_repeated = np.zeros(len(tables), dtype=bool)
         # Cells that are in a child, one child after another; where the cells of each begin.
-        order = np.argsort(sides, kind="stable")[np.count_nonzero(sides < 0) :]
+        n_cells_unseen = np.count_nonzero(sides < 0)  # they are sorted to the front
+        order = np.argsort(sides, kind="stable")[n_cells_unseen:]
         children, starts = np.unique(sides[order], return_index=True)
         for start in range(0, len(tables), step):
             batch = tables[start : start + step, order]
@@ -199,175 +198,202 @@ class _LinkedDecision:
         It goes as it did if one part alone suffices for that. Each group is looked at by the part
         that suffices most often; what different groups have is independent.
         """
+        # Of a child and tables of it: where this child alone makes the decision go as it did.
         suffices = getattr(self.decision, "alone", None)
         child, group = self.decision.child, worlds.groups[self.decision.people]
         if suffices is None:
             return 1.0
         # Pairs of a child and a group that share people, (2, pairs), and how many these are.
         pairs, sizes = np.unique(np.stack((child, group)), axis=1, return_counts=True)
-        # Whether nobody else of the part is in another group.
-        is_whole = np.bincount(pairs[0])[pairs[0]] == 1
+        # A child whose people are all of one group is decided by that group.
+        is_in_one_group = np.bincount(pairs[0])[pairs[0]] == 1
         chance_by_group: dict[int, float] = {}
         for pair in np.argsort(sizes, kind="stable").tolist():
-            (part, asked_group), size = pairs[:, pair].tolist(), int(sizes[pair])
-            bag = worlds.bags[asked_group]
+            (child_of_pair, group_of_pair), size = pairs[:, pair].tolist(), int(sizes[pair])
+            bag = worlds.bags[group_of_pair]
             values = np.flatnonzero(bag)
-            if not is_whole[pair] or n_taken(bag[values], size) > _TAKEN:
+            if not is_in_one_group[pair] or n_taken(bag[values], size) > _TAKEN:
                 continue
             if clock.over:
                 break
             ways = ways_to_take(bag[values], size)
             tables = np.zeros((len(ways), len(bag)), dtype=np.int64)
             tables[:, values] = ways
-            failing_ways = ways[~suffices(part, tables)].tolist()
+            failing_ways = ways[~suffices(child_of_pair, tables)].tolist()
             if not failing_ways:
                 return 0.0
-            occurrences, n_ways = bag[values].tolist(), math.comb(int(bag.sum()), size)
+            # Each way stands for as many assignments as there are people to take, value by value.
+            occurrences = bag[values].tolist()
             n_failing = sum(math.prod(map(math.comb, occurrences, way)) for way in failing_ways)
-            chance_by_group[asked_group] = min(
-                chance_by_group.get(asked_group, 1.0), n_failing / n_ways
-            )
+            n_assignments = math.comb(int(bag.sum()), size)
+            chance_before = chance_by_group.get(group_of_pair, 1.0)
+            chance_by_group[group_of_pair] = min(chance_before, n_failing / n_assignments)
         return min(1.0, math.prod(chance_by_group.values()) * (1 + _UP))
 
     def moves(self, worlds: Worlds, random: np.random.Generator) -> bool:
         """True if the decision differs in one of some drawn worlds."""
-        halves = self._halves(worlds)
-        tables = [drawn_tables(bag, sizes, _FIRST, random) for bag, sizes, _ in halves]
-        return not self.holds(np.concatenate(tables, axis=1), *self._places(worlds)).all()
+        tables_of_groups = [
+            drawn_tables(asked.bag, asked.sizes, _FIRST, random)
+            for asked in self._asked_groups(worlds)
+        ]
+        tables = np.concatenate(tables_of_groups, axis=1)
+        return not self.holds(tables, self._values(worlds), self._sides(worlds)).all()
 
     def many(self, worlds: Worlds) -> float:
         """About how many ways there are to divide the values on which the decision depends."""
-        ways: list[float] = []
-        for bag, sizes, _ in self._halves(worlds):
-            ways += [n_taken(bag, size) for size in sizes[:-1]]
-        return math.prod(ways)
+        n_ways: list[float] = []
+        for asked in self._asked_groups(worlds):
+            # The last child takes what is left.
+            n_ways += [n_taken(asked.bag, size) for size in asked.sizes[:-1]]
+        return math.prod(n_ways)
 
     def is_idle(self, worlds: Worlds, most_assignments: int) -> bool:
-        """True if every world was tried, and the decision went as it did in each."""
-        values, sides = self._places(worlds)
-        tables = np.zeros((1, 0, len(values)), dtype=np.int32)
-        for bag, sizes, _ in self._halves(worlds):
-            further_tables = divided(bag, sizes, most_assignments // len(tables))
-            if further_tables is None:
-                return False
-            tables = paired(tables, further_tables)
-        return bool(self.holds(tables, values, sides).all())
+        """True if every world was tried, and the decision went as it did in each.
 
-    def _halves(self, worlds: Worlds) -> list[tuple[IntArray, list[int], list[int]]]:
-        """The bag of each group, its people in each child, and these children."""
+        False too if there are more worlds than `most_assignments`.
+        """
+        values = self._values(worlds)
+        tables = np.zeros((1, 0, len(values)), dtype=np.int32)  # (worlds, cells, values)
+        for asked in self._asked_groups(worlds):
+            tables_of_group = divided(asked.bag, asked.sizes, most_assignments // len(tables))
+            if tables_of_group is None:
+                return False
+            tables = paired(tables, tables_of_group)
+        return bool(self.holds(tables, values, self._sides(worlds)).all())
+
+    def _asked_groups(self, worlds: Worlds) -> list[_AskedGroup]:
+        """The groups on which the decision depends, and how it divides their people."""
         child, group = self.decision.child, worlds.groups[self.decision.people]
-        values, halves = self._values(worlds), []
-        for asked_group in self.groups:
-            sides, sizes = np.unique(child[group == asked_group], return_counts=True)
-            halves.append((worlds.bags[asked_group][values], sizes.tolist(), sides.tolist()))
-        return halves
+        values = self._values(worlds)
+        asked_groups = []
+        for number in self.groups:
+            children, sizes = np.unique(child[group == number], return_counts=True)
+            bag = worlds.bags[number][values]
+            asked_groups.append(_AskedGroup(bag, sizes.tolist(), children.tolist()))
+        return asked_groups
 
     def _values(self, worlds: Worlds) -> IntArray:
+        """The codes of the values that occur in the groups, ascending."""
         return np.flatnonzero(worlds.bags[self.groups].any(axis=0))
 
-    def _places(self, worlds: Worlds) -> tuple[IntArray, IntArray]:
-        sides = chain.from_iterable(sides_of_group for _, _, sides_of_group in self._halves(worlds))
-        return self._values(worlds), np.array(list(sides))
+    def _sides(self, worlds: Worlds) -> IntArray:
+        """The child of each cell, where people of one group and child are one cell."""
+        children = chain.from_iterable(asked.children for asked in self._asked_groups(worlds))
+        return np.array(list(children))
+
+
+class _AskedGroup(NamedTuple):
+    """A group on whose values a decision depends."""
+
+    bag: IntArray  # how often each value occurs in the group
+    sizes: list[int]  # how many of its people are in each of `children`
+    children: list[int]
 
 
 @dataclass(eq=False)
 class _Part:
-    """Some groups, their cells, and the decisions that look at them."""
+    """Some groups, their cells, and the decisions that look at them.
+
+    Cells and values are numbered within the part: `cells` and `values` say which ones of the worlds
+    they are. Decisions and groups are numbered by their places in `decisions` and `groups`.
+    """
 
     groups: list[int]
     decisions: list[_LinkedDecision]
     worlds: Worlds
-    cells: IntArray  # (cells,): their numbers in `worlds`; below, cells are places in this
-    of_group: list[IntArray]  # the cells of each group
-    sizes: IntArray  # (cells,): people
-    values: IntArray  # (values,): the codes that occur; below, values are places in this
-    true: NDArray[Any]  # (cells, values): people of the true world
-    sides: list[IntArray]  # of each decision, (cells,): the child of each, or -1
+    cells: IntArray  # (cells,): the cells of the part, as they are numbered in `worlds`, ascending
+    values: IntArray  # (values,): the codes that occur in the part, ascending
+    true_counts: NDArray[Any]  # (cells, values): how many people have it in the true world
+    cells_of_group: list[IntArray]  # for each group
+    sides: list[IntArray]  # for each decision, (cells,): the child of each cell, -1 for none
 
     @classmethod
     def of(cls, worlds: Worlds, groups: list[int], decisions: list[_LinkedDecision]) -> _Part:
-        """Count the cells and true values of some groups, and the side of each cell by decision.
-
-        A cell is people of one group who look alike to the method. A decision of the method has
-        sides, such as the two parts of a cut.
-        """
+        """The part that consists of some groups, and of the decisions that look at them."""
         people = np.concatenate([worlds.members[group] for group in groups])
         cells, cell_of_person = np.unique(worlds.cell_of[people], return_inverse=True)
         cell_of_person = cell_of_person.reshape(-1)
         values = np.flatnonzero(worlds.bags[groups].sum(axis=0))
-        true = np.zeros((len(cells), len(values)), dtype=np.int64)
-        np.add.at(true, (cell_of_person, np.searchsorted(values, worlds.codes[people])), 1)
+        value_of_person = np.searchsorted(values, worlds.codes[people])  # its place in `values`
+        true_counts = np.zeros((len(cells), len(values)), dtype=np.int64)
+        np.add.at(true_counts, (cell_of_person, value_of_person), 1)
         group_of_cell = worlds.group_of_cell[cells]
-        of_group = [np.flatnonzero(group_of_cell == group) for group in groups]
         sides = []
         for linked in decisions:
-            side = np.full(len(cells), -1)
-            side[np.searchsorted(cells, worlds.cell_of[linked.decision.people])] = (
-                linked.decision.child
-            )
-            sides.append(side)
+            # People of one cell are in one child, so any of them says where their cell is.
+            asked_cells = np.searchsorted(cells, worlds.cell_of[linked.decision.people])
+            child_of_cell = np.full(len(cells), -1)
+            child_of_cell[asked_cells] = linked.decision.child
+            sides.append(child_of_cell)
         return cls(
-            groups, decisions, worlds, cells, of_group, true.sum(axis=1), values, true, sides
+            groups=groups,
+            decisions=decisions,
+            worlds=worlds,
+            cells=cells,
+            values=values,
+            true_counts=true_counts,
+            cells_of_group=[np.flatnonzero(group_of_cell == group) for group in groups],
+            sides=sides,
         )
 
     def __post_init__(self) -> None:
+        self.sizes: IntArray = self.true_counts.sum(axis=1)  # (cells,): people
         self.sample = Sampled(self.sizes, len(self.values))
-        self.sample.meet(self.true[None])
+        self.sample.meet(self.true_counts[None])
 
     @property
     def n_people(self) -> int:
         return int(self.sizes.sum())
 
     def _bag(self, position: int) -> IntArray:
+        """How often each value of the part occurs in one of its groups."""
         bag: IntArray = self.worlds.bags[self.groups[position]][self.values]
         return bag
 
     def _decisions_on_one_group(self, position: int) -> list[int]:
-        """The decisions that depend on one group alone."""
+        """The numbers of the decisions that depend on one group alone, which is this."""
         groups = [self.groups[position]]
-        return [place for place, decision in enumerate(self.decisions) if decision.groups == groups]
+        return [
+            number for number, decision in enumerate(self.decisions) if decision.groups == groups
+        ]
 
-    def _shared(self) -> list[int]:
-        return [i for i, decision in enumerate(self.decisions) if len(decision.groups) > 1]
+    def _decisions_on_several_groups(self) -> list[int]:
+        """The numbers of the decisions that depend on more than one group."""
+        return [
+            number for number, decision in enumerate(self.decisions) if len(decision.groups) > 1
+        ]
 
     def _possible(
-        self, tables: NDArray[Any], numbers: Sequence[int], cells: IntArray, clock: _Clock
+        self, tables: NDArray[Any], decisions: Sequence[int], cells: IntArray, clock: _Clock
     ) -> NDArray[np.int64] | None:
-        """Which tables of these cells are possible: decisions go as they did.
+        """The numbers of the tables in which these decisions go as they did; None if time is up.
 
-        None if time is up.
+        Tables have the shape (worlds, cells, values), with `cells` in this order.
         """
         possible = np.arange(len(tables))
-        for number in numbers:
+        for number in decisions:
             if clock.over:
                 return None
-            possible = possible[
-                self.decisions[number].holds(
-                    tables[possible], self.values, self.sides[number][cells]
-                )
-            ]
+            sides = self.sides[number][cells]
+            is_repeated = self.decisions[number].holds(tables[possible], self.values, sides)
+            possible = possible[is_repeated]
         return possible
 
     # ---- exactly ---------------------------------------------------------------------------
 
-    def enumerated(
-        self, most_assignments: int, clock: _Clock
-    ) -> tuple[int, list[list[Fraction]]] | None:
-        """The number of possible worlds of these groups, and each cell's posterior of each value.
-
-        None if there are more assignments than `most_assignments`, or the time is over.
-        """
+    def enumerated(self, most_assignments: int, clock: _Clock) -> _Enumerated | None:
+        """Every possible world of the part; None if there are too many, or time is up."""
         tables = np.zeros((1, 0, len(self.values)), dtype=np.int32)  # (worlds, cells, values)
         cell_order = np.empty(0, dtype=np.int64)  # the cells of tables, group after group
         for position in range(len(self.groups)):
-            tables_and_cells = self._allowed_in_group(
-                position, most_assignments // len(tables), clock
-            )
-            if tables_and_cells is None:
+            most_of_group = most_assignments // len(tables)
+            allowed = self._allowed_in_group(position, most_of_group, clock)
+            if allowed is None:
                 return None
-            tables = paired(tables, tables_and_cells[0])
-            cell_order = np.append(cell_order, tables_and_cells[1])
-        possible = self._possible(tables, self._shared(), cell_order, clock)
+            tables_of_group, cells_of_group = allowed
+            tables = paired(tables, tables_of_group)
+            cell_order = np.append(cell_order, cells_of_group)
+        possible = self._possible(tables, self._decisions_on_several_groups(), cell_order, clock)
         if possible is None:
             return None
         tables = tables[possible][:, np.argsort(cell_order)]
@@ -375,13 +401,13 @@ class _Part:
         n_worlds = int(n_ways.sum())
         posteriors = []
         for cell, size in enumerate(self.sizes.tolist()):
-            row = [Fraction(0)] * self.worlds.n_values
-            for position_of_value, code in enumerate(self.values.tolist()):
-                row[code] = Fraction(
-                    int((n_ways * tables[:, cell, position_of_value]).sum()), n_worlds * size
-                )
-            posteriors.append(row)
-        return n_worlds, posteriors
+            posteriors_of_cell = [Fraction(0)] * self.worlds.n_values
+            for column, code in enumerate(self.values.tolist()):
+                # The people of the cell with the value, added up over all possible worlds.
+                n_holders = int((n_ways * tables[:, cell, column]).sum())
+                posteriors_of_cell[code] = Fraction(n_holders, n_worlds * size)
+            posteriors.append(posteriors_of_cell)
+        return _Enumerated(n_worlds, posteriors)
 
     def _allowed_in_group(
         self, position: int, most_assignments: int, clock: _Clock
@@ -392,17 +418,16 @@ class _Part:
         None if there are too many, or no time.
         """
         open_decisions = self._decisions_on_one_group(position)
-        unplaced = set(self.of_group[position].tolist())
+        unplaced = set(self.cells_of_group[position].tolist())
         bag, placed_cells = self._bag(position), []
         # (ways, cells in `placed_cells`, values); (ways, values) of all other cells together.
         tables, remaining = np.zeros((1, 0, len(bag)), dtype=np.int32), bag[None]
         while unplaced:
-            # What completes all children of some decision but one, with the fewest cells.
+            # Which cells complete all children of a decision but one; the fewest come first.
             missing_cells = {number: self._lacking(number, unplaced) for number in open_decisions}
-            next_cells = min(
-                missing_cells.values(), key=len, default=sorted(unplaced)[:-1] or sorted(unplaced)
-            )
-            for cell in next_cells or []:
+            # Without open decisions, all but one: the last cell takes what is left.
+            all_but_one = sorted(unplaced)[:-1] or sorted(unplaced)
+            for cell in min(missing_cells.values(), key=len, default=all_but_one):
                 extended = with_next_cell(
                     tables, remaining, int(self.sizes[cell]), most_assignments
                 )
@@ -411,37 +436,31 @@ class _Part:
                 tables, remaining = extended
                 placed_cells.append(cell)
                 unplaced.discard(cell)
-            decidable = [
-                number
-                for number, missing in missing_cells.items()
-                if set(missing) <= set(placed_cells)
-            ]
-            open_decisions = [number for number in open_decisions if number not in decidable]
             other_cells = sorted(unplaced)
-            for number in decidable:
-                # All other cells are in one child: what is left stands for them.
-                side = np.append(
-                    self.sides[number][placed_cells], self.sides[number][other_cells[:1]]
-                )
-                complete_tables = (
-                    np.concatenate((tables, remaining[:, None].astype(np.int32)), axis=1)
-                    if other_cells
-                    else tables
-                )
-                allowed = self.decisions[number].holds(complete_tables, self.values, side)
+            for number, missing in missing_cells.items():
+                if not set(missing) <= set(placed_cells):
+                    continue
+                open_decisions.remove(number)
+                side_of_cells = self.sides[number][placed_cells]
+                complete_tables = tables
+                if other_cells:
+                    # They are all in one child, so what is left stands for them as one cell.
+                    complete_tables = _with_remaining(tables, remaining)
+                    side_of_cells = np.append(side_of_cells, self.sides[number][other_cells[0]])
+                allowed = self.decisions[number].holds(complete_tables, self.values, side_of_cells)
                 tables, remaining = tables[allowed], remaining[allowed]
             if not open_decisions and len(unplaced) == 1:
                 placed_cells.append(unplaced.pop())
-                tables = np.concatenate((tables, remaining[:, None].astype(np.int32)), axis=1)
+                tables = _with_remaining(tables, remaining)
         return tables, np.array(placed_cells)
 
-    def _lacking(self, position: int, unplaced: set[int]) -> list[int]:
+    def _lacking(self, number: int, unplaced: set[int]) -> list[int]:
         """The unplaced cells in all children of a decision except the child with most of them."""
-        of_child: dict[int, list[int]] = {}
+        cells_by_child: dict[int, list[int]] = {}
         for cell in sorted(unplaced):
-            of_child.setdefault(int(self.sides[position][cell]), []).append(cell)
-        cell_lists = sorted(of_child.values(), key=len)
-        return [*chain.from_iterable(cell_lists[:-1])]
+            cells_by_child.setdefault(int(self.sides[number][cell]), []).append(cell)
+        fewest_cells_first = sorted(cells_by_child.values(), key=len)
+        return [*chain.from_iterable(fewest_cells_first[:-1])]
 
     # ---- from the true world ------------------------------------------------------------------
 
@@ -453,24 +472,24 @@ class _Part:
     def exchange(self, clock: _Clock) -> None:
         """Meet the worlds in which a suspect exchanges values with another cell of their group."""
         all_cells = np.arange(len(self.cells))
-        rows: list[tuple[int, int, int, int]] = []
-        for cells in self.of_group:
+        exchanges: list[tuple[int, int, int, int]] = []  # cell, partner, their values
+        for cells in self.cells_of_group:
             for cell in np.intersect1d(cells, self.suspects).tolist():
-                value = int(np.flatnonzero(self.true[cell])[0])
+                value = int(np.flatnonzero(self.true_counts[cell])[0])
                 for partner in cells.tolist():
-                    partner_values = {*np.flatnonzero(self.true[partner]).tolist()}
+                    partner_values = {*np.flatnonzero(self.true_counts[partner]).tolist()}
                     other_values = sorted(partner_values - {value})
-                    rows += product([cell], [partner], [value], other_values)
-        step = max(1, _NUMBERS // (self.true.size + 1))
-        for start in range(0, len(rows), step):
-            # (exchanges,) each: a suspect, another cell, and the values that they exchange.
-            cell, partner, value, other_value = np.array(rows[start : start + step]).T
-            tables = np.repeat(self.true[None], len(cell), axis=0)
-            exchange = np.arange(len(cell))
-            tables[exchange, cell, value] -= 1
-            tables[exchange, cell, other_value] += 1
-            tables[exchange, partner, value] += 1
-            tables[exchange, partner, other_value] -= 1
+                    exchanges += product([cell], [partner], [value], other_values)
+        step = max(1, _NUMBERS // (self.true_counts.size + 1))
+        for start in range(0, len(exchanges), step):
+            # Of each exchange, as four arrays.
+            cell, partner, value, other_value = np.array(exchanges[start : start + step]).T
+            tables = np.repeat(self.true_counts[None], len(cell), axis=0)
+            table = np.arange(len(cell))  # one for each exchange
+            tables[table, cell, value] -= 1
+            tables[table, cell, other_value] += 1
+            tables[table, partner, value] += 1
+            tables[table, partner, other_value] -= 1
             possible = self._possible(tables, range(len(self.decisions)), all_cells, clock)
             if possible is None:
                 return
@@ -495,7 +514,7 @@ class _Part:
     def draw(self, n_draws: int, clock: _Clock, random: np.random.Generator) -> None:
         """Draw assignments of each group, and join the possible ones to worlds of the part."""
         tables_of_groups = []
-        for position, cells in enumerate(self.of_group):
+        for position, cells in enumerate(self.cells_of_group):
             tables_of_group = drawn_tables(
                 self._bag(position), self.sizes[cells].tolist(), n_draws, random
             )
@@ -505,15 +524,28 @@ class _Part:
             if possible is None:
                 return
             tables_of_groups.append(tables_of_group[possible])
+        # The groups are independent: the first of each, the second of each and so on are worlds.
         n_tables = min(map(len, tables_of_groups))
         tables = np.concatenate(
             [tables_of_group[:n_tables] for tables_of_group in tables_of_groups], axis=1
         )
-        order = np.concatenate(self.of_group)
-        possible = self._possible(tables, self._shared(), order, clock)
+        cell_order = np.concatenate(self.cells_of_group)
+        possible = self._possible(tables, self._decisions_on_several_groups(), cell_order, clock)
         if possible is None:
             return
-        self.sample.keep(tables[possible][:, np.argsort(order)], n_draws)
+        self.sample.keep(tables[possible][:, np.argsort(cell_order)], n_draws)
+
+
+class _Enumerated(NamedTuple):
+    """All possible worlds of a part."""
+
+    n_worlds: int
+    posteriors: list[list[Fraction]]  # of each cell of the part, for each value of the worlds
+
+
+def _with_remaining(tables: Tables, remaining: IntArray) -> Tables:
+    """Tables with one more cell, which takes the values that each leaves."""
+    return np.concatenate((tables, remaining[:, None].astype(np.int32)), axis=1)
 
 
 def _informative(
@@ -524,7 +556,8 @@ def _informative(
     random: np.random.Generator,
 ) -> list[_LinkedDecision]:
     """The decisions that may go differently in some world, those on the fewest people first."""
-    early_clock, informative, candidates = clock.part(_IDLE), [], []
+    early_clock, informative = clock.part(_IDLE), []
+    candidates: list[tuple[float, _LinkedDecision]] = []  # that may always go as they did
     for decision in sorted(decisions, key=lambda decision: len(decision.decision.people)):
         if decision.n_children > _HALVES and not decision.chance_to_differ(worlds, early_clock):
             continue
@@ -562,12 +595,13 @@ def _cells(worlds: Worlds, decisions: list[_LinkedDecision]) -> IntArray:
     n_cells = worlds.n_groups
     for decision in decisions:
         people = decision.decision.people
+        # One number for a cell and a child: people who differ in either are in different cells.
         keys = cell_of[people] * decision.n_children + decision.decision.child
-        names, number = np.unique(keys, return_inverse=True)
-        cell_of[people] = n_cells + number.reshape(-1)
-        n_cells += len(names)
-    _, numbered = np.unique(cell_of, return_inverse=True)
-    cells: IntArray = numbered.reshape(-1).astype(np.int64)
+        new_cells, new_cell_of_person = np.unique(keys, return_inverse=True)
+        cell_of[people] = n_cells + new_cell_of_person.reshape(-1)
+        n_cells += len(new_cells)
+    _, without_gaps = np.unique(cell_of, return_inverse=True)
+    cells: IntArray = without_gaps.reshape(-1).astype(np.int64)
     return cells
 
 
@@ -586,7 +620,11 @@ def _parts_of(worlds: Worlds, decisions: list[_LinkedDecision]) -> list[_Part]:
 
 
 def _bounds(worlds: Worlds) -> tuple[FloatArray, FloatArray]:
-    """Bounds of the share of each value in a cell, which hold in every world."""
+    """The least and the highest share of each value in each cell, over all worlds.
+
+    A cell has at least the holders for whom the rest of the group has no room, and at most those of
+    the group.
+    """
     bags, size = worlds.bags[worlds.group_of_cell], worlds.cell_sizes[:, None]
-    other_people = bags.sum(axis=1, keepdims=True) - size
-    return np.maximum(bags - other_people, 0) / size, np.minimum(bags, size) / size
+    n_others = bags.sum(axis=1, keepdims=True) - size
+    return np.maximum(bags - n_others, 0) / size, np.minimum(bags, size) / size
