@@ -3,6 +3,11 @@
 From "Privacy Skyline: Privacy with Multidimensional Adversarial Knowledge" (Chen, LeFevre,
 Ramakrishnan), section 4.3. Instead of appendix A7's search, which reads the release again for each
 point it tries, everything is worked out from the undominated profiles of each l.
+
+A point (l, k, m) is an amount of facts: l other values that the target is known not to have, k
+other people whose values are known, and m relatives of whom one has the value if the target has.
+The more facts, the higher the disclosure. Per l, what is withstood is a staircase in k and m,
+written as an array: for each m from 0, the largest k.
 """
 
 from __future__ import annotations
@@ -13,7 +18,7 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cache, cached_property, partial
 from itertools import chain
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -47,40 +52,39 @@ _MOST_SPARE = 1 << 24
 class Alike:
     """The values that occur, by class: a class has the same disclosure at each (l, k, m)."""
 
-    codes: IntArray  # of the values, ascending
-    number: IntArray  # the class of each
-    examples: IntArray  # the first value of each class, ascending
-    cells: IntArray  # those of the examples that matter, one after the other
-    offsets: IntArray  # where those of each begin
+    codes: IntArray  # of the values that occur, ascending
+    number: IntArray  # the class of each of them
+    examples: IntArray  # the code of the first value of each class, ascending
+    cells: IntArray  # the undominated (group, value) cells of the examples, class after class
+    offsets: IntArray  # where the cells of each class begin in `cells`, and the end
 
     @classmethod
     def of(cls, counts: GroupCounts) -> Alike:
         """Put values with the same kinds of cells into a class; dominated cells do not count."""
-        kind = formulas_of(counts).kinds(counts)
-        # Each kind once for each value.
+        kind = formulas_of(counts).kinds(counts)  # of each cell
         order = np.lexsort((kind, counts.codes))
         codes, kinds = counts.codes[order], kind[order]
-        is_new = np.append(True, (codes[1:] != codes[:-1]) | (kinds[1:] != kinds[:-1]))
-        cells = _not_dominated(counts, order[is_new[: len(order)]], kind)
+        # Of the cells of one value, the first of each kind stands for all of that kind.
+        is_first = np.append(True, (codes[1:] != codes[:-1]) | (kinds[1:] != kinds[:-1]))
+        is_first = is_first[: len(order)]  # nothing if there are no cells
+        cells = _not_dominated(counts, order[is_first], kind)
         codes, kinds = counts.codes[cells], kind[cells]
         starts = np.flatnonzero(np.diff(codes, prepend=-1))
         ends = np.append(starts, len(cells))[1:]
-        number_of_kinds: dict[bytes, int] = {}
-        number = np.empty(len(starts), dtype=np.int64)
-        for value_number, (start, end) in enumerate(
-            zip(starts.tolist(), ends.tolist(), strict=True)
-        ):
-            content = kinds[start:end].tobytes()
-            number[value_number] = number_of_kinds.setdefault(content, len(number_of_kinds))
-        first_value = np.unique(number, return_index=True)[1]
-        cells_of_examples, offsets = ranges(starts[first_value], ends[first_value])
+        class_numbers: dict[bytes, int] = {}  # by the kinds of a value's cells
+        class_of_value = np.empty(len(starts), dtype=np.int64)
+        for position, (start, end) in enumerate(zip(starts.tolist(), ends.tolist(), strict=True)):
+            kinds_of_value = kinds[start:end].tobytes()
+            class_of_value[position] = class_numbers.setdefault(kinds_of_value, len(class_numbers))
+        first_value = np.unique(class_of_value, return_index=True)[1]
+        positions, offsets = ranges(starts[first_value], ends[first_value])
         value_codes = codes[starts]
         return cls(
-            value_codes,
-            number,
-            value_codes[first_value],
-            cells[cells_of_examples],
-            offsets,
+            codes=value_codes,
+            number=class_of_value,
+            examples=value_codes[first_value],
+            cells=cells[positions],
+            offsets=offsets,
         )
 
     def fronts(self, counts: GroupCounts, l: int) -> Iterator[Profiles]:
@@ -101,18 +105,20 @@ class Alike:
 def _not_dominated(counts: GroupCounts, cells: IntArray, kind: IntArray) -> IntArray:
     """Leave out cells (values of groups) that cannot be worst, whatever facts are known.
 
-    Such a cell has another one of the same value that is as bad with each number of ruled out
-    values. `kind` numbers cells that are alike. Each round compares the cells of a value with its
-    worst one, the pivot; not all such cells are found.
+    `kind` is the kind of every cell of the release. Each round compares the cells of a value with
+    its worst one, the pivot; all kinds have the three numbers on which disclosures depend: people
+    `n`, holders `s` of the value, and people to spare at each l. A cell is dominated by one with no
+    more people, no fewer holders and no more to spare.
     """
     first_cell = np.unique(kind, return_index=True)[1]  # a cell of each kind
     group, s = counts.cell_groups[first_cell], counts.counts[first_cell]
     n, steps, formulas = counts.sizes[group], _most_l(counts) + 1, formulas_of(counts)
     if not formulas.ordered or not 0 < len(first_cell) * steps <= _MOST_SPARE:
         return cells
-    n_spare = np.empty((len(first_cell), steps), dtype=np.int64)
+    n_spare = np.empty((len(first_cell), steps), dtype=np.int64)  # (kinds, values of l)
     for l in range(steps):
         n_spare[:, l] = formulas.spare(n, s, formulas.excluded(counts, l, group, s))
+    # The lower, the worse: a low one is dominated by few cells, and likely to dominate many.
     score = (n_spare[:, 0] - n_spare[:, 0].min(initial=0) + 1.0) * n / s
     remaining_cells, pivot_cells = cells, list[IntArray]()
     for _ in range(_ROUNDS):
@@ -120,13 +126,14 @@ def _not_dominated(counts: GroupCounts, cells: IntArray, kind: IntArray) -> IntA
         if not len(starts):
             break
         lengths = np.diff(starts, append=len(remaining_cells))
-        alive_kinds = kind[remaining_cells]
-        lowest_score = np.repeat(np.minimum.reduceat(score[alive_kinds], starts), lengths)
-        lowest = np.flatnonzero(score[alive_kinds] == lowest_score)
-        owner = np.repeat(np.arange(len(starts)), lengths)
-        pivot_of_value = lowest[np.unique(owner[lowest], return_index=True)[1]]
+        remaining_kinds = kind[remaining_cells]
+        lowest_score = np.repeat(np.minimum.reduceat(score[remaining_kinds], starts), lengths)
+        lowest = np.flatnonzero(score[remaining_kinds] == lowest_score)
+        value_of_cell = np.repeat(np.arange(len(starts)), lengths)
+        pivot_of_value = lowest[np.unique(value_of_cell[lowest], return_index=True)[1]]
         pivot_cells.append(remaining_cells[pivot_of_value])
-        pairs = np.stack((alive_kinds, alive_kinds[pivot_of_value][owner]))
+        # Many cells have the same kind and pivot: a pair of kinds is compared once.
+        pairs = np.stack((remaining_kinds, remaining_kinds[pivot_of_value][value_of_cell]))
         (candidate, pivot), pair_of_cell = np.unique(pairs, axis=1, return_inverse=True)
         is_undominated = (n[candidate] < n[pivot]) | (s[candidate] > s[pivot])
         undecided = np.flatnonzero(~is_undominated)
@@ -252,10 +259,12 @@ def near_skyline(windows: Windows, limit: Fraction) -> Skyline:
             break
         k, m, staircase = n_people, 0, list[tuple[int, int, int]]()
         while withstands(l, 0, m):
+            # The largest k at this m, and then the largest m at this k: a corner.
             k = _last(lambda k, l=l, m=m: withstands(l, k, m), 0, k)  # type: ignore[misc]
             m = _last(partial(withstands, l, k), m, n_people)
             staircase.append((l, k, m))
             m += 1
+        # A point of a smaller l counts no more if this l withstands as much of k and m.
         points = [point for point in points if not _is_below(staircase, point)]
         points += staircase
     return sorted(points)
@@ -267,7 +276,11 @@ def _is_below(stairs: Skyline, point: tuple[int, int, int]) -> bool:
 
 
 def _last(holds: Callable[[int], bool], low: int, high: int) -> int:
-    """The last number up to `high` for which a falling condition holds; it holds at `low`."""
+    """The last number up to `high` for which a condition holds.
+
+    It holds at `low`, and at no number beyond one where it fails. Steps are doubled until it fails,
+    then the range of the last step is halved.
+    """
     step = 1
     while low + step <= high and holds(low + step):
         low, step = low + step, 2 * step
@@ -300,14 +313,21 @@ def knowledge_skylines(release: HasCounts, confidence: Number) -> Skylines:
     return Skylines(asked_of("knowledge_skylines", release), as_threshold(confidence))
 
 
+class MostAlone(NamedTuple):
+    """The most facts of each kind that are withstood without facts of the other kinds."""
+
+    l: int
+    k: int
+    m: int
+
+
 @dataclass(frozen=True)
 class ValueClass:
-    """Values that are had alike in the groups that matter: they have one skyline."""
+    """Values that occur alike in the groups that matter: they have one skyline."""
 
     example: Label
     n_values: int
-    # the most of l, of k and of m alone that is withstood; nothing if not even no facts are
-    most: tuple[int, ...]
+    most: MostAlone | None  # None if not even an adversary without facts is withstood
 
 
 class Skylines(Mapping[Label, Skyline]):
@@ -385,8 +405,12 @@ class Skylines(Mapping[Label, Skyline]):
     def _classes(self) -> list[ValueClass]:
         partition = self._alike
         examples = [self._counts.values[code] for code in partition.examples.tolist()]
-        sizes, most_alone = self._sizes.tolist(), _most_alone(self._counts, partition, self._limit)
-        return [ValueClass(*row) for row in zip(examples, sizes, most_alone, strict=True)]
+        most_alone = _most_alone(self._counts, partition, self._limit)
+        columns = examples, self._sizes.tolist(), most_alone
+        return [
+            ValueClass(example, n_values, most)
+            for example, n_values, most in zip(*columns, strict=True)
+        ]
 
     @property
     def _sizes(self) -> IntArray:
@@ -394,20 +418,20 @@ class Skylines(Mapping[Label, Skyline]):
         return np.bincount(self._alike.number, minlength=len(self._alike.examples))
 
 
-def _most_alone(counts: GroupCounts, partition: Alike, limit: Fraction) -> list[tuple[int, ...]]:
-    """For each class of values, the most l, the most k and the most m that it withstands alone.
+def _most_alone(counts: GroupCounts, partition: Alike, limit: Fraction) -> list[MostAlone | None]:
+    """For each class, the most l, the most k and the most m that it withstands by themselves.
 
-    A class is values that are equally safe. Empty for a class that is not safe without any facts.
+    None for a class that does not even withstand an adversary without facts.
     """
-    least_odds, most_l = (1 - limit) / limit, _most_l(counts)
-    amounts = np.full((len(partition.examples), 3), -1)
-    safe_classes = np.arange(len(amounts))
-    if len(safe_classes):
-        most_k_and_m = [
-            _Slices.of(front, least_odds).alone() for front in partition.fronts(counts, 0)
-        ]
-        amounts[:, 1:] = np.concatenate(most_k_and_m)
-    for l in range(most_l + 1):
+    n_classes = len(partition.examples)
+    if not n_classes:
+        return []
+    least_odds = (1 - limit) / limit
+    most_k_and_m = [_Slices.of(front, least_odds).alone() for front in partition.fronts(counts, 0)]
+    # l one by one; a class that is unsafe at one l is unsafe at every larger l.
+    most_l = np.full(n_classes, -1)
+    safe_classes = np.arange(n_classes)
+    for l in range(_most_l(counts) + 1):
         if not len(safe_classes):
             break
         is_safe: list[bool] = []
@@ -416,35 +440,41 @@ def _most_alone(counts: GroupCounts, partition: Alike, limit: Fraction) -> list[
             zeros = np.zeros(len(slices), dtype=np.int64)
             is_safe += slices.safe(np.arange(len(slices)), zeros, zeros).tolist()
         safe_classes = safe_classes[is_safe]
-        amounts[safe_classes, 0] = l
-    amounts[safe_classes, 0] = _n_others(counts)
-    return [tuple(row) if row[0] >= 0 else () for row in amounts.tolist()]
+        most_l[safe_classes] = l
+    # Safe though all others of their group are ruled out: so they withstand any number of values.
+    most_l[safe_classes] = _n_others(counts)
+    amounts: list[MostAlone | None] = []
+    for l, (k, m) in zip(most_l.tolist(), np.concatenate(most_k_and_m).tolist(), strict=True):
+        amounts.append(MostAlone(l, k, m) if l >= 0 else None)
+    return amounts
 
 
 def _skyline_of_all(counts: GroupCounts, partition: Alike, limit: Fraction) -> Skyline:
     """The skyline of all values: at each l and m, the smallest of the values' largest k."""
+    if not len(partition.examples):
+        return []
     least_odds = (1 - limit) / limit
-    stairs: IntArray | None = None
+    stairs = np.empty(0, dtype=np.int64)  # at the l before: for each m, the largest k
     points: Skyline = []
-    for l in range(_most_l(counts) + 1 if len(partition.examples) else 0):
-        skylines_of_fronts = list(map(worst_values, partition.fronts(counts, l)))
-        slices = _Slices.of(fronts.joined(skylines_of_fronts), least_odds)
-        if stairs is None:
+    for l in range(_most_l(counts) + 1):
+        worst_profiles = list(map(worst_values, partition.fronts(counts, l)))
+        slices = _Slices.of(fronts.joined(worst_profiles), least_odds)
+        if l == 0:
             stairs_of_values = slices.stairs()
-            shortest = min(map(len, stairs_of_values))
-            stairs = np.min([value_stairs[:shortest] for value_stairs in stairs_of_values], axis=0)
+            n_stairs = min(map(len, stairs_of_values))  # the m that all of them withstand
+            stairs = np.min([value_stairs[:n_stairs] for value_stairs in stairs_of_values], axis=0)
         else:
             lower_stairs = np.min(slices.stairs_within([stairs] * len(slices)), axis=0)
             points += _corners(l - 1, stairs, lower_stairs)
             stairs = lower_stairs[lower_stairs >= 0]
         if not len(stairs):
             return points
-    if stairs is not None:
-        points += _corners(_n_others(counts), stairs, np.full(len(stairs), -1))
-    return points
+    # What is withstood at the largest useful l is withstood at every l.
+    return points + _corners(_n_others(counts), stairs, np.full(len(stairs), -1))
 
 
 def _n_others(counts: GroupCounts) -> int:
+    """How many values occur beside one: the most that can be known not to be somebody's."""
     return int(np.count_nonzero(counts.totals)) - 1
 
 
@@ -484,7 +514,7 @@ def _skylines(counts: GroupCounts, codes: IntArray, limit: Fraction) -> list[Sky
         classes_at_l: list[_Class] = []
         for front in _fronts(counts, l, open_codes):
             classes_at_l += _next_classes(front, classes[len(classes_at_l) :], least_odds, l)
-        _settle(skylines, open_codes, classes_at_l)
+        _store_complete(skylines, open_codes, classes_at_l)
         continuing = [
             position for position, value_class in enumerate(classes_at_l) if len(value_class.stairs)
         ]
@@ -492,24 +522,32 @@ def _skylines(counts: GroupCounts, codes: IntArray, limit: Fraction) -> list[Sky
         classes = [classes_at_l[position] for position in continuing]
         if not continuing:
             break
+    # What is withstood at the largest useful l is withstood at every l; nothing is beyond that.
     last_classes: dict[int, _Class] = {}
     for value_class in classes:
         no_stairs = np.full(len(value_class.stairs), -1)
         last_classes[id(value_class)] = _Class(
-            no_stairs[:0], value_class, _corners(n_others, value_class.stairs, no_stairs)
+            stairs=no_stairs[:0],
+            before=value_class,
+            points=_corners(n_others, value_class.stairs, no_stairs),
         )
-    _settle(skylines, open_codes, [last_classes[id(value_class)] for value_class in classes])
+    _store_complete(
+        skylines, open_codes, [last_classes[id(value_class)] for value_class in classes]
+    )
     return [list(skylines[code]) for code in codes.tolist()]
 
 
-def _settle(skylines_of_values: dict[int, Skyline], codes: IntArray, classes: list[_Class]) -> None:
-    """Store the skylines of values that withstand nothing at this l: they are complete."""
-    skylines: dict[int, Skyline] = {}
+def _store_complete(skylines: dict[int, Skyline], codes: IntArray, classes: list[_Class]) -> None:
+    """Store the skylines of values that withstand nothing at this l: they are complete.
+
+    `skylines` is by code of the value; `classes` has the class of each of `codes`.
+    """
+    skyline_of_class: dict[int, Skyline] = {}
     for code, value_class in zip(codes.tolist(), classes, strict=True):
         if not len(value_class.stairs):
-            if id(value_class) not in skylines:
-                skylines[id(value_class)] = value_class.skyline()
-            skylines_of_values[code] = skylines[id(value_class)]
+            if id(value_class) not in skyline_of_class:
+                skyline_of_class[id(value_class)] = value_class.skyline()
+            skylines[code] = skyline_of_class[id(value_class)]
 
 
 def _fronts(counts: GroupCounts, l: int, codes: IntArray) -> Iterable[Profiles]:
@@ -530,40 +568,51 @@ def _fronts(counts: GroupCounts, l: int, codes: IntArray) -> Iterable[Profiles]:
 def _next_classes(
     profiles: Profiles, classes_before: list[_Class], least_odds: Fraction, l: int
 ) -> list[_Class]:
-    """The class of each value at l.
+    """The class of each value at l, with its stairs there.
 
-    `classes_before` has those at l - 1, and is empty at the first.
+    Values stay in one class if they were in one at l - 1 and have the same profiles at l.
+    `classes_before` has the class of each value at l - 1, and is empty at l = 0.
     """
     starts = profiles.starts
     ends = np.append(starts[1:], len(profiles))
     rows = np.stack((profiles.n, profiles.s, profiles.identity), axis=1)
     class_numbers: dict[tuple[int, bytes], int] = {}
-    examples: list[int] = []  # of each new class, a value that is in it
+    examples: list[int] = []  # the first value of each new class, by position
     class_of_value = []
-    for i, (start, end) in enumerate(zip(starts.tolist(), ends.tolist(), strict=True)):
-        key = id(classes_before[i]) if classes_before else 0, rows[start:end].tobytes()
+    for position, (start, end) in enumerate(zip(starts.tolist(), ends.tolist(), strict=True)):
+        class_before = id(classes_before[position]) if classes_before else 0
+        key = class_before, rows[start:end].tobytes()
         if key not in class_numbers:
             class_numbers[key] = len(examples)
-            examples.append(i)
+            examples.append(position)
         class_of_value.append(class_numbers[key])
     cells, offsets = ranges(starts[examples], ends[examples])
     slices = _Slices(profiles.take(cells), offsets, least_odds)
-    classes: list[_Class] = [] if classes_before else list(map(_Class, slices.stairs()))
-    if classes_before:
-        parents = [classes_before[i] for i in examples]
+    classes: list[_Class] = []
+    if not classes_before:
+        classes += map(_Class, slices.stairs())
+    else:
+        parents = [classes_before[position] for position in examples]
+        # More l never allows more k, so the stairs at l - 1 are bounds.
         stairs = slices.stairs_within([parent.stairs for parent in parents])
         for parent, lower_stairs in zip(parents, stairs, strict=True):
             corners = _corners(l - 1, parent.stairs, lower_stairs)
             classes.append(_Class(lower_stairs[lower_stairs >= 0], parent, corners))
-    return [classes[i] for i in class_of_value]
+    return [classes[number] for number in class_of_value]
 
 
-def _corners(l: int, stairs: IntArray, above: IntArray) -> Skyline:
-    """The corners of stairs at one l: with one more m, or one more l, fewer k are withstood."""
-    corner = np.append(stairs[1:] < stairs[:-1], True) & (above < stairs)
-    (m,) = np.nonzero(corner[::-1])
-    m = len(stairs) - 1 - m
-    return list(zip([l] * len(m), stairs[m].tolist(), m.tolist(), strict=True))
+def _corners(l: int, stairs: IntArray, stairs_at_next_l: IntArray) -> Skyline:
+    """The corners of stairs at one l: with one more m, or one more l, fewer k are withstood.
+
+    Both stairs have the largest k for each m, -1 for none; the smallest k comes first.
+
+    >>> _corners(0, np.array([3, 3, 1]), np.array([2, 1, 1]))
+    [(0, 3, 1)]
+    """
+    falls_with_m = np.append(stairs[1:] < stairs[:-1], True)
+    is_corner = falls_with_m & (stairs_at_next_l < stairs)
+    m = np.flatnonzero(is_corner)[::-1]
+    return [(l, k, m) for k, m in zip(stairs[m].tolist(), m.tolist(), strict=True)]
 
 
 @dataclass(frozen=True)
@@ -605,7 +654,7 @@ class _Slices:
         stairs: list[IntArray] = []
         sizes = np.cumsum([0, *map(len, bounds)])
         first = 0
-        while first < len(bounds):
+        while first < len(bounds):  # values from `first` to `end`: about a block of (value, m)
             end = int(np.searchsorted(sizes, sizes[first] + _BLOCK, side="right")) - 1
             end = max(end, first + 1)
             bounds_of_block = bounds[first:end]
@@ -636,8 +685,9 @@ class _Slices:
                 is_safe[i] = minimum.ratio > self.least_odds
         return is_safe
 
-    def _safe_at(self, owner: IntArray, m: IntArray, positions: IntArray, k: IntArray) -> BoolArray:
-        return self.safe(owner[positions], k, m[positions])
+    def _safe_at(self, value: IntArray, m: IntArray, positions: IntArray, k: IntArray) -> BoolArray:
+        """True where each k is withstood, by the value and with the m at these positions."""
+        return self.safe(value[positions], k, m[positions])
 
     def _alike(self, value: IntArray) -> Iterator[IntArray]:
         """The places of values with about as many holders, a block of profiles at a time."""
@@ -650,12 +700,12 @@ class _Slices:
 
     @cached_property
     def _size(self) -> IntArray:
-        """The binary logarithm of the most holders of each value."""
+        """How many digits, in binary, the most holders of each value in a group have, less one."""
         most_holders = np.maximum.reduceat(self.profiles.s, self.offsets[:-1])
         return np.log2(most_holders).astype(np.int64)
 
     def _negated_ratio(self, value: IntArray, k: IntArray, m: IntArray) -> FloatArray:
-        """NR of Theorem 2 at each (k, m)."""
+        """NR of Theorem 2 at each (k, m): the least odds against a target's having the value."""
         cells, offsets = ranges(self.offsets[value], self.offsets[value + 1])
         lengths = np.diff(offsets)
         ratios = theorem2_terms(
@@ -665,7 +715,11 @@ class _Slices:
 
 
 def _search(limits: IntArray, safe: Callable[[IntArray, IntArray], BoolArray]) -> IntArray:
-    """The largest amount from 0 to `limits` that is safe at each position, or -1."""
+    """The largest amount from 0 to `limits` that is safe at each position, or -1.
+
+    ``safe(positions, amounts)`` is true for each amount that is safe; fewer are safe, too. All
+    positions are bisected at once.
+    """
     low, high = np.full(len(limits), -1), limits.copy()
     while len(unsettled := np.flatnonzero(low < high)):
         middle = (low[unsettled] + high[unsettled] + 1) // 2

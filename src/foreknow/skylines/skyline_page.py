@@ -32,7 +32,7 @@ from foreknow.report.knowledge import NOUN, Description, Terms, facts_used
 from foreknow.report.scope import sentences
 from foreknow.report.words import is_certain, limit_text, named, percent
 from foreknow.skylines.counts_page import CountsPage
-from foreknow.skylines.knowledge_skyline import Skylines, ValueClass
+from foreknow.skylines.knowledge_skyline import MostAlone, Skylines, ValueClass
 from foreknow.skylines.skyline import Corner, Point, SkylineReport, fewest_beyond
 from foreknow.wording import capital, noun_of
 from foreknow_judge.files.printable import visible
@@ -151,14 +151,14 @@ def _classes(report: SkylineReport, skylines: Skylines) -> Iterator[Block]:
         "same skyline. The last columns show how much of one kind of knowledge alone the release "
         "withstands; classes with the same amounts share a row."
     )
-    classes_by_amounts: dict[tuple[int, ...], list[ValueClass]] = {}
+    classes_by_amounts: dict[MostAlone | None, list[ValueClass]] = {}
     for value_class in classes:
         classes_by_amounts.setdefault(value_class.most, []).append(value_class)
     rows: list[Row] = []
     for amounts, members in list(classes_by_amounts.items())[:_MOST_LISTED]:
         n_values = sum(value_class.n_values for value_class in members)
         example = visible(members[0].example)
-        rows.append((number(n_values), number(len(members)), example, *_texts(amounts)))
+        rows.append((number(n_values), number(len(members)), example, *_texts(amounts or ())))
     yield Table(("values", "classes", "such as", *terms.axes), rows, left=(2,))
     if len(classes_by_amounts) > len(rows):
         yield Sentence(
@@ -361,7 +361,7 @@ def _chance(disclosure: Disclosure, limit: Fraction) -> str:
 def _most_alone(report: SkylineReport, value: Label) -> tuple[int, ...]:
     """The most of l, of k and of m that is withstood when nothing else is known, if anything is."""
     if report.by_class is not None:
-        return report.by_class.class_of(value).most
+        return report.by_class.class_of(value).most or ()
     points = report.points(value)
     return tuple(map(max, zip(*points, strict=True)))
 

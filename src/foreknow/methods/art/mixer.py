@@ -35,7 +35,7 @@ _TARGETS, _LOOKED, _VALUES = 64, 128, 16
 # What distances of profiles, in priors and in place, and an excess weigh against a posterior that
 # reaches its limit.
 _DISTANCE, _PLACE, _PRESSURE = 0.03, 0.3, 0.02
-# So many times as bad as an excess that goes is one that comes instead.
+# An excess that a recipe adds to a profile weighs so many times one that it takes away.
 _WORSE = 3
 # People of a target's own that a recipe is thought to need at most.
 _LARGEST = 30
@@ -45,10 +45,10 @@ _LARGEST = 30
 class Way:
     """A strategy for recipes."""
 
-    goal: ArtProblem  # what recipes follow, such as different values in each group
+    goal: ArtProblem  # the rules of its groups, such as different values in each group
     thrift: float = 0.0  # from 0, as many of the target's profile as can be, to 1, no other
     neighbours: int = 16  # so many similar profiles may be asked at each step
-    times: int = 3  # people at most, as multiples of what one profile needs; and four besides
+    times: int = 3  # people at most: so many times what one profile needs, and four
 
 
 class Mixer:
@@ -63,12 +63,15 @@ class Mixer:
 
     def __init__(self, problem: ArtProblem, goal: ArtProblem) -> None:
         self.problem, self.goal = problem, goal
-        self.table = problem.table.copy()  # who is without a group
+        # (profiles, values): how many people have no group yet; (people,): who these are.
+        self.table = problem.table.copy()
         self.free = np.ones(problem.n_people, dtype=bool)
+        # Values that no group of the profile alone may hold, however large it is.
         self._odd = ~problem.allowed | (problem.sizes == 0)
         self._with_odd = bool(self._odd.any())
         # Who leaves, by value; in the last row, nobody.
         self._leavers = np.eye(problem.n_values + 1, problem.n_values, dtype=np.int64)
+        # One person with such a value weighs more than any excess of others.
         largest = int(problem.sizes[problem.table > 0].max(initial=1))
         self._weight = float(largest * problem.n_people + 1)
         self._near: dict[int, tuple[IntArray, FloatArray]] = {}
@@ -122,9 +125,13 @@ class Mixer:
         # recipe lie one after another along it, and hold people who are near.
         cells = _Cells(self.problem, np.flatnonzero(self.free))
         groups: list[IntArray] = []
-        for recipe, n in recipes:
-            columns = [cells.take(pair, m * n).reshape(n, m) for pair, m in recipe.items()]
-            groups += list(np.concatenate(columns, axis=1))
+        for recipe, times in recipes:
+            # (groups, people): each row is a group.
+            members = [
+                cells.take(pair, count * times).reshape(times, count)
+                for pair, count in recipe.items()
+            ]
+            groups += list(np.concatenate(members, axis=1))
         if groups:
             self.free[np.concatenate(groups)] = False
         return groups
@@ -143,29 +150,28 @@ class Mixer:
         in_the_way = is_disallowed | (self.goal.deficit(rows, in_excess) > 0)
         targets: list[Pair] = []
         for row, profile in enumerate(in_excess.tolist()):
-            values = []
-            for x in np.lexsort((-rows[row], ~is_disallowed[row])).tolist():
-                if in_the_way[row, x]:
-                    values.append(x)
-            open_pairs = [(profile, x) for x in values if (profile, x) not in failed]
-            targets += open_pairs[:1]
+            # The worst are those that are not allowed at all, and then the most frequent.
+            for value in np.lexsort((-rows[row], ~is_disallowed[row])).tolist():
+                if in_the_way[row, value] and (profile, value) not in failed:
+                    targets.append((profile, value))
+                    break
         return targets[:_TARGETS]
 
     def times(self, recipe: Recipe) -> int:
-        """How often to carry out a recipe so that the least is in excess afterwards; 0 or more.
+        """The best number of times to carry out a recipe, 0 if it does not help.
 
-        A recipe says how many people of each profile and value make a group; the excess is convex
-        in the number of times, so that a binary search finds the best.
+        The excess is convex in it, so the best number is found by halving.
         """
         profiles = sorted({profile for profile, _ in recipe})
-        position_of = {profile: i for i, profile in enumerate(profiles)}
+        row_of = {profile: row for row, profile in enumerate(profiles)}
         rows = self.table[profiles]
-        needed = np.zeros_like(rows)
+        needed = np.zeros_like(rows)  # people whom the recipe takes each time
         for (profile, value), count in recipe.items():
-            needed[position_of[profile], value] = count
+            needed[row_of[profile], value] = count
         before = self.excess(rows, np.array(profiles))
 
-        def worse(times: IntArray) -> FloatArray:
+        def harm(times: IntArray) -> FloatArray:
+            """How much worse the profiles are after so many times; below 0 if they are better."""
             after = self.excess(rows - times[:, None, None] * needed, np.array(profiles))
             change = after - before
             total: FloatArray = np.maximum(change, _WORSE * change).sum(axis=1)
@@ -174,13 +180,17 @@ class Mixer:
         low, high = 0, min(int(self.table[pair]) // count for pair, count in recipe.items())
         while low < high:
             middle = (low + high) // 2
-            at_middle, at_next = worse(np.array([middle, middle + 1])).tolist()
+            at_middle, at_next = harm(np.array([middle, middle + 1])).tolist()
             low, high = (middle + 1, high) if at_next < at_middle else (low, middle)
         return low
 
     def changes(self, rows: IntArray, profiles: IntArray, values: IntArray) -> FloatArray:
-        """The change of each row's excess if a person with each of the values leaves."""
+        """The change of each row's excess if a person with each of the values leaves.
+
+        `values` and the result have the shape (rows, values that are asked about).
+        """
         nobody = np.full((len(values), 1), self.problem.n_values)
+        # (rows, 1 + values asked, values): first as it is now, then without each person.
         leavers = self._leavers[np.concatenate([nobody, values], axis=1)]
         excess = self.excess(rows[:, None] - leavers, profiles[:, None])
         change: FloatArray = excess[:, 1:] - excess[:, :1]
@@ -200,10 +210,9 @@ class Mixer:
     # ---- large groups
 
     def large_groups(self, hard: Iterable[int] | None = None) -> list[IntArray]:
-        """Group people of profiles that cannot be grouped by themselves with others' people.
+        """Group profiles that cannot be grouped by themselves with many people of other ones.
 
-        `hard` are the profiles to try; None for all. Returned are the members of each group, which
-        are large.
+        `hard` has the profiles to try; None for all.
         """
         groups: list[IntArray] = []
         excess = self.all_excess()
@@ -223,39 +232,46 @@ class Mixer:
         return groups
 
     def _diluted(self, profile: int, close: float) -> list[IntArray]:
-        """Divide a profile and people who join it into as many like, safe parts as possible."""
+        """Divide a profile and people who join it into as many like, safe parts as possible.
+
+        No parts if nobody can join so that posteriors are within `close` of their limits.
+        """
         counts = self.table[profile]
-        over = self.goal.deficit(counts[None], np.array([profile]))[0] > 0
-        joining = self._joining(profile, over | (self._odd[profile] & (counts > 0)), close)
+        is_too_frequent = self.goal.deficit(counts[None], np.array([profile]))[0] > 0
+        in_the_way = is_too_frequent | (self._odd[profile] & (counts > 0))  # (values,)
+        joining = self._joining(profile, in_the_way, close)
         if joining is None:
             return []
         joining[profile] = counts
         cells = _Cells(self.problem, np.flatnonzero(self.free))
-        chosen = []
-        for s, x in np.argwhere(joining).tolist():
-            chosen.append(cells.take((s, x), int(joining[s, x])))
-        return like_parts(self.problem, np.concatenate(chosen)) or []
+        people = []
+        for profile_of_cell, value in np.argwhere(joining).tolist():
+            n_people = int(joining[profile_of_cell, value])
+            people.append(cells.take((profile_of_cell, value), n_people))
+        return like_parts(self.problem, np.concatenate(people)) or []
 
     def _joining(
         self, profile: int, in_the_way: NDArray[np.bool_], close: float
     ) -> IntArray | None:
-        """How many people of other profiles and values to add to a profile; None if none work.
+        """How many people of other profiles to add, shape (profiles, values).
 
-        With them, all guessed posteriors are at most `close` (1 if it is 0). The result has a row
-        for each profile and a column for each value.
+        With them, posteriors are within `close` of the limits; `close` 0 adds all who can join, and
+        posteriors need only keep the limits. None if they do not.
         """
         excess = self.all_excess()
-        neighbours = self.neighbours(profile)[0].tolist()
-        spare_people = {
-            j: self._slack(j, in_the_way) for j in neighbours if excess[j] <= 0 and j != profile
-        }
-        donors = [j for j, slack in spare_people.items() if slack.any()]
-        for chosen in [[j] for j in donors[:_SINGLE]] + [donors[:n] for n in _TOGETHER]:
+        spare_people: dict[int, IntArray] = {}  # by profile, nearest first
+        for donor in self.neighbours(profile)[0].tolist():
+            if excess[donor] <= 0 and donor != profile:
+                spare_people[donor] = self._slack(donor, in_the_way)
+        donors = [donor for donor, slack in spare_people.items() if slack.any()]
+        one_by_one = [[donor] for donor in donors[:_SINGLE]]
+        together = [donors[:n_donors] for n_donors in _TOGETHER]
+        for chosen in one_by_one + together:
 
             def blend(share: float, chosen: list[int] = chosen) -> IntArray:
                 joining = np.zeros_like(self.table)
-                for j in chosen:
-                    joining[j] = np.floor(share * spare_people[j])
+                for donor in chosen:
+                    joining[donor] = np.floor(share * spare_people[donor])
                 return joining
 
             def highest(table: IntArray) -> float:
@@ -264,6 +280,7 @@ class Mixer:
 
             if not chosen or highest(blend(1.0)) > (close or 1.0):
                 continue
+            # The smallest share of those who can join that is enough, nearly.
             low, high = 0.0, 1.0
             for _ in range(_HALVINGS if close else 0):
                 middle = (low + high) / 2
@@ -286,94 +303,112 @@ class Mixer:
 
 
 class _Growth:
-    """Recipes of several targets, grown in parallel; the first axis of arrays is the target."""
+    """Recipes of several targets, grown in parallel: a bag of people for each target.
+
+    A target is a (profile, value) that is in the way; its profile is its *home*. People join its
+    bag from its home or from one of the nearest profiles. These are its *slots*: home is slot 0. In
+    each slot only the most frequent values are looked at, its *candidates*.
+
+    Arrays have the shape (targets, slots) or (targets, slots, candidates).
+    """
 
     def __init__(self, mixer: Mixer, targets: Sequence[Pair], way: Way) -> None:
         problem = mixer.problem
         self._mixer, self._targets, self._way = mixer, targets, way
-        # (profiles, values)
         frequent = np.argsort(-mixer.table, axis=1, kind="stable")[:, :_VALUES]
         changes = mixer.changes(mixer.table, np.arange(len(frequent)), frequent)
-        counts = np.take_along_axis(mixer.table, frequent, axis=1)
-        can_spare = np.where(counts > 0, changes, np.inf).min(axis=1) <= 0  # to spare somebody
-        self._profiles = np.full((len(targets), min(problem.n_profiles, _LOOKED)), -1)
-        self._cost = np.zeros(self._profiles.shape)
-        for target, (home, _) in enumerate(targets):
-            order, distance = mixer.neighbours(home)
-            sparing = order[1:][can_spare[order[1:]]]
-            candidates = np.append(home, sparing)[: self._profiles.shape[1]]
-            self._profiles[target, : len(candidates)] = candidates
-            distances = problem.place_distances(home)[candidates]
-            self._cost[target, : len(candidates)] = (
-                _DISTANCE * distance[candidates] + _PLACE * distances
-            )
-        self._there = self._profiles >= 0
-        self._values = frequent[self._profiles]  # (targets, profiles, values)
+        counts = np.take_along_axis(mixer.table, frequent, axis=1)  # (profiles, candidates)
+        # Somebody can leave the profile, and it is no farther from being grouped by itself.
+        can_spare = np.where(counts > 0, changes, np.inf).min(axis=1) <= 0
+        self._fill_slots(can_spare)
+        self._values = frequent[self._profiles]
         self._needed = np.array(
             [min(int(problem.sizes[target]) or problem.least, _LARGEST) for target in targets]
         )
+        # What changes as people leave their profiles for the bag of a target; see `_state`.
         self._rows, self._changes = mixer.table[self._profiles], changes[self._profiles]
-        everywhere = np.arange(len(targets))[:, None], np.arange(self._profiles.shape[1])
-        self._spare, self._pressure = self._spared(*everywhere)
-        self._begun = tuple(array.copy() for array in self._state)
-        # How many of the target's profile there may be, in turn.
+        all_targets = np.arange(len(targets))[:, None]
+        all_slots = np.arange(self._profiles.shape[1])
+        self._can_join, self._pressure = self._spared(all_targets, all_slots)
+        self._state_at_start = tuple(array.copy() for array in self._state)
+        # How many people of home there may be in the bag: what is tried next comes last.
         self._shares = [_shares(needed, way.thrift) for needed in self._needed.tolist()]
-        self._own = np.array([shares.pop() for shares in self._shares])
+        self._most_of_home = np.array([shares.pop() for shares in self._shares])
         self._members: list[list[Pair]] = [[] for _ in targets]
         self._largest = way.times * self._needed + 4
         if way.goal.unique:
             self._largest = np.minimum(self._largest, problem.n_values)
         self._bags = Bags(problem, len(targets), int(self._largest.max()))
-        self._n_own = np.zeros(len(targets), dtype=np.int64)  # of the target's profile, in the bag
-        self._held = np.zeros((len(targets), problem.n_values), dtype=bool)
+        self._n_of_home = np.zeros(len(targets), dtype=np.int64)  # in the bag
+        self._held = np.zeros((len(targets), problem.n_values), dtype=bool)  # values in the bag
         self._restart(np.arange(len(targets)))
+
+    def _fill_slots(self, can_spare: NDArray[np.bool_]) -> None:
+        """Give each target its home and then the nearest profiles that can spare somebody.
+
+        Slots that remain empty have the profile -1.
+        """
+        problem = self._mixer.problem
+        n_slots = min(problem.n_profiles, _LOOKED)
+        self._profiles = np.full((len(self._targets), n_slots), -1)
+        self._distance_cost = np.zeros(self._profiles.shape)
+        for target, (home, _) in enumerate(self._targets):
+            nearest, distance = self._mixer.neighbours(home)  # home itself comes first
+            sparing = nearest[1:][can_spare[nearest[1:]]]
+            profiles = np.append(home, sparing)[:n_slots]
+            self._profiles[target, : len(profiles)] = profiles
+            self._distance_cost[target, : len(profiles)] = (
+                _DISTANCE * distance[profiles] + _PLACE * problem.place_distances(home)[profiles]
+            )
 
     @property
     def _state(self) -> tuple[NDArray[Any], ...]:
-        """Arrays that change as people leave their profiles for a bag, by target and profile."""
-        return self._rows, self._changes, self._spare, self._pressure
+        """Arrays that change as people leave their profiles for a bag, by target and slot.
+
+        They are the people of each slot by value, the change of its excess if a candidate leaves,
+        whether a candidate can join, and what that adds to the cost.
+        """
+        return self._rows, self._changes, self._can_join, self._pressure
 
     def recipes(self) -> list[Recipe | None]:
-        """For each target, a safe group that contains it and lowers the excess, or None.
-
-        Groups grow by one person at a time, side by side, each by the person who keeps posteriors
-        lowest and lies nearest. A group that gets too large starts again with fewer people of the
-        target's profile.
-        """
-        problem, n = self._mixer.problem, len(self._targets)
+        """For each target a safe group that holds it and helps; None where none is found."""
+        problem = self._mixer.problem
         # Posteriors are guessed too low under `joint`; of values that are repeated, too high under
         # `binary`.
         hopeful = (
             1.0 if all(prior_table.reading == "joint" for prior_table in problem.known) else FAR
         )
-        recipes: list[Recipe | None] = [None] * n
-        growing = np.arange(n)
+        recipes: list[Recipe | None] = [None] * len(self._targets)
+        growing = np.arange(len(self._targets))  # targets that have no recipe yet
         while len(growing):
-            options, cost = self._options(growing)
+            worst_posterior, cost = self._options(growing)
             best = cost.argmin(axis=1)
-            position = np.arange(len(growing))
-            worst, has_option = options[position, best], np.isfinite(cost[position, best])
-            self._add(growing[has_option], *np.divmod(best[has_option], self._values.shape[2]))
+            row = np.arange(len(growing))
+            worst_of_best = worst_posterior[row, best]
+            can_grow = np.isfinite(cost[row, best])
+            slots, candidates = np.divmod(best[can_grow], self._values.shape[2])
+            self._add(growing[can_grow], slots, candidates)
             sizes = np.array([len(self._members[target]) for target in growing.tolist()])
-            full = sizes >= self._largest[growing]
-            likely = np.flatnonzero(has_option & (worst < hopeful) & (sizes >= problem.least))
+            is_full = sizes >= self._largest[growing]
+            # Guesses say which bags may be safe; exact posteriors decide.
+            likely = np.flatnonzero(can_grow & (worst_of_best < hopeful) & (sizes >= problem.least))
             safe = safe_bags(problem, list(map(self._keys_of_bag, growing[likely].tolist())))
-            done = np.zeros(len(growing), dtype=bool)
+            is_done = np.zeros(len(growing), dtype=bool)
             for number, is_safe in zip(likely.tolist(), safe, strict=True):
                 target = growing[number]
                 recipe = Counter(sorted(self._members[target]))
                 if is_safe and self._mixer.times(recipe):
-                    recipes[target], done[number] = recipe, True
+                    recipes[target], is_done[number] = recipe, True
                 elif is_safe:
-                    has_option[number] = False
-            for number in np.flatnonzero(~done & (~has_option | full)).tolist():
+                    can_grow[number] = False  # a safe group that does not help: begin again
+            for number in np.flatnonzero(~is_done & (~can_grow | is_full)).tolist():
                 target = growing[number]
                 if self._shares[target]:
-                    self._own[target] = self._shares[target].pop()
+                    self._most_of_home[target] = self._shares[target].pop()
                     self._restart(growing[[number]])
                 else:
-                    done[number] = True
-            growing = growing[~done]
+                    is_done[number] = True
+            growing = growing[~is_done]
         return recipes
 
     def _keys_of_bag(self, target: int) -> tuple[int, ...]:
@@ -382,79 +417,93 @@ class _Growth:
         return tuple(sorted(profile * n_values + value for profile, value in self._members[target]))
 
     def _restart(self, targets: IntArray) -> None:
-        """Reset the bags of some targets to the target alone."""
+        """Reset the bags of some targets to one person, who is of the target itself."""
         for target in targets.tolist():
             self._members[target] = [self._targets[target]]
         target_profiles, target_values = np.array(self._targets)[targets].T
         self._bags.restart(targets, target_profiles, target_values)
-        self._n_own[targets] = 1
+        self._n_of_home[targets] = 1
         self._held[targets] = False
         self._held[targets, target_values] = True
-        for array, begun in zip(self._state, self._begun, strict=True):
-            array[targets] = begun[targets]
-        self._leave(targets, np.zeros(len(targets), dtype=np.int64), target_values)
+        for array, at_start in zip(self._state, self._state_at_start, strict=True):
+            array[targets] = at_start[targets]
+        home_slots = np.zeros(len(targets), dtype=np.int64)
+        self._leave(targets, home_slots, target_values)
 
-    def _add(self, targets: IntArray, slots: IntArray, positions: IntArray) -> None:
-        """Add a person to the bag of each of some targets."""
-        values, profiles = self._values[targets, slots, positions], self._profiles[targets, slots]
+    def _add(self, targets: IntArray, slots: IntArray, candidates: IntArray) -> None:
+        """Add a person to the bag of each of some targets, by slot and candidate value."""
+        values, profiles = self._values[targets, slots, candidates], self._profiles[targets, slots]
         pairs = zip(profiles.tolist(), values.tolist(), strict=True)
         for target, pair in zip(targets.tolist(), pairs, strict=True):
             self._members[target].append(pair)
         self._bags.add(targets, profiles, values)
-        self._n_own[targets] += slots == 0
+        self._n_of_home[targets] += slots == 0
         self._held[targets, values] = True
         self._leave(targets, slots, values)
 
     def _leave(self, targets: IntArray, slots: IntArray, values: IntArray) -> None:
-        """Remove people who were added from those available."""
+        """Remove people who were added to bags from those of their slots, and update the state."""
         self._rows[targets, slots, values] -= 1
         self._changes[targets, slots] = self._mixer.changes(
             self._rows[targets, slots], self._profiles[targets, slots], self._values[targets, slots]
         )
-        self._spare[targets, slots], self._pressure[targets, slots] = self._spared(targets, slots)
+        can_join, pressure = self._spared(targets, slots)
+        self._can_join[targets, slots], self._pressure[targets, slots] = can_join, pressure
 
     def _spared(self, targets: IntArray, slots: IntArray) -> tuple[NDArray[np.bool_], FloatArray]:
-        """Who is left that a profile can spare, by value; and what each adds to the cost."""
+        """For each candidate of some slots: whether one can join, and what that adds to the cost.
+
+        `targets` and `slots` are indices of one shape; both results have a last axis more, of
+        candidates. Home gives anybody, since it is to lose people; another profile only those
+        whose leaving does not take it farther from being grouped by itself.
+        """
         changes, values = self._changes[targets, slots], self._values[targets, slots]
         counts = np.take_along_axis(self._rows[targets, slots], values, axis=-1)
+        is_slot = self._profiles[targets, slots][..., None] >= 0  # a slot may be empty
         is_home = (slots == 0)[..., None]
-        is_spared = (
-            self._there[targets, slots][..., None] & (counts > 0) & (is_home | (changes <= 0))
-        )
+        can_join = is_slot & (counts > 0) & (is_home | (changes <= 0))
+        # The change of the excess, in people; limited, so that it does not outweigh posteriors.
+        # It weighs more for targets that need larger groups.
         smallest_size = self._mixer.problem.least
         weight = _PRESSURE * self._needed[targets][..., None] / smallest_size
-        return is_spared, weight * np.clip(changes, -smallest_size, smallest_size)
+        return can_join, weight * np.clip(changes, -smallest_size, smallest_size)
 
     def _options(self, targets: IntArray) -> tuple[FloatArray, FloatArray]:
-        """For each target and person who could be added, the worst posterior then and the cost.
+        """The worst posterior and the cost if a person is added, shape (targets, options).
 
-        Both have shape (targets, options) and are infinite where nobody can be spared.
+        An option is a slot and a candidate, as one number. Both are infinite where nobody can join.
         """
-        n = len(targets)
-        options = self._spare[targets]
-        options[:, 0] &= (self._n_own < self._own)[targets, None]
+        options = self._can_join[targets]  # (targets, slots, candidates)
+        options[:, 0] &= (self._n_of_home < self._most_of_home)[targets, None]
         if self._way.goal.unique:
             options &= ~self._held[targets[:, None, None], self._values[targets]]
-        # Of those who can spare somebody, the nearest.
+        # Only the nearest profiles that have somebody who can join.
         has_option = options.any(axis=2)
         options &= (np.cumsum(has_option, axis=1) <= self._way.neighbours)[:, :, None]
-        target, slot, candidate = np.nonzero(options)
-        worst, cost = (np.full(options.shape, np.inf) for _ in range(2))
-        if len(target):
-            cells = targets[target], slot
+        row, slot, candidate = np.nonzero(options)
+        worst_posterior, cost = (np.full(options.shape, np.inf) for _ in range(2))
+        if len(row):
+            cells = targets[row], slot
             guesses = self._bags.guess_of_more(
-                targets, target, self._profiles[cells], self._values[(*cells, candidate)]
+                targets, row, self._profiles[cells], self._values[(*cells, candidate)]
             )
-            worst[options] = guesses
-            cost[options] = guesses + self._cost[cells] + self._pressure[(*cells, candidate)]
-        return worst.reshape(n, -1), cost.reshape(n, -1)
+            worst_posterior[options] = guesses
+            pressure = self._pressure[(*cells, candidate)]
+            cost[options] = guesses + self._distance_cost[cells] + pressure
+        return worst_posterior.reshape(len(targets), -1), cost.reshape(len(targets), -1)
 
 
 def _shares(needed: int, thrift: float) -> list[int]:
-    """How many people of its own profile a recipe may have; the first one to try comes last."""
-    max_share = max(needed - 1, 1)
-    first = max_share - thrift * (max_share - 1)
-    return sorted(range(1, max_share + 1), key=lambda share: (-abs(share - first), share))
+    """How many people of its home a recipe may have; the first number to try comes last.
+
+    Thrift 0 begins with one fewer than are needed, thrift 1 with a single one.
+
+    >>> _shares(5, thrift=0), _shares(5, thrift=1)
+    ([1, 2, 3, 4], [4, 3, 2, 1])
+    """
+    largest = max(needed - 1, 1)
+    first = largest - thrift * (largest - 1)
+    return sorted(range(1, largest + 1), key=lambda share: (-abs(share - first), share))
 
 
 # How many of the nearest profiles are asked to join, each by itself; and then how many together.
@@ -475,10 +524,12 @@ class _Cells:
         self._people, keys = people[order], keys[order]
         self._n_values = problem.n_values
         self._starts = np.searchsorted(keys, np.arange(problem.table.size + 1))
-        self._left: dict[int, IntArray] = {}
+        self._left: dict[int, IntArray] = {}  # by key, where some were taken
 
     def take(self, pair: Pair, n_people: int) -> IntArray:
-        key = pair[0] * self._n_values + pair[1]
+        """So many people of a profile and value, who are not given again."""
+        profile, value = pair
+        key = profile * self._n_values + value
         members = self._left.get(key, self._people[self._starts[key] : self._starts[key + 1]])
         picks = (np.arange(n_people) * len(members)) // n_people
         self._left[key] = np.delete(members, picks)
