@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from foreknow.auditing.remarks import columns as sights
+from foreknow.auditing.remarks import columns as column_remarks
 from foreknow.auditing.remarks.grounds import CASES_OF_PEOPLE, OTHER_RELEASES, SIZES_OF_PEOPLE
 from foreknow.auditing.remarks.remark import Reader, SpreadLimits
 from foreknow.auditing.remarks.remarks import said_to
@@ -89,5 +89,5 @@ def _one_at_a_time(reader: Reader) -> Iterator[str]:
 
 def sight(scope: Scope) -> list[str]:
     """Say which columns an adversary knows, which not, and which were not judged."""
-    remarks = (sights.KNOWN, sights.ASSUMED, sights.BESIDE, sights.SHUFFLED)
+    remarks = (column_remarks.KNOWN, column_remarks.ASSUMED, column_remarks.BESIDE, column_remarks.SHUFFLED)
     return list(said_to(Reader(scope), remarks))

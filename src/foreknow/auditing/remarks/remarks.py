@@ -9,14 +9,13 @@ from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from typing import Any
 
-from foreknow.auditing.remarks import columns as sights
-from foreknow.auditing.remarks import grounds, sizes, values
+from foreknow.auditing.remarks import columns, grounds, sizes, values
 from foreknow.auditing.remarks.remark import JudgedRelease, Reader, Remark
 from foreknow.data.schema import Schema
 from foreknow_judge.remarks.scope import Scope
 
 REMARKS = (
-    sights.IF_KNOWN,
+    columns.IF_KNOWN,
     grounds.FOREIGN,
     grounds.CASES,
     grounds.NUMBERS,
@@ -32,13 +31,13 @@ REMARKS = (
     values.NO_NUMBERS,
     values.EXTREMES,
     values.NEAR,
-    sights.UNREQUIRED,
-    sights.IDENTIFIERS,
-    sights.EXACT,
-    sights.KNOWN,
-    sights.ASSUMED,
-    sights.BESIDE,
-    sights.SHUFFLED,
+    columns.UNREQUIRED,
+    columns.IDENTIFIERS,
+    columns.EXACT,
+    columns.KNOWN,
+    columns.ASSUMED,
+    columns.BESIDE,
+    columns.SHUFFLED,
     grounds.METHOD,
     grounds.LINKED,
     grounds.TALLIED,
@@ -51,9 +50,9 @@ REMARKS = (
     values.APART,
     values.MORE_APART,
     sizes.PEOPLE_SUPPRESSED,
-    sights.SUPPRESSED,
+    columns.SUPPRESSED,
     grounds.SHARED,
-    sights.OPEN,
+    columns.OPEN,
     grounds.WORD,
     grounds.NAMES_ALIKE,
     grounds.WRITTEN,

@@ -14,7 +14,7 @@ import pyarrow.csv
 import pyarrow.parquet as pq
 
 from foreknow.atomic_files import replaced
-from foreknow.data.engines.views import renamed_columns as renamed
+from foreknow.data.engines.views import renamed_columns
 from foreknow.data.engines.views.plain_columns import simple, with_commas
 from foreknow_judge.errors import DataError
 from foreknow_judge.files.parquet_layout import ROWS, layout
@@ -68,8 +68,8 @@ def disarmed(table: pa.Table) -> pa.Table:
     """A table in which an apostrophe marks texts, and names, that a spreadsheet would run."""
     columns = []
     for c in simple(table):
-        columns.append(renamed.disarmed(c) if pa.types.is_string(c.type) else c)
-    return pa.table(columns, [*map(renamed.disarm_name, table.column_names)])
+        columns.append(renamed_columns.disarmed(c) if pa.types.is_string(c.type) else c)
+    return pa.table(columns, [*map(renamed_columns.disarm_name, table.column_names)])
 
 
 def write_parts(table_parts: Iterable[pa.Table], path: Path, note: str | None = None) -> None:

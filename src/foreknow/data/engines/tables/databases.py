@@ -13,8 +13,7 @@ from typing import Any
 import duckdb
 
 from foreknow_judge.errors import InputError
-from foreknow_judge.files import duckdb_files
-from foreknow_judge.files import pandas_guard as no_pandas
+from foreknow_judge.files import duckdb_files, pandas_guard
 from foreknow_judge.files.duckdb_files import opened_database, scratch, within_limit
 from foreknow_judge.files.temporary_folder import CONTENT, make_private
 
@@ -44,11 +43,11 @@ def connect_to(path: Path) -> tuple[Any, str]:
 
 def admit_pandas() -> None:
     """Let PyArrow find pandas again; else it does not take NaN in a series for a missing value."""
-    if not no_pandas.spared:
+    if not pandas_guard.spared:
         return
     import pyarrow
 
-    no_pandas.spared = False
+    pandas_guard.spared = False
     with suppress(ImportError):
         pyarrow.table({}).to_pandas()
 
