@@ -89,5 +89,10 @@ def _one_at_a_time(reader: Reader) -> Iterator[str]:
 
 def sight(scope: Scope) -> list[str]:
     """Say which columns an adversary knows, which not, and which were not judged."""
-    remarks = (column_remarks.KNOWN, column_remarks.ASSUMED, column_remarks.BESIDE, column_remarks.SHUFFLED)
+    remarks = (
+        column_remarks.KNOWN,
+        column_remarks.ASSUMED,
+        column_remarks.BESIDE,
+        column_remarks.SHUFFLED,
+    )
     return list(said_to(Reader(scope), remarks))
