@@ -79,10 +79,16 @@ def audit(
     if not counts and (is_beside or count is not None):
         option = "--count" if columns.sensitive is None else "--sensitive"
         raise InputError(f"{option} is for a tally (--counts); of a table, the policy names it")
-    said = (getattr(columns, name) for name in ("policy", "group", *COLUMNS, *CRITERIA))
+    settings_of_columns = (
+        getattr(columns, name) for name in ("policy", "group", *COLUMNS, *CRITERIA)
+    )
     to_files = (output.html, output.json, output.exposed)
     folders = [path if path.is_dir() else path.parent for path in release]
-    if len(release) == 1 and is_published(folders[0]) and not any((*said, *to_files, counts)):
+    if (
+        len(release) == 1
+        and is_published(folders[0])
+        and not any((*settings_of_columns, *to_files, counts))
+    ):
         if not output.quiet:
             print_plain(f"By the policy in the certificate of {visible(str(folders[0]))}.")
         return verify_release(folders[0], quiet=output.quiet)

@@ -76,7 +76,11 @@ class Command(click.Command):
     def _parameters_and_bundles(
         self,
     ) -> tuple[dict[str, click.Parameter], dict[str, tuple[Any, list[str]]]]:
-        """The options of a command by name; and its bundles, each with the names of its options."""
+        """The options of a command by name, and its bundles.
+
+        A bundle is a parameter of the command's function that holds several options: its class, and
+        the names of its options.
+        """
         options: dict[str, click.Parameter] = {}
         bundles: dict[str, tuple[Any, list[str]]] = {}
         for parameter in inspect.signature(self._body, eval_str=True).parameters.values():
@@ -139,7 +143,10 @@ class Command(click.Command):
         """Read options, also by the names that they have elsewhere; errors end with advice."""
         if args == ["help"]:
             args = ["--help"]
-        options = [option for option in self.params if isinstance(option, click.Option)]
+        options = []
+        for option in self.params:
+            if isinstance(option, click.Option):
+                options.append(option)
         names = [str(option.name) for option in options]
         flags = {flag for option in options for flag in (*option.opts, *option.secondary_opts)}
         args = list(map(with_slashes, args))
@@ -225,16 +232,24 @@ class Command(click.Command):
         name = extra[0] if len(extra) == 1 else ""
         if not name or values.get("out") is not None or exists(name):
             return words
-        place = words.index(name)
-        source_place = place - 3 if place > 2 and words[place - 2] == "--policy" else place - 1
-        arguments = [str(values[a.name]) for a in self.params if isinstance(a, Argument)]
+        position = words.index(name)
+        source_place = (
+            position - 3 if position > 2 and words[position - 2] == "--policy" else position - 1
+        )
+        arguments = []
+        for a in self.params:
+            if isinstance(a, Argument):
+                arguments.append(str(values[a.name]))
         if source_place < 0 or words[source_place] not in arguments[:1]:
             return words
-        return [*words[:place], "--out", *words[place:]]
+        return [*words[:position], "--out", *words[position:]]
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the help on arguments and options."""
-        arguments = [argument for argument in self.params if isinstance(argument, Argument)]
+        arguments = []
+        for argument in self.params:
+            if isinstance(argument, Argument):
+                arguments.append(argument)
         if arguments:
             with formatter.section("Arguments"):
                 formatter.write_dl(
@@ -288,8 +303,11 @@ def _policy_here(
     """
     kinds = [kind for kind, _ in bundles]
     sources = values[source] if isinstance(values[source], list) else [values[source]]
-    places = [place for place in (*sources, values.get("release")) if isinstance(place, Path)]
-    certified = [place for place in places if (place / CERTIFICATE).is_file()]
+    paths = []
+    for path in (*sources, values.get("release")):
+        if isinstance(path, Path):
+            paths.append(path)
+    certified = [path for path in paths if (path / CERTIFICATE).is_file()]
     if certified and any(getattr(kind, "by_certificate", False) for kind in kinds):
         return None
     needed = any(getattr(kind, "needs_policy", False) for kind in kinds)
@@ -299,7 +317,7 @@ def _policy_here(
     has_columns = values.get("quasi_identifiers") or values.get("sensitive")
     if has_columns or not needed or not Path(POLICY).is_file():
         return None
-    names = [f", and not by the certificate of {visible(str(place))}" for place in certified[:1]]
+    names = [f", and not by the certificate of {visible(str(path))}" for path in certified[:1]]
     print(f"By the policy of this folder, {POLICY}{''.join(names)}.", file=sys.stderr, flush=True)
     return Path(POLICY)
 
@@ -308,7 +326,9 @@ def _long_flags(options: Iterable[click.Option]) -> list[str]:
     """The flags of options that have a word."""
     flags: list[str] = []
     for option in options:
-        flags += [flag for flag in (*option.opts, *option.secondary_opts) if flag[:2] == "--"]
+        for flag in (*option.opts, *option.secondary_opts):
+            if flag[:2] == "--":
+                flags.append(flag)
     return flags
 
 
@@ -331,13 +351,13 @@ def _fields(bundle: Any, only: Only | None) -> dict[str, tuple[Any, Any]]:
 def _words_of(bundle: Any) -> dict[str, str]:
     words: dict[str, str] = {}
     for kind in reversed(getattr(bundle, "__mro__", ())):
-        place = f"{kind.__module__}:{kind.__qualname__}"
-        words |= Source(place).help if is_dataclass(kind) else {}
+        address = f"{kind.__module__}:{kind.__qualname__}"
+        words |= Source(address).help if is_dataclass(kind) else {}
     return words
 
 
 def _plain(public: Source, only: Only | None) -> dict[str, tuple[Any, Any]]:
-    """Type and default of each option for a parameter of plain type of a public function."""
+    """The type and the default of each option that a public function's plain parameters become."""
     options: dict[str, tuple[Any, Any]] = {}
     for name, (annotation, default) in public.options.items():
         kind: Any = _PLAIN.get(annotation.partition(" | ")[0])

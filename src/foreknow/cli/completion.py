@@ -68,17 +68,17 @@ def script(app: click.Command, shell: str) -> str:
 def install(app: click.Command, shell: str) -> str:
     """Have a shell run that when it starts; say what was written."""
     shell = _shell_named(shell)
-    place = Path.home() / ".config" / "foreknow" / f"completion.{shell}"
+    script_path = Path.home() / ".config" / "foreknow" / f"completion.{shell}"
     starts = Path.home() / _STARTS[shell]
-    line = f'{"." if shell == "pwsh" else "source"} "{place}"'
-    for path in (place, starts):
+    line = f'{"." if shell == "pwsh" else "source"} "{script_path}"'
+    for path in (script_path, starts):
         path.parent.mkdir(parents=True, exist_ok=True)
-    place.write_text(script(app, shell), encoding="utf-8")
+    script_path.write_text(script(app, shell), encoding="utf-8")
     before = starts.read_text(encoding="utf-8") if starts.exists() else ""
     if line not in before.splitlines():
         with starts.open("a", encoding="utf-8") as file:
             file.write(f"\n{line}\n")
-    return f"Written to {place}, which {starts} runs. It works from the next {shell} on."
+    return f"Written to {script_path}, which {starts} runs. It works from the next {shell} on."
 
 
 def _shell_named(shell: str) -> str:

@@ -93,7 +93,7 @@ class _Foreknow(click.Group):
 
     def list_commands(self, ctx: click.Context | None) -> list[str]:
         """The names of the commands that are installed."""
-        return [name for name, place in _PLACES.items() if _is_there(place)]
+        return [name for name, address in _PLACES.items() if _is_there(address)]
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         """A command by its name, or by one that it has elsewhere."""
@@ -139,9 +139,9 @@ class _Foreknow(click.Group):
             ctx.fail(f"No such option: {option}; options stand after the command and what it reads")
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        for purpose, places in COMMANDS.items():
+        for purpose, commands in COMMANDS.items():
             with formatter.section(purpose):
-                formatter.write_dl([(name, _first_line(name)) for name in places])
+                formatter.write_dl([(name, _first_line(name)) for name in commands])
 
 
 def _plain(word: str) -> str:
@@ -150,16 +150,16 @@ def _plain(word: str) -> str:
     >>> _plain("localSuppression"), _plain("Vérifier"), _plain("risk_report")
     ('local-suppression', 'verifier', 'risk-report')
     """
-    parts = re.sub(r"(?<=[a-z])(?=[A-Z])|_", "-", word)
-    letters = unicodedata.normalize("NFKD", parts)
+    dashed = re.sub(r"(?<=[a-z])(?=[A-Z])|_", "-", word)
+    letters = unicodedata.normalize("NFKD", dashed)
     return "".join(letter for letter in letters if not unicodedata.combining(letter)).lower()
 
 
 def _near(word: str) -> str:
     """The command whose name is most like a word; or what the main ones do."""
-    near = difflib.get_close_matches(_plain(word), [*_PLACES, *COMMON], 1, _LIKE)
-    if near:
-        return f"did you mean {near[0]!r}?"
+    matches = difflib.get_close_matches(_plain(word), [*_PLACES, *COMMON], 1, _LIKE)
+    if matches:
+        return f"did you mean {matches[0]!r}?"
     return (
         "init TABLE writes a first policy, publish TABLE --policy policy.toml --out FOLDER a "
         "release, audit judges a table or release, and verify FOLDER proves a release again; "
@@ -172,20 +172,23 @@ def _begun_by(word: str) -> str:
     begins = _plain(word)
     is_cut_short = len(begins) >= _SHORTEST and begins not in TO_TYPE
     names = {*_PLACES, *COMMON, *TO_TYPE} if is_cut_short else ()
-    meant = {COMMON.get(name, name) for name in names if name.startswith(begins)}
+    meant = set()
+    for name in names:
+        if name.startswith(begins):
+            meant.add(COMMON.get(name, name))
     return meant.pop() if len(meant) == 1 and meant <= {*_PLACES} else ""
 
 
 def _command_first(words: list[str], names: list[str]) -> list[str]:
     """The words of a command line, with the command before options that stand before it."""
-    for place, word in enumerate(words):
-        is_command = _plain(word) in names and words[place - 1] not in ("-o", "--out")
+    for position, word in enumerate(words):
+        is_command = _plain(word) in names and words[position - 1] not in ("-o", "--out")
         if is_command and not exists(word):
-            return [word, *words[:place], *words[place + 1 :]]
-    for place, word in enumerate(words):
-        before = words[place - 1] if place else ""
+            return [word, *words[:position], *words[position + 1 :]]
+    for position, word in enumerate(words):
+        before = words[position - 1] if position else ""
         if word[:1] != "-" and isfile(word) and before in ("", "-i", "--input", "--in", "--table"):
-            return [word, *words[: max(place - 1, 0)], *words[place + 1 :]]
+            return [word, *words[: max(position - 1, 0)], *words[position + 1 :]]
     return words
 
 
@@ -244,8 +247,8 @@ def _check_policy(path: Path) -> None:
     )
 
 
-def _is_there(place: str) -> bool:
-    leaf = leaf_of(place)
+def _is_there(address: str) -> bool:
+    leaf = leaf_of(address)
     return leaf is None or is_installed(leaf)
 
 
@@ -322,12 +325,12 @@ def _call_command() -> int | None:
 
 def _outcome(interrupts: Interrupts) -> int:
     """Call the command; the exit code, also of an error, an interruption or a lack of memory."""
-    spare = [bytes(_SPARE)]
+    spare_memory = [bytes(_SPARE)]
     try:
         prepare_memory()
         code = _call_command()
     except BaseException as error:
-        spare.clear()
+        spare_memory.clear()
         if interrupts.came or isinstance(error, KeyboardInterrupt):
             return interrupts.farewell()
         try:

@@ -76,8 +76,8 @@ def _refuse(folder: Path, out: Path) -> None:
 
     require_published(folder)
     refuse_kind(out)
-    place = folder if folder.is_dir() else folder.parent
-    if out.resolve().is_relative_to(place.resolve()):
+    release_folder = folder if folder.is_dir() else folder.parent
+    if out.resolve().is_relative_to(release_folder.resolve()):
         raise OutputError(f"{str(out)!r} would lie in what is published; write it elsewhere")
 
 

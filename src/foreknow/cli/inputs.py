@@ -232,12 +232,12 @@ class Columns(Files):
         if self.sensitive is None and len(release.sensitives) > 1:
             raise SchemaError(_which_column(release.sensitives))
         columns = None if self.knowing is None else listed(self.knowing)
-        sight = release.seen(self.sensitive, columns)
+        visible = release.seen(self.sensitive, columns)
         schema = None if self.given is None else self.given.schema
         refuse_rules(
-            "this command", sight.counts if schema is None or sight.schema else schema, needs
+            "this command", visible.counts if schema is None or visible.schema else schema, needs
         )
-        return sight
+        return visible
 
     def _of_one(self, schema: Schema) -> Schema:
         """A schema in which only the sensitive column that is asked about is left."""
@@ -349,9 +349,9 @@ class Judging(Columns):
         if settings["sensitive"] is not None and len(settings["sensitive"]) == 1:
             (settings["sensitive"],) = settings["sensitive"]
         if self.given is not None:
-            named = [name for name in COLUMNS if settings[name] is not None]
-            if len(named) < len(COLUMNS) - 1 and named:
-                option = f"--{named[0].replace('_', '-')}"
+            columns_named = [name for name in COLUMNS if settings[name] is not None]
+            if len(columns_named) < len(COLUMNS) - 1 and columns_named:
+                option = f"--{columns_named[0].replace('_', '-')}"
                 raise SchemaError(f"the policy says what the columns are; leave out {option}")
             return policy_of(self.given, settings)
         if settings["quasi_identifiers"] is None or settings["sensitive"] is None:
@@ -391,7 +391,10 @@ class Judging(Columns):
         columns = open_table(table, self.reading).columns
         meant: list[str] = []
         for name in names:
-            alike = [c for c in columns if c.strip().casefold() == name.casefold()]
+            alike = []
+            for c in columns:
+                if c.strip().casefold() == name.casefold():
+                    alike.append(c)
             meant.append(alike[0] if name not in columns and len(alike) == 1 else name)
         return meant
 
@@ -470,7 +473,10 @@ def attack_on(
 
 def say_index(release: Release) -> None:
     """Say that a column of the release looks like row numbers, which number people."""
-    index_columns = [visible(name) for name in release.unseen() if _ROW_NUMBERS.fullmatch(name)]
+    index_columns = []
+    for name in release.unseen():
+        if _ROW_NUMBERS.fullmatch(name):
+            index_columns.append(visible(name))
     if index_columns:
         print_plain(
             f"{index_columns[0]} looks like the index that pandas wrote, which numbers people: "

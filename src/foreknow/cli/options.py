@@ -111,10 +111,14 @@ def _replaces(target: Path, source: Path) -> bool:
     from foreknow_judge.files.file_names import NEWCOMERS, owners_folder
     from foreknow_judge.files.release_folder import FOR_THE_OWNER
 
-    place = target.resolve()
-    is_inside = source.is_dir() and source in place.parents and place.exists()
-    is_owners = place.name in {*FOR_THE_OWNER, *NEWCOMERS}
-    return place == source or is_inside or (is_owners and place.parent == owners_folder(source))
+    target_path = target.resolve()
+    is_inside = source.is_dir() and source in target_path.parents and target_path.exists()
+    is_owners = target_path.name in {*FOR_THE_OWNER, *NEWCOMERS}
+    return (
+        target_path == source
+        or is_inside
+        or (is_owners and target_path.parent == owners_folder(source))
+    )
 
 
 @dataclass(frozen=True)

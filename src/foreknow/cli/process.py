@@ -84,9 +84,9 @@ class Interrupts:
         self.came = True
         if self._said:  # a second one does not break into the farewell
             return
-        work, now = time.process_time(), time.monotonic()
-        began, since = self._since = self._since or (work, now)
-        if _deaf(frame) and work - began < _PATIENCE and now - since < _LONGEST:
+        work, moment = time.process_time(), time.monotonic()
+        began, since = self._since = self._since or (work, moment)
+        if _deaf(frame) and work - began < _PATIENCE and moment - since < _LONGEST:
             self._note_later()
         else:
             raise KeyboardInterrupt

@@ -126,8 +126,8 @@ def _place(table: Path, out: Path | None) -> Path:
     from foreknow.data.columns.reading_rules import is_address
 
     if out is None:
-        named = not is_address(table) and table.stem not in ("", "-")
-        return Path(f"{table.stem}.release" if named else "release")
+        has_name = not is_address(table) and table.stem not in ("", "-")
+        return Path(f"{table.stem}.release" if has_name else "release")
     if out.suffix.lower() == ".csv" and not out.exists():
         folder = out.with_suffix("")
         line = f"A release is a folder, with its table in it: {visible(str(folder))}"
@@ -239,8 +239,10 @@ def verify_release(
     signed_certificate, _ = load_signed(certificate, key)
     rules = None if policy is None else policy_at(policy)
     with progress("Judging the release afresh", quiet):
-        place = release or certificate.parent
-        verification, problems = judge(signed_certificate, place, rules, **options, after=after)
+        release_path = release or certificate.parent
+        verification, problems = judge(
+            signed_certificate, release_path, rules, **options, after=after
+        )
     for problem in problems:
         _say_line(Console(stderr=True), problem, "bold red")
     if verification is not None and not problems and not quiet:
@@ -253,7 +255,10 @@ def verify_release(
                 console(),
                 f"The trials of {policy} were not run; to run them: foreknow learned {arguments}",
             )
-        signed = [path.name for path in (certificate, evidence) if path is not None]
+        signed = []
+        for path in (certificate, evidence):
+            if path is not None:
+                signed.append(path.name)
         signed += verification.unchanged
         if key is not None:
             _say_line(console(), f"Signed by the owner of {key.name}: {', '.join(signed)}.")

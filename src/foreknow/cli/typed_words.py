@@ -24,22 +24,22 @@ _SHORTEST = 5  # letters of an option that is cut short, with its hyphens
 def in_our_names(args: list[str], names: list[str], flags: Container[str]) -> list[str]:
     """The words of a command line; names of options in other tools become ours."""
     renamed = [*args]
-    for place, word in enumerate(args):
+    for position, word in enumerate(args):
         if word == "--":
             break
-        if word == "-q" and "quasi_identifiers" in names and _are_columns(args, place + 1):
-            renamed[place] = "--quasi-identifiers"
+        if word == "-q" and "quasi_identifiers" in names and _are_columns(args, position + 1):
+            renamed[position] = "--quasi-identifiers"
         name, equals, value = word.partition("=")
         ours = own_name(name[2:].replace("-", "_"), names) if name[:2] == "--" else None
         if name[:2] == "--" and name not in flags and FLAGS.get(name[2:]) in flags:
-            renamed[place] = f"{FLAGS[name[2:]]}{equals}{value}"
+            renamed[position] = f"{FLAGS[name[2:]]}{equals}{value}"
         if ours is not None:
-            renamed[place] = f"--{ours.replace('_', '-')}{equals}{value}"
+            renamed[position] = f"--{ours.replace('_', '-')}{equals}{value}"
     if "json" in names and "file_format" not in names:
         for words in (["--format", "json"], ["--format=json"], ["--output-format", "json"]):
-            for place in range(len(renamed) - len(words) + 1):
-                if renamed[place : place + len(words)] == words:
-                    renamed[place : place + len(words)] = ["--json=-"]
+            for position in range(len(renamed) - len(words) + 1):
+                if renamed[position : position + len(words)] == words:
+                    renamed[position : position + len(words)] = ["--json=-"]
     return renamed
 
 
@@ -63,9 +63,9 @@ def in_full(words: list[str], flags: Container[str], known_flags: Iterable[str])
         else:
             full.append(word)
         is_value = word == "--"
-    for place, (name, value) in enumerate(pairwise(full)):
+    for position, (name, value) in enumerate(pairwise(full)):
         if name in SETTING_OPTIONS and name not in flags and "--set" in flags:
-            full[place : place + 2] = ["--set", f"{SETTING_OPTIONS[name]}={_share(value)}"]
+            full[position : position + 2] = ["--set", f"{SETTING_OPTIONS[name]}={_share(value)}"]
     return full
 
 
@@ -82,9 +82,9 @@ def to_page(words: list[str], flags: Container[str]) -> list[str]:
         return words
     ends = {".html": "--html", ".htm": "--html", ".json": "--json"}
     renamed = [*words]
-    for place, (name, value) in enumerate(pairwise(words)):
+    for position, (name, value) in enumerate(pairwise(words)):
         if name in ("--out", "--output", "-o") and (option := ends.get(Path(value).suffix.lower())):
-            renamed[place] = option
+            renamed[position] = option
     return renamed
 
 
@@ -96,11 +96,11 @@ def with_slashes(word: str) -> str:
 
 def with_source(words: list[str], flags: Container[str]) -> list[str]:
     """The words of a command line, without an option before the name of the source."""
-    for place, (word, name) in enumerate(pairwise(words)):
+    for position, (word, name) in enumerate(pairwise(words)):
         if word in _OF_SOURCE and word not in flags and name[:1] != "-":
-            return [*words[:place], *words[place + 1 :]]
-        if word == "--table" and isfile(name) and not any(map(_is_source, words[:place])):
-            return [*words[:place], *words[place + 1 :]]
+            return [*words[:position], *words[position + 1 :]]
+        if word == "--table" and isfile(name) and not any(map(_is_source, words[:position])):
+            return [*words[:position], *words[position + 1 :]]
     return words
 
 
@@ -151,19 +151,19 @@ def as_one(words: list[str], option: click.Option) -> list[str]:
 
 def with_policy(words: list[str], names: list[str]) -> list[str]:
     """The words of a command line; --policy is put before a policy file without it."""
-    given = [word for word in words if word == "-p" or word.startswith("--policy")]
-    if "policy" not in names or given or len(words) < 2:
+    policy_options = [word for word in words if word == "-p" or word.startswith("--policy")]
+    if "policy" not in names or policy_options or len(words) < 2:
         return words
-    for place, (before, word) in enumerate(pairwise(["", *words])):
+    for position, (before, word) in enumerate(pairwise(["", *words])):
         if word.lower().endswith(".toml") and before[:1] != "-" and isfile(word):
-            return [*words[:place], "--policy", *words[place:]]
+            return [*words[:position], "--policy", *words[position:]]
     return words
 
 
 def about_option(name: str) -> str | None:
     """Advice in place of an option that a command has not, by its name or a part of it."""
-    parts = [f"--{part}" for part in name.strip("-").split("-")] if name[:2] == "--" else []
-    by_part = next(filter(None, map(OPTIONS.get, parts)), None)
+    option_words = [f"--{part}" for part in name.strip("-").split("-")] if name[:2] == "--" else []
+    by_part = next(filter(None, map(OPTIONS.get, option_words)), None)
     return OPTIONS.get(name) or _in_a_policy(name) or by_part
 
 
@@ -177,10 +177,10 @@ def _in_a_policy(option: str) -> str | None:
     return f"a policy file says it: {key} = ... below [[require]]; then --policy FILE"
 
 
-def _are_columns(args: list[str], place: int) -> bool:
+def _are_columns(args: list[str], position: int) -> bool:
     """True if a word names columns: it is no option or file, and comes after the table."""
-    word = args[place] if place < len(args) else "-"
-    has_source = any(before[:1] != "-" for before in args[: place - 1])
+    word = args[position] if position < len(args) else "-"
+    has_source = any(before[:1] != "-" for before in args[: position - 1])
     return has_source and word[:1] != "-" and not Path(word).exists()
 
 

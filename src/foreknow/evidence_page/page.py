@@ -442,7 +442,10 @@ class EvidencePage(Page[EvidenceReport]):
     # ---- before and after ---------------------------------------------------------------------
 
     def _before(self) -> Table | None:
-        """The table and the release side by side, by the same requirements."""
+        """A table that compares the raw table with the release, by the same requirements.
+
+        None if the raw table was not judged.
+        """
         before, after = self.result.before, self.result.audit
         if before is None:
             return None

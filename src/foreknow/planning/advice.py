@@ -59,7 +59,10 @@ def advice_of(
         beginning = "Worthless: next" if is_worthless else "Next"
         yield f"{beginning} to nothing is left of {_names(lost_columns, 'and')}"
     if policy.options.method == "fulldomain" and (in_one_group or lost_columns):
-        without_hierarchy = [name for name in columns if name not in schema.hierarchies]
+        without_hierarchy = []
+        for name in columns:
+            if name not in schema.hierarchies:
+                without_hierarchy.append(name)
         if without_hierarchy:
             yield (
                 f"Without a hierarchy {_names(without_hierarchy)} can only be published as it is, "
@@ -154,9 +157,9 @@ def _relief_sentence(
     )
 
 
-def _tight(audit: Audit, place: int = 0) -> Verdict:
+def _tight(audit: Audit, position: int = 0) -> Verdict:
     """The verdict of a requirement that is nearest to its limit."""
-    verdicts = [verdict for verdict in audit.verdicts if verdict.place == place]
+    verdicts = [verdict for verdict in audit.verdicts if verdict.place == position]
     return max(verdicts, key=lambda verdict: verdict.probability / float(verdict.limit))
 
 
@@ -168,6 +171,6 @@ def _nearest(tight: Verdict) -> str:
     )
 
 
-def _names(names: Sequence[str], word: str = "or") -> str:
+def _names(names: Sequence[str], conjunction: str = "or") -> str:
     quoted = list(map(repr, names))
-    return f" {word} ".join([", ".join(quoted[:-1]), quoted[-1]] if quoted[1:] else quoted)
+    return f" {conjunction} ".join([", ".join(quoted[:-1]), quoted[-1]] if quoted[1:] else quoted)

@@ -124,7 +124,10 @@ def sample_of(microdata: Microdata, policy: Policy, cells: int) -> Microdata | N
 def kept_by(method: Any, microdata: Microdata, policy: Policy) -> KeptDetail | None:
     """The detail that a publication would keep; None if nothing can be published."""
     names = microdata.schema.quasi_identifiers
-    weights = {name: weight for name, weight in policy.options.weights.items() if name in names}
+    weights = {}
+    for name, weight in policy.options.weights.items():
+        if name in names:
+            weights[name] = weight
     options = replace(policy.options, weights=weights)
     with suppress(InputError, NoSafeRelease):
         policy = replace(policy, schema=microdata.schema, options=options, tries=())
@@ -164,10 +167,8 @@ def savings(
 
     The columns `also_tried` are left out together. Columns that requirements need stay.
     """
-    names, needed_columns = (
-        sample.schema.quasi_identifiers,
-        {*policy.attributes, *sample.schema.conditions},
-    )
+    names = sample.schema.quasi_identifiers
+    needed_columns = {*policy.attributes, *sample.schema.conditions}
     weights, measured = policy.options.weights, []
     widest = sorted(names, key=lambda name: -everything.ncp[name])[:_MOST_COLUMNS]
     candidates: list[tuple[str, ...]] = [(name,) for name in names if name in widest]
@@ -189,7 +190,10 @@ def savings(
 
 def worth_saying(measured: Sequence[Saving], also_tried: Sequence[str]) -> list[str]:
     """The largest savings, as sentences; or one that says that these columns cost nothing."""
-    sentences = [str(saving) for saving in measured if saving.before - saving.after >= WORTH]
+    sentences = []
+    for saving in measured:
+        if saving.before - saving.after >= WORTH:
+            sentences.append(str(saving))
     if not sentences and any(saving.columns == tuple(also_tried) for saving in measured):
         column_names = " and ".join(map(repr, also_tried))
         sentences = [
@@ -204,9 +208,10 @@ def given_away(microdata: Microdata, policy: Policy, columns: Iterable[str]) -> 
     limits = _limits(microdata, policy)
     if limits is None:
         return []
-    telling = [
-        _telling_column(a, microdata, limits) for a in microdata.attributes if a.name in {*columns}
-    ]
+    telling = []
+    for a in microdata.attributes:
+        if a.name in {*columns}:
+            telling.append(_telling_column(a, microdata, limits))
     return [column for column in telling if column is not None]
 
 
@@ -232,38 +237,42 @@ def reliefs(method: Any, sample: Microdata, policy: Policy, everything: KeptDeta
         """The detail kept with other requirements in place of one, if that is worth saying."""
         requirements = [*required[:position], *instead, *required[position + 1 :]]
         with suppress(InputError):
-            kept = kept_by(method, sample, replace(policy, requirements=requirements))
-            if kept is None:
+            kept_detail = kept_by(method, sample, replace(policy, requirements=requirements))
+            if kept_detail is None:
                 return None
-            is_much_more = loss_before - kept.loss(weights) >= WORTH
-            is_divided = kept.groups > 1 == everything.groups
-            return kept if is_much_more or is_divided else None
+            is_much_more = loss_before - kept_detail.loss(weights) >= WORTH
+            is_divided = kept_detail.groups > 1 == everything.groups
+            return kept_detail if is_much_more or is_divided else None
         return None
 
     without_one: list[Relief] = []
     if len(required) > 1:
         for position, requirement in enumerate(required[:_MOST_REQUIRED]):
             _log.info("measuring what %s costs", requirement.name)
-            kept = kept_with(position)
-            if kept is not None:
-                without_one.append(Relief(position, "", kept))
+            kept_detail = kept_with(position)
+            if kept_detail is not None:
+                without_one.append(Relief(position, "", kept_detail))
         without_one.sort(key=lambda relief: relief.kept_detail.loss(weights))
     with_weaker: list[Relief] = []
     positions = [relief.place for relief in without_one] or [0]
     for position in positions[: len(required)]:
         for weaker_requirement in weaker(required[position]):
-            kept = kept_with(position, weaker_requirement)
-            if kept is None:
+            kept_detail = kept_with(position, weaker_requirement)
+            if kept_detail is None:
                 continue
             with suppress(InputError):  # what has no line in a file, such as priors of a frame
                 line = line_of(required[position], weaker_requirement)
-                with_weaker.append(Relief(position, line, kept))
+                with_weaker.append(Relief(position, line, kept_detail))
             break
     return [*without_one, *with_weaker]
 
 
 def _limits(microdata: Microdata, policy: Policy) -> Any:
-    """The least limit of each value; None if values are not judged by themselves."""
+    """The least limit on each value; infinite for a value without one.
+
+    None if no value has a limit, or if values are not judged by themselves: sets, shared values, or
+    several values of a person.
+    """
     if microdata.semantics != "single" or policy.owned or microdata.schema.shared:
         return None
     everyone = microdata.everyone()
@@ -271,7 +280,9 @@ def _limits(microdata: Microdata, policy: Policy) -> Any:
     for requirement in policy.requirements:
         # What a limit forbids: to reach it, or more than it.
         points = [point for point in requirement.points if not point.relative]
-        point_limits = [float(point.below) + 1e-9 * point.inclusive for point in points]
+        point_limits = []
+        for point in points:
+            point_limits.append(float(point.below) + 1e-9 * point.inclusive)
         is_elsewhere = requirement.sensitive not in (None, microdata.schema.sensitive)
         if not point_limits or is_elsewhere or requirement.about_sets or requirement.of_windows:
             continue

@@ -59,12 +59,12 @@ def options_of(roles: dict[str, list[str]]) -> str:
     >>> options_of({"quasi_identifiers": ["age", "zip"], "sensitive": ["ill"]})
     '--quasi-identifiers age,zip --sensitive ill --k-anonymity 5'
     """
-    words: list[str] = []
+    options: list[str] = []
     for role, names in roles.items():
         if any("," in column or visible(column) != column for column in names):
             return ""
-        words += [f"--{role.replace('_', '-')}", shlex.quote(",".join(names))]
-    return " ".join([*words, "--k-anonymity 5"]) if words else ""
+        options += [f"--{role.replace('_', '-')}", shlex.quote(",".join(names))]
+    return " ".join([*options, "--k-anonymity 5"]) if options else ""
 
 
 def _quoted(name: str) -> str:

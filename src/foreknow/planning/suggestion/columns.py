@@ -178,7 +178,10 @@ def _unique_columns(profiles: Sequence[Profile], roles: Roles) -> list[str]:
 def _coarsening_of(
     profile: Profile, reason: str, file: HierarchyFile | None
 ) -> tuple[Mapping[str, Any] | None, Any, str]:
-    """The hierarchy of a quasi-identifier, the type it must be given, and what is to decide."""
+    """The hierarchy of a quasi-identifier, the type that it must be given, and an open question.
+
+    Hierarchy and type are None where none is needed, and the question is empty if nothing is open.
+    """
     hierarchy, kind, question = hierarchy_of(profile)
     if file is not None:
         question = file.question or question
@@ -244,11 +247,11 @@ def _repeats_a_part(text: str, separator: str) -> bool:
     return len(set(filter(None, parts))) < len([*filter(None, parts)])
 
 
-def _both_questions(question: str, further: str) -> str:
+def _both_questions(question: str, second_question: str) -> str:
     """Two questions, of which one may be empty."""
-    if not question or not further:
-        return question or further
-    return f"{question}. {further[0].upper()}{further[1:]}"
+    if not question or not second_question:
+        return question or second_question
+    return f"{question}. {second_question[0].upper()}{second_question[1:]}"
 
 
 def _of_cells(profile: Profile, is_set: bool) -> str:
@@ -282,8 +285,8 @@ def unclear_marks(profile: Profile, reading: Reading) -> str:
             f"is {amounts[-1]} a number with three decimals? If its point stands between "
             'thousands, write decimal = "," in [schema.reading]'
         )
-    whole = not any("." in str(value) for value in amounts)
-    if reading.thousands == "," and whole and 1000 <= amounts[-1] < 1_000_000:
+    are_whole = not any("." in str(value) for value in amounts)
+    if reading.thousands == "," and are_whole and 1000 <= amounts[-1] < 1_000_000:
         return (
             f"{amounts[-1]:,} is read as {amounts[-1]}; if its comma stands before decimals, write "
             'decimal = "," in place of thousands in [schema.reading]'

@@ -51,7 +51,10 @@ class DetailOfSample:
             self._as_laid(before)
             return list(columns)
         covered, covered_by_ranges = with_hierarchies.covered, with_ranges.covered
-        better = {n for n in candidates if covered_by_ranges[n] <= covered[n] - _LESS}
+        better = set()
+        for n in candidates:
+            if covered_by_ranges[n] <= covered[n] - _LESS:
+                better.add(n)
         hierarchies = self._hierarchies_without(better)
         if better != candidates:
             self._as_laid(before.laid(hierarchies))
@@ -71,7 +74,10 @@ class DetailOfSample:
 
     def _may_be_ranges(self, columns: Sequence[ColumnSuggestion]) -> set[str]:
         """Columns of numbers and dates with a hierarchy of such, and no type in the schema."""
-        names = {e.name for e in columns if e.hierarchy and {*e.hierarchy} & _OF_NUMBERS}
+        names = set()
+        for e in columns:
+            if e.hierarchy and {*e.hierarchy} & _OF_NUMBERS:
+                names.add(e.name)
         names -= {name for name in names if self.policy.needed_schema.types.get(name) is not None}
         return names - {a.name for a in self._microdata.attributes if _are_texts(a.domain)}
 

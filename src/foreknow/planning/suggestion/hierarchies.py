@@ -58,7 +58,10 @@ def hierarchy_of(profile: Profile) -> tuple[Mapping[str, Any] | None, Any, str]:
 
 
 def _intervals_of(profile: Profile) -> tuple[Mapping[str, Any] | None, str]:
-    """The intervals in which a column of numbers may coarsen, and what is to be decided."""
+    """The intervals in which numbers may be coarsened, and a question that they leave open.
+
+    None if the column should not be coarsened so; then the question says why.
+    """
     smallest, largest = profile.domain[0], profile.domain[-1]
     if not all(-_LARGEST < end < _LARGEST for end in (smallest, largest)):
         return None, "it has numbers that are not finite, or too large"
@@ -139,7 +142,10 @@ def hierarchy_files(
     if not isinstance(source, (str, Path)) or is_address(source) or str(source) == STDIN:
         return Path(), {}
     table = named_part(Path(source))[0]
-    columns = [profile for profile in profiles if profile.distinct == len(profile.domain) > 0]
+    columns = []
+    for profile in profiles:
+        if profile.distinct == len(profile.domain) > 0:
+            columns.append(profile)
     files: dict[str, HierarchyFile] = {}
     by_content: dict[str, list[str]] = {}
     room = _MOST_BYTES
@@ -174,7 +180,10 @@ def hierarchy_files(
 
 
 def _column_of(path: Path, table: Path, columns: Sequence[Profile]) -> Profile | None:
-    """The column that a file is for by its name: TABLE_hierarchy_COLUMN, or hierarchy_COLUMN."""
+    """The column that a hierarchy file is for by its name; None for another file.
+
+    Such a name is TABLE_hierarchy_COLUMN or hierarchy_COLUMN.
+    """
     match = _NAMED_SO.fullmatch(path.stem)
     if match is None:
         return None

@@ -161,8 +161,8 @@ def _limits(
         f"{percentage(reached, 2, 'up')} for {value!r}{several}, so a limit must be above that"
     )
     notes.append(_note_on_limit(limit, reached, rows, max_rows))
-    least = Requirement(KAnonymity(min(FIRST_K, rows.people or n)))
-    return [required, least], notes, question
+    first_requirement = Requirement(KAnonymity(min(FIRST_K, rows.people or n)))
+    return [required, first_requirement], notes, question
 
 
 def _note_on_limit(limit: Fraction, reached: Fraction, rows: Rows, max_rows: int) -> str:

@@ -37,11 +37,11 @@ def missing_codes(profile: Profile) -> list[str]:
         return []
     domain = list(profile.domain)
     below = [value for value in domain if value < 0]
-    others = domain[len(below) :]
+    other_values = domain[len(below) :]
     if len(below) > _MOST_CODES or not all(_NEGATIVE.fullmatch(_text(v)) for v in below):
-        below, others = [], domain
-    beyond = _beyond(others) or _frequent(others, profile)
-    if len(others) - len(beyond) < _LEAST_OTHERS:
+        below, other_values = [], domain
+    beyond = _beyond(other_values) or _frequent(other_values, profile)
+    if len(other_values) - len(beyond) < _LEAST_OTHERS:
         return []
     return [_text(value) for value in (*below, *beyond)]
 
@@ -53,15 +53,15 @@ def _beyond(values: Sequence[Any]) -> list[Any]:
     codes are, as 99.
     """
     for number in range(1, min(_MOST_CODES, len(values) - _LEAST_OTHERS) + 1):
-        codes, others = values[-number:], values[:-number]
+        codes, other_values = values[-number:], values[:-number]
         if not _BEYOND.fullmatch(_text(codes[0])):
             break
-        is_far = codes[0] - others[-1] >= max(others[-1] - others[0], _LEAST_GAP)
+        is_far = codes[0] - other_values[-1] >= max(other_values[-1] - other_values[0], _LEAST_GAP)
         if codes[0] < 10:  # answers are numbered from 0 or 1
-            are_answers = others[0] in (0, 1) and len(values) <= _FEW_OF_ONE_DIGIT
+            are_answers = other_values[0] in (0, 1) and len(values) <= _FEW_OF_ONE_DIGIT
         else:
-            are_answers = others[0] >= 0 and 2 * others[-1] < codes[0]
-        if is_far and are_answers and all(map(_is_whole, others)):
+            are_answers = other_values[0] >= 0 and 2 * other_values[-1] < codes[0]
+        if is_far and are_answers and all(map(_is_whole, other_values)):
             return list(codes)
     return []
 
@@ -71,11 +71,14 @@ def _frequent(values: Sequence[Any], profile: Profile) -> list[Any]:
     if profile.people is None:
         return []
     rows = dict(zip(profile.domain, profile.people.tolist(), strict=False))
-    codes = [value for value in values[-_MOST_CODES:] if _OF_NINES.fullmatch(_text(value))]
-    others = [rows[value] for value in values if value not in codes]
-    if not others or values[-len(codes) :] != codes:
+    codes = []
+    for value in values[-_MOST_CODES:]:
+        if _OF_NINES.fullmatch(_text(value)):
+            codes.append(value)
+    other_values = [rows[value] for value in values if value not in codes]
+    if not other_values or values[-len(codes) :] != codes:
         return []
-    return codes if min(rows[code] for code in codes) >= 2 * max(others) else []
+    return codes if min(rows[code] for code in codes) >= 2 * max(other_values) else []
 
 
 def _among_texts(profile: Profile) -> list[str]:
@@ -112,12 +115,17 @@ def question_of(profile: Profile) -> str:
         return ""
     people = [] if profile.people is None else profile.people.tolist()
     counts = dict(zip(map(_spelled, profile.domain), people, strict=False))
-    other_values = [text for text in map(_spelled, profile.domain) if text not in codes]
-    shown = " and ".join(f"{code} in {some(counts[code], 'row', 'rows')}" for code in codes)
+    other_values = []
+    for text in map(_spelled, profile.domain):
+        if text not in codes:
+            other_values.append(text)
+    codes_with_rows = " and ".join(
+        f"{code} in {some(counts[code], 'row', 'rows')}" for code in codes
+    )
     span = "texts" if profile.kind == "text" else f"{other_values[0]} to {other_values[-1]}"
     return (
-        f"does {shown} stand for no value? The others are {span}. If so, uncomment missing in "
-        "[schema.reading]"
+        f"does {codes_with_rows} stand for no value? The others are {span}. If so, uncomment "
+        "missing in [schema.reading]"
     )
 
 

@@ -58,7 +58,10 @@ def looks_personal(domain: Sequence[Any]) -> str:
     ''
     """
     sample = domain[:: max(1, len(domain) // _LOOK)]
-    texts = [str(value).strip() for value in sample if type(value) in (str, int)]
+    texts = []
+    for value in sample:
+        if type(value) in (str, int):
+            texts.append(str(value).strip())
     if len(texts) < max(_LEAST, _MOST * len(sample)):
         return ""
     if date_formats(texts, texts[0]):
@@ -109,8 +112,10 @@ def _is_insurance(text: str) -> bool:
     """A number of a health insurance (Germany), or an identity card (Spain)."""
     if re.fullmatch(r"[A-Z]\d{9}", text, re.ASCII):
         digits = f"{ord(text[0]) - 64:02d}{text[1:]}"
-        parts = [int(digit) * (1 + place % 2) for place, digit in enumerate(digits[:-1])]
-        return sum(part // 10 + part % 10 for part in parts) % 10 == int(digits[-1])
+        products = []
+        for position, digit in enumerate(digits[:-1]):
+            products.append(int(digit) * (1 + position % 2))
+        return sum(product // 10 + product % 10 for product in products) % 10 == int(digits[-1])
     spain = re.fullmatch(r"(\d{8})-?([A-Z])", text, re.ASCII)
     return spain is not None and "TRWAGMYFPDXBNJZSQVHLCKE"[int(spain[1]) % 23] == spain[2]
 
@@ -122,7 +127,9 @@ def _weighed(weights: Iterable[int], modulus: int) -> Callable[[Sequence[int]], 
 
 
 def _luhn(digits: Sequence[int]) -> bool:
-    doubled = [d * 2 if place % 2 else d for place, d in enumerate(reversed(digits))]
+    doubled = []
+    for position, d in enumerate(reversed(digits)):
+        doubled.append(d * 2 if position % 2 else d)
     return sum(d // 10 + d % 10 for d in doubled) % 10 == 0
 
 

@@ -143,12 +143,15 @@ class PolicySuggestion(Plain):
 
 def _row_of_sums(profile: Profile) -> str:
     """The question about a row that is named as the sum of the others; empty if none is."""
-    words = [text for text in profile.domain if isinstance(text, str) and _is_total(text)]
-    if len(words) != 1 or len(profile.domain) < _FEW:
+    totals = []
+    for text in profile.domain:
+        if isinstance(text, str) and _is_total(text):
+            totals.append(text)
+    if len(totals) != 1 or len(profile.domain) < _FEW:
         return ""
     return (
-        f"a row has {words[0]!r} in {profile.name}: if it is the sum of the others, take it out of "
-        "the table; it is published as a person"
+        f"a row has {totals[0]!r} in {profile.name}: if it is the sum of the others, take it out "
+        "of the table; it is published as a person"
     )
 
 
@@ -249,7 +252,10 @@ def suggest_policy(
         raise DataError(f"{opened_table.name} has no rows")
     folder, files = hierarchy_files(table, profiles)
     numbers = person_numbers_of(opened_table, profiles)
-    by_choice = [n.name for n in numbers if n.name in (*named_columns, *(chosen or ()))]
+    by_choice = []
+    for n in numbers:
+        if n.name in (*named_columns, *(chosen or ())):
+            by_choice.append(n.name)
     numbers = [number for number in numbers if number.name not in by_choice]
     roles = Roles(opened_table.name, profiles, sensitive, chosen, files, numbers, naming)
     rows_are = numbers[0] if numbers else Rows()
@@ -261,10 +267,10 @@ def suggest_policy(
     repeated += by_choice
     schema, columns = schema_of(profiles, roles, detected, folder, files, repeated, rows_are)
     if read_settings.thousands or read_settings.decimal:  # they were said, and are not asked again
-        asked = {
+        settings_asked = {
             unclear_marks(profile, detected) for profile in profiles if profile.kind == "number"
         }
-        columns = [replace(c, question="") if c.question in asked else c for c in columns]
+        columns = [replace(c, question="") if c.question in settings_asked else c for c in columns]
     rows_alone = replace(schema, unit="row", person=None)  # whoever these rows are about
     microdata = Microdata(opened_table, rows_alone)
     # Every value has its place in the hierarchies, or this says which has not.
@@ -284,10 +290,12 @@ def suggest_policy(
         limit = limit_table(requirement)
         terms = ", ".join(f"{key} = {toml_value(limit[key])}" for key in limit)
         notes.append(f"The limit where rows are people: {terms}")
-    for place, column in enumerate(columns):
+    for position, column in enumerate(columns):
         if question and column.role == "sensitive":
-            columns[place] = replace(column, question=column.question or question)
-    notes += [f"{DECIDE}: {total}" for total in map(_row_of_sums, profiles) if total]
+            columns[position] = replace(column, question=column.question or question)
+    for total in map(_row_of_sums, profiles):
+        if total:
+            notes.append(f"{DECIDE}: {total}")
     empty = any("" in domain for domain in (*known_values, everyone.values))
     options = PublishOptions(format="parquet" if empty else None)
     measured = DetailOfSample(microdata, Policy(required, schema, options))

@@ -141,10 +141,13 @@ class Roles:
             If no column can be hidden, or none can be known.
         """
         self.of: dict[str, tuple[Role, str]] = dict.fromkeys(naming, ("identifier", NAMED))
-        named = chosen or ()
-        self._set_identifiers(profiles, {sensitive, *named}, numbers)
+        columns_named = chosen or ()
+        self._set_identifiers(profiles, {sensitive, *columns_named}, numbers)
         if sensitive is None:
-            candidates = [p for p in self._free(profiles) if p.name not in named]
+            candidates = []
+            for p in self._free(profiles):
+                if p.name not in columns_named:
+                    candidates.append(p)
             sensitive = self._sensitive(candidates, chosen)
             if sensitive is None:
                 raise DataError(
@@ -161,14 +164,14 @@ class Roles:
             if chosen is None and _numbers_households(profile):
                 self.of[profile.name] = "undecided", SHARED_AT_HOME
             elif why:
-                self.of[profile.name] = "undecided", NAMED if profile.name in named else why
+                self.of[profile.name] = "undecided", NAMED if profile.name in columns_named else why
         for profile in self._free(profiles):
             role_and_reason = _role_by_name(profile, chosen, files.get(profile.name))
             if role_and_reason is not None:
                 self.of[profile.name] = role_and_reason
         self._set_remaining(self._free(profiles))
         if "quasi-identifier" not in {role for role, _ in self.of.values()}:
-            raise self._none_known(table, profiles, sensitive, named)
+            raise self._none_known(table, profiles, sensitive, columns_named)
 
     def _free(self, profiles: Sequence[Profile]) -> list[Profile]:
         """The columns without a role."""
@@ -177,25 +180,28 @@ class Roles:
     def _set_identifiers(
         self,
         profiles: Sequence[Profile],
-        named: Collection[str | None],
+        columns_named: Collection[str | None],
         numbers: Sequence[_PersonNumber],
     ) -> None:
-        """Set the role of columns that cannot be used, or name or number people; not of `named`."""
+        """Set the role of columns that cannot be used, or that name or number people.
+
+        Columns in `columns_named` have a role already.
+        """
         role_of_number = {number.name: _of_number(number) for number in numbers}
         if numbers:
             role_of_number[numbers[0].name] = "identifier", numbers[0].why
         for profile in profiles:
             by_number = role_of_number.get(profile.name)
             role_and_reason = _unusable(profile) or by_number or _identifier(profile)
-            if role_and_reason and profile.name not in named:
+            if role_and_reason and profile.name not in columns_named:
                 self.of[profile.name] = role_and_reason
 
-    def _set_remaining(self, free: Sequence[Profile]) -> None:
+    def _set_remaining(self, remaining: Sequence[Profile]) -> None:
         """Leave the remaining columns undecided, but make one known if no column is so far."""
         has_known = any(role == "quasi-identifier" for role, _ in self.of.values())
         of_few_values: list[Profile] = []
         of_many_values: list[Profile] = []
-        for profile in free:
+        for profile in remaining:
             has_few = profile.distinct <= FEW and not _OFTEN_NAMES.keys() & words_of(profile.name)
             (of_few_values if has_few else of_many_values).append(profile)
         for profile in [*of_few_values, *of_many_values]:
@@ -207,11 +213,11 @@ class Roles:
             has_known = True
 
     def _none_known(
-        self, table: str, profiles: Sequence[Profile], sensitive: str, named: Sequence[str]
+        self, table: str, profiles: Sequence[Profile], sensitive: str, columns_named: Sequence[str]
     ) -> DataError:
         """The error of a table of which no column can be a quasi-identifier."""
         for profile in profiles:
-            if profile.name in named and profile.name != sensitive:
+            if profile.name in columns_named and profile.name != sensitive:
                 why = profile.problem or why_unlistable(profile)
                 return DataError(
                     f"{table}: {profile.name!r} cannot be a quasi-identifier as it is: {why}; "
@@ -223,13 +229,13 @@ class Roles:
             "in Python quasi_identifiers=[...]"
         )
 
-    def _sensitive(self, free: Sequence[Profile], chosen: Sequence[str] | None) -> str | None:
+    def _sensitive(self, remaining: Sequence[Profile], chosen: Sequence[str] | None) -> str | None:
         """Set and return the column that must stay hidden: by its name, or the last that may be.
 
         Names of columns are looked at before questions, which ask for much and say less, and dates
         last: they are of what was hidden.
         """
-        ranked = sorted(free, key=lambda e: (is_sentence(e.name), e.kind == "date"))
+        ranked = sorted(remaining, key=lambda e: (is_sentence(e.name), e.kind == "date"))
         for are_sentences in (False, True):
             beginning = WORDING if are_sentences else "its name has"
             for word in SECRET:
@@ -239,12 +245,12 @@ class Roles:
                     if word in words_of(profile.name) and not _is_remark(word, profile):
                         self.of[profile.name] = "sensitive", f"{beginning} the word {word!r}"
                         return profile.name
-        if len(free) < 2 and not chosen:
+        if len(remaining) < 2 and not chosen:
             return None
         places_and_times = {*_PLACES.split(), *_TIMES.split()}
         # The best candidates stand last.
         candidates: list[list[Profile]] = [[], [], [], []]
-        for profile in free:
+        for profile in remaining:
             quality = 0
             if not _known_of_people(profile):
                 quality = 1
@@ -307,8 +313,8 @@ def _known_of_people(profile: Profile) -> str:
     if is_sentence(profile.name):
         word = asks_for(profile.name)
         return f"by its question for {word!r}, others may know it of a person" if word else ""
-    known = not KNOWN.keys().isdisjoint(words_of(profile.name))
-    return "by its name, others may know it of a person" if known else ""
+    has_known_word = not KNOWN.keys().isdisjoint(words_of(profile.name))
+    return "by its name, others may know it of a person" if has_known_word else ""
 
 
 def _repeats(profile: Profile) -> bool:
@@ -329,7 +335,10 @@ def person_numbers_of(table: Table, profiles: Sequence[Profile]) -> list[_Person
     may = [profile for profile in profiles if _may_number(profile)]
     if not may:
         return []
-    trait_columns = [e.name for e in profiles if not e.problem and may_be_trait(e.name)]
+    trait_columns = []
+    for e in profiles:
+        if not e.problem and may_be_trait(e.name):
+            trait_columns.append(e.name)
     if any(is_plain_number(e.name) for e in may):
         trait_columns += [e.name for e in profiles if not e.problem and e.distinct <= 5 * FEW]
     columns = _coded(table, [*(e.name for e in may), *trait_columns])
@@ -364,8 +373,8 @@ def _coded(table: Table, names: Sequence[str]) -> list[Coded]:
     columns: list[Coded] = []
     column_names = [*dict.fromkeys(names)]
     for start in range(0, len(column_names), _READ_AT_ONCE):
-        part = column_names[start : start + _READ_AT_ONCE]
-        columns += map(Coded.of, part, fetch(table, part).columns)
+        block_of_columns = column_names[start : start + _READ_AT_ONCE]
+        columns += map(Coded.of, block_of_columns, fetch(table, block_of_columns).columns)
     return columns
 
 
@@ -385,7 +394,10 @@ def _of_number(number: _PersonNumber) -> tuple[Role, str]:
 
 def columns_in_doubt(roles: Roles, profiles: Sequence[Profile]) -> tuple[str, ...]:
     """Identifiers that repeat, unless other columns show that each row is another person."""
-    repeat = [e.name for e in profiles if roles.of[e.name][0] == "identifier" and _repeats(e)]
+    repeat = []
+    for e in profiles:
+        if roles.of[e.name][0] == "identifier" and _repeats(e):
+            repeat.append(e.name)
     return tuple(name for name in repeat if _is_named(name) or not _tells_apart(profiles))
 
 
@@ -395,7 +407,10 @@ def leave_out_names(table: Table, roles: Roles, profiles: Sequence[Profile]) -> 
     Those are numbers of households, columns whose values people of different sex or birth share,
     and several names, such as first and last name, that only together differ in each row.
     """
-    repeating = [e for e in profiles if roles.of[e.name][0] == "identifier" and _repeats(e)]
+    repeating = []
+    for e in profiles:
+        if roles.of[e.name][0] == "identifier" and _repeats(e):
+            repeating.append(e)
     if not repeating:
         return
     trait_columns = [e.name for e in profiles if not e.problem and may_be_trait(e.name)]
@@ -456,7 +471,7 @@ def _nearly_read(profile: Profile) -> str:
 
 
 def _identifier(profile: Profile) -> tuple[Role, str] | None:
-    """The role of a column that names people, or might; None of any other."""
+    """The role of a column that names people, or might, and the reason; None for other columns."""
     rows_with_one = f"{some(profile.known, 'row', 'rows')} with one"
     counts_text = f"{some(profile.distinct, 'value', 'values')} in {rows_with_one}"
     if profile.kind == "date" or not _names_some(profile):

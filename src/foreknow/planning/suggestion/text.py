@@ -112,7 +112,10 @@ def _schema_lines(suggestion: PolicySuggestion) -> Iterator[str]:
     elif schema.missing != "error":
         yield "# Rows without a value are published with this one."
         yield f"missing = {toml_value({'label': str(schema.missing)})}"
-    undecided = [column for column in suggestion.columns if column.role == "undecided"]
+    undecided = []
+    for column in suggestion.columns:
+        if column.role == "undecided":
+            undecided.append(column)
     if undecided:
         yield "# Not published, until you give them a role:"
         yield from (f"#   {toml_value(e.name)}  {e.comment()}" for e in undecided)
