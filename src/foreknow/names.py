@@ -39,6 +39,7 @@ _PARAMETERS = {
     "sampling_fraction": "sample_fraction fraction",
     "after": "since previous earlier",
     "by": "column feature features",
+    "suppression": "suppression_limit max_suppression",
 }
 PARAMETERS = _our_names(_PARAMETERS)
 # What the table that comes first is called, in one function or another.
@@ -302,6 +303,8 @@ ROLES = _our_names(
         "none": "none drop exclude ignore remove suppress delete",
     }
 )
+# Formats of exports, as the option --to has them.
+EXPORTS = {"excel": "xlsx", "xls": "xlsx", "spss": "sav", "stata": "dta"}
 # What choices of [publish] are called elsewhere.
 SETTINGS = _our_names(
     {
@@ -356,6 +359,17 @@ VARIANTS: dict[str, tuple[str, dict[str, Any]]] = {
     "ordered_t_closeness": ("t_closeness", {"distance": "ordered"}),
     "hierarchical_t_closeness": ("t_closeness", {"distance": "hierarchical"}),
 }
+# Keys that say which criterion a table is, or which ones are beside them.
+CRITERION_KEYS = {"type", "model", "criterion", "privacy_model"}
+MODEL_KEYS = {"privacy_model", "privacy_models", "model", "models", "criterion", "criteria"}
+# What types of columns are called elsewhere.
+TYPES = _our_names(
+    {
+        "number": "number int integer float decimal numeric numerical",
+        "text": "text str string categorical category",
+        "date": "date datetime",
+    }
+)
 # What the settings of hierarchies are called elsewhere.
 HIERARCHY_SETTINGS = _our_names(
     {
@@ -457,8 +471,7 @@ _ELSEWHERE = {
     ".to_html(path)",
     "epsilon dp noise": "; Foreknow has no differential privacy; a policy limits how sure "
     "adversaries become",
-    "suppression suppression_limit max_suppression supp_level suppress max_suppressed": "; it is "
-    "for a method: method=fk.FullDomain(suppression=0.05)",
+    "supp_level suppress max_suppressed": "; it is a share: suppression=0.05",
     "local_suppression localSuppression": "; it is for a method: "
     "method=fk.FullDomain(suppression=0.05, local_suppression=True)",
     "r": '; it is for a method: method=fk.ART(r=4, priors=fk.Priors.learn(table, ["sex"], '

@@ -231,6 +231,18 @@ DOES = [
         ).to_dict()
     ),
     lambda at: len(fk.Policy(qi=QI, sensitive=S, facts={"l": 1}, below=0.5).requirements) == 1,
+    # -- an eighth list
+    lambda at: len(fk.publish(at.df, **WITH, k=40, suppression=0.3, seed=1).release) <= 300,
+    lambda at: (
+        fk.publish(
+            at.df, **WITH, suppression_limit=0.1, method="fulldomain"
+        ).audit.policy.options.settings["fulldomain"]["suppression"]
+        == 0.1
+    ),
+    lambda at: (
+        fk.Schema(quasi_identifiers="age", sensitive=S, identifiers="pin").identifiers == ("pin",)
+    ),
+    lambda at: isinstance(fk.utility(at.df, at.made), fk.UtilityReport),
     # -- a fifth and a sixth list
     lambda at: unsafe(fk.audit(at.df.to_dict("records"), at.policy)),
     lambda at: whole(fk.publish(at.df.to_dict("records"), at.policy)),
@@ -314,7 +326,7 @@ TOLD = [
         'fk.publish(table, quasi_identifiers=["age", "sex", "zip"], sensitive="illness", '
         'identifiers=["pin"], k_anonymity=5)',
     ),
-    (lambda at: fk.publish(at.df, **WITH, k=5, suppression=0.1), "FullDomain(suppression=0.05)"),
+    (lambda at: fk.publish(at.df, **WITH, suppression=0.1, method=fk.Anatomy(2)), "fk.FullDomain"),
     (lambda at: fk.publish(at.df, **WITH, supp_level=50), "suppression=0.05"),
     (lambda at: fk.publish(at.df, **WITH, out="-"), "a release is a folder"),
     (
@@ -340,10 +352,6 @@ TOLD = [
         "Policy(KAnonymity(5), Schema(",
     ),
     (lambda at: fk.Schema(qi=["age"], sensitive=[]), "sensitive is empty; name the column that"),
-    (
-        lambda at: fk.Schema(quasi_identifiers="age", sensitive=S),
-        "must be a list of columns, such as ['age']",
-    ),
     (lambda at: fk.Schema(quasi_identifiers=["age"]), "write Schema(sensitive=..., quasi_identif"),
     (lambda at: fk.Schema(["age"], "illness"), "write Schema(sensitive=..."),
     (lambda at: fk.Schema(at.df, ["age"]), "sensitive"),
@@ -638,7 +646,7 @@ TOLD_ADVISED = [
     (lambda at: fk.publish(at.table, at.policy, out="folder"), "name a new folder"),
     (lambda at: fk.publish(at.table, at.policy, out="o", overwrite=True), "name a new folder"),
     (lambda at: fk.publish(at.table, at.policy, verbose=True), "see .summary()"),
-    (lambda at: fk.publish(at.table, at.policy, suppress=0.1), "FullDomain(suppression=0.05)"),
+    (lambda at: fk.publish(at.table, at.policy, suppress=0.1), "suppression=0.05"),
     (lambda at: fk.publish(at.table, at.policy, nrows=10), ".sample(n)"),
     (lambda at: fk.publish(at.table, at.policy, epsilon=1), "no differential privacy"),
     (lambda at: fk.publish("s3://bucket/table.csv", at.policy), "pandas.read_csv(address)"),
@@ -726,7 +734,10 @@ KEYS_TYPED = [
     ("require", "limit", 0.5, "below = 0.5"),
     ("require", "threshold", 0.5, "below = 0.5"),
     ("require", "hide", ["flu"], 'values = ["B20"]'),
-    ("require", "value", "flu", 'values = ["B20"]'),
+    ("require", "secret", "flu", 'values = ["B20"]'),
+    ("require", "type", "k-anonymity", "unknown key require[1].k_anonymity.facts"),
+    ("", "privacy_model", "l-diversity", "require"),
+    ("publish", "format", "excel", "foreknow export FOLDER --to xlsx"),
     ("require", "column", "diagnosis", 'sensitive = "diagnosis"'),
     ("require", "alpha_k", 0.2, "such as { alpha = 0.5, k = 5 }"),
     ("schema", "id", "pin", 'identifiers = ["pid"]'),
@@ -832,6 +843,47 @@ TYPED = [
             "k": 5,
         },
         {},
+    ),
+    (
+        {
+            "columns": {
+                "age": {"role": "quasi-identifier", "type": "int", "hierarchy": 10},
+                "sex": {"role": "QI"},
+                "pin": {"role": "identifier"},
+                "diagnosis": {"role": "sensitive"},
+                "salary": {"role": "drop", "type": "number"},
+            },
+            "k": 5,
+        },
+        {
+            "schema": {
+                **SAID,
+                "types": {"age": "number"},
+                "hierarchies": {"age": {"intervals": [10]}},
+            }
+        },
+    ),
+    (
+        {
+            "schema": SAID,
+            "privacy_models": [
+                {"type": "k-anonymity", "k": 5},
+                {"type": "l-diversity", "l": 2, "variant": "entropy"},
+                {"model": "distinct-l-diversity", "l": 2},
+            ],
+        },
+        {
+            "require": [
+                {"k_anonymity": 5},
+                {"l_diversity": {"l": 2, "kind": "entropy"}},
+                {"l_diversity": {"l": 2, "kind": "distinct"}},
+            ]
+        },
+    ),
+    ({**SAID, "privacy_model": "k-anonymity", "k": 5}, {}),
+    (
+        {"schema": SAID, "require": [{"value": "flu", "facts": {"l": 1}, "below": 0.9}]},
+        {"require": [{"values": ["flu"], "facts": {"l": 1}, "below": 0.9}]},
     ),
     ({"schema": {**SAID, "drop": ["zip"]}, "require": [{"k_anonymity": {"k": 5}}]}, {}),
     (
@@ -952,7 +1004,9 @@ SHELL_ADVISED = [
     ("diff folder folder", 2, "foreknow utility FOLDER TABLE"),
     ("methods", 2, "foreknow publish --help"),
     ("list", 2, "foreknow publish --help"),
-    ("open folder", 2, "name what is to be written: --out NAME"),
+    ("open folder", 0, '"age","age_lower"'),
+    ("utility table.csv folder", 0, "What the generalized release is still worth"),
+    ("publish table.csv --format spss --out o12", 2, "foreknow export FOLDER --to sav"),
     ("publish table.csv", 0, "Written to table.release"),
     ("publish table.csv --sheet 1 --out o3", 2, "workbooks ?sheet="),
     ("publish table.csv other.csv --out o4", 2, "one table is read at a time"),

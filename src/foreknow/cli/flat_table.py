@@ -19,10 +19,11 @@ if TYPE_CHECKING:
 
 Folder = Annotated[Path, "What foreknow publish wrote."]
 Flat = Annotated[Path, "A .csv or .parquet file to write."]
+Readable = Annotated[Path, "A .csv or .parquet file to write; - is standard output, as CSV."]
 
 
 @command("foreknow.publishing.flat_table:read_release")
-def read(folder: Folder, *, out: Flat, quiet: Quiet = False) -> None:
+def read(folder: Folder, *, out: Readable = Path("-"), quiet: Quiet = False) -> None:
     """Read a release as one table, with the meaning of each label beside it.
 
     Beside a column of labels are, as far as the folder contains them, the lower end, the upper end,
@@ -75,6 +76,8 @@ def _refuse(folder: Path, out: Path) -> None:
     from foreknow.publishing.flat_table import refuse_kind
 
     require_published(folder)
+    if str(out) == "-":
+        return
     refuse_kind(out)
     release_folder = folder if folder.is_dir() else folder.parent
     if out.resolve().is_relative_to(release_folder.resolve()):
@@ -84,6 +87,13 @@ def _refuse(folder: Path, out: Path) -> None:
 def _write(table: pa.Table, out: Path, quiet: bool) -> None:
     from foreknow.publishing.flat_table import write_flat
 
+    if str(out) == "-":
+        from tempfile import TemporaryDirectory
+
+        with TemporaryDirectory() as folder:
+            write_flat(table, path := Path(folder) / "table.csv")
+            sys.stdout.write(path.read_text("utf-8"))
+        return
     write_flat(table, out)
     if not quiet:
         size = (

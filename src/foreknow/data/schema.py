@@ -147,9 +147,8 @@ class Schema:
         """Make objects of the tables it was given; `SchemaError` if columns or settings clash."""
         for name in ("quasi_identifiers", "identifiers", "other"):
             setting = getattr(self, name)
-            if isinstance(setting, str):
-                raise SchemaError(f"{name} must be a list of columns, such as [{setting!r}]")
-            object.__setattr__(self, name, tuple(setting))
+            names = [setting] if isinstance(setting, str) else setting
+            object.__setattr__(self, name, tuple(names))
         self._settle_sensitive()
         for name in ("sensitive", "person", "group", "weights"):
             setting = getattr(self, name)

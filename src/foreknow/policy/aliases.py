@@ -16,10 +16,12 @@ from typing import Any
 from foreknow.adversaries.registry import ADVERSARIES
 from foreknow.criteria.registry import CRITERIA
 from foreknow.names import (
+    CRITERION_KEYS,
     CRITERION_SETTINGS,
     FIRST_SETTINGS,
     HIERARCHY_SETTINGS,
     HIERARCHY_TYPES,
+    MODEL_KEYS,
     POLICY_TABLES,
     ROLES,
     ROLES_TABLES,
@@ -28,6 +30,7 @@ from foreknow.names import (
     SETTINGS,
     SIZES,
     SUPPRESSING,
+    TYPES,
     VARIANTS,
     WHOLE,
     WITHOUT_ROLE,
@@ -82,6 +85,15 @@ def _unwrapped(typed: Mapping[str, Any]) -> dict[str, Any]:
     """
     known_keys = [*_schema_keys(), *_publish_keys(), *SETTINGS, *_REQUIREMENT_KEYS]
     tables = dict(typed)
+    keys_of_criteria = [_our_key(name, CRITERIA) for name in typed]
+    for name, models in typed.items():
+        is_text = isinstance(models, str) or all(
+            isinstance(model, str) for model in _listed(models)
+        )
+        if _plain(name) in MODEL_KEYS and is_text:  # names of what stands beside
+            meant = [_our_key(model, CRITERIA) for model in _listed(models)]
+            if None not in meant and {*meant} <= {*keys_of_criteria}:
+                del tables[name]
     for name, table in typed.items():
         if _plain(name) not in WRAPPERS or not isinstance(table, Mapping):
             continue
@@ -220,13 +232,27 @@ def _by_role(columns: Mapping[str, Any]) -> dict[str, Any]:
         lists = {str(role): columns[key] for key, role in roles_of_keys.items()}
         lists.pop("none", None)  # not published
         return lists if max(times.values()) == 1 else {"columns": columns}
-    by_role: dict[str, list[str]] = {}
+    by_role: dict[str, Any] = {}
+    of_columns: dict[str, dict[str, Any]] = {"types": {}, "hierarchies": {}}
     for column, word in columns.items():
+        if isinstance(word, Mapping) and {*word} <= {"role", "type", "hierarchy"}:
+            kind = TYPES.get(str(word.get("type", "text")).lower())
+            if kind is None:
+                return {"columns": columns}
+            if "type" in word:
+                of_columns["types"][column] = kind
+            if "hierarchy" in word:
+                of_columns["hierarchies"][column] = word["hierarchy"]
+            word = word.get("role")
         if not isinstance(word, str) or (role := ROLES.get(_letters(word))) is None:
             return {"columns": columns}
         by_role.setdefault(role, []).append(column)
-    by_role.pop("none", None)  # not published
-    return {**by_role}
+    without_role = by_role.pop("none", [])  # not published
+    for key, settings in of_columns.items():
+        kept = {column: settings[column] for column in settings if column not in without_role}
+        if kept:
+            by_role[key] = kept
+    return by_role
 
 
 def _letters(word: str) -> str:
@@ -252,7 +278,10 @@ def _requirements(entry: Any) -> list[Any]:
     """The requirements that a table states: each criterion is one of its own."""
     if not isinstance(entry, Mapping):
         return [entry]
-    table = _renamed(entry, {}, [*CRITERIA, *LIMITS])
+    table = _renamed(_by_criterion(entry), {}, [*CRITERIA, *LIMITS])
+    is_single = isinstance(table.get("value"), (str, int, float))
+    if is_single and not {"values", *CRITERIA, *VARIANTS} & {*table}:
+        table["values"] = [table.pop("value")]
     _replace_variants(table)
     for key in SIZES:
         size = table.get(key)
@@ -272,6 +301,18 @@ def _requirements(entry: Any) -> list[Any]:
     if len(table) == 1 or not criteria or not {*other_keys} <= {*ADVERSARIES, *LIMITS}:
         return [table]
     return [other_keys, *criteria] if other_keys else criteria
+
+
+def _by_criterion(entry: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The requirement of which one key says which criterion it is, with the criterion as key."""
+    for name, word in entry.items():
+        if _plain(name) not in CRITERION_KEYS or not isinstance(word, str):
+            continue
+        criterion = _our_key(word, [*CRITERIA, *VARIANTS])
+        settings = {key: value for key, value in entry.items() if key != name}
+        if criterion is not None and settings:
+            return {criterion: settings}
+    return entry
 
 
 def _replace_variants(requirement: dict[str, Any]) -> None:

@@ -17,6 +17,7 @@ from foreknow.data.prepare import header_of_shuffled
 from foreknow.data.schema import Schema
 from foreknow.errors import did_you_mean, refuse_other
 from foreknow.hints import hints
+from foreknow.names import EXPORTS
 from foreknow.numbers import nearest_multiple, whole_number
 from foreknow.policy.tables import PublishTable, Style
 from foreknow_judge.errors import InputError, PolicyError
@@ -301,7 +302,8 @@ def _steps_of(table: Any) -> dict[str, int | float]:
 
 def refuse_export_format(file_format: Any) -> None:
     """Refuse a format that a certificate does not cover, and say how to get it."""
-    if file_format in ("xlsx", "sav", "dta"):
+    file_format = EXPORTS.get(file_format, file_format)
+    if file_format in EXPORTS.values():
         raise PolicyError(
             f"publish.format is {file_format!r}, and a certified release is CSV or Parquet: leave "
             f"format out, and then run: foreknow export FOLDER --to {file_format}"

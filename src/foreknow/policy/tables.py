@@ -17,6 +17,7 @@ from pydantic import (
     model_validator,
 )
 
+from foreknow.names import EXPORTS
 from foreknow_judge.policy.grammar import (
     LIMITS,
     FileFormat,
@@ -34,7 +35,9 @@ Style: TypeAlias = Literal["range", "exact", "hierarchy", "set"]
 
 def _format(file_format: Any) -> Any:
     """Read a format; for formats of exports, an error that says how to get them."""
-    if file_format in ("xlsx", "sav", "dta"):
+    if isinstance(file_format, str):
+        file_format = EXPORTS.get(file_format, file_format)
+    if file_format in EXPORTS.values():
         raise ValueError(
             f"a certified release is CSV or Parquet (foreknow export FOLDER --to {file_format} "
             "makes such a file of one)"

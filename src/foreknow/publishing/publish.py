@@ -409,6 +409,7 @@ def publish(
     after: str | Path | Sequence[str | Path] | None = None,
     whole: bool = False,
     out: str | Path | None = None,
+    suppression: float | None = None,
     **changed: Unpack[Changes],
 ) -> Publication:
     """Make a release that the policy allows, judge it as written, and certify what was found.
@@ -438,6 +439,8 @@ def publish(
         Refused: a release of everybody would repeat the people of earlier releases.
     out : path, optional
         A new folder to write it to, as `Publication.write` does.
+    suppression : float, optional
+        The share of people whom the method may leave out, if it can.
     **changed
         What is to be otherwise in the options, such as ``form="bucketized"``. In place of a policy,
         or beside one, its keys, as of `audit`: ``k_anonymity=5``.
@@ -479,13 +482,20 @@ def publish(
     if out is not None:
         require_new(Path(out), owners_folder(out))
     rules = {key: changed.pop(key) for key in [*changed] if key in KEYS}  # type: ignore[misc]
-    how = _Choices(method, options, seed, engine, learned, changed)
+    how = _Choices(method, options, seed, engine, learned, changed, suppression)
     publication = _publication_of(
         microdata, policy_of(policy, rules, microdata, "publish", call_of), how, after
     )
     if out is not None:
         publication.write(out)
     return publication
+
+
+def _suppressing(anonymizer: Anonymizer, share: float) -> Anonymizer:
+    """The method, which may leave out a share of people."""
+    if not hasattr(anonymizer, "suppression"):
+        raise InputError(f"{anonymizer!r} leaves nobody out; take fk.Mondrian or fk.FullDomain")
+    return replace(anonymizer, suppression=share)  # type: ignore[type-var]
 
 
 class _Choices(NamedTuple):
@@ -497,6 +507,7 @@ class _Choices(NamedTuple):
     engine: str
     learned: bool
     changed: Mapping[str, Any]  # in the options
+    suppression: float | None = None
 
 
 @_counting_cases
@@ -579,6 +590,8 @@ class _Task:
         # What is certified and reported is what was done, not what a file said before.
         policy = replace(policy, schema=raw.schema, options=options)
         anonymizer = method_of(method if method is not None else options.method, policy)
+        if choices.suppression is not None:
+            method = anonymizer = _suppressing(anonymizer, choices.suppression)
         policy = in_its_form(anonymizer, policy)
         entries = entries_of(raw, policy, anonymizer, choices.engine)
         policy = marked(policy, entries.microdata)

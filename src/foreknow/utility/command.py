@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 from pathlib import Path
 from typing import Annotated
 
@@ -17,7 +16,6 @@ from foreknow.cli.inputs import (
 from foreknow.cli.options import ForwardedOptions, More, Only, Published, Raw, Results
 from foreknow.errors import SchemaError
 from foreknow_judge.errors import InputError
-from foreknow_judge.files.printable import visible
 
 
 @command("foreknow.utility.report:utility_report")
@@ -58,18 +56,19 @@ def utility(
     """
     from foreknow.data.microdata import Microdata
     from foreknow.data.release import Release
+    from foreknow.releases.members import table_schema
     from foreknow.releases.written_release import open_published
     from foreknow.utility.report import utility_report
 
     if is_published(table) and not is_published(release):  # given in the other order
         release, table = table, release
-    if is_published(release) and columns.given is None and columns.quasi_identifiers is None:
-        raise InputError(
-            f"say how the table is read: foreknow utility {visible(shlex.quote(str(release)))} "
-            f"{visible(shlex.quote(str(table)))} --policy FILE, the policy of the release"
-        )
-    rules, is_written = columns.rules(table), is_published(release)
-    schema = rules.needed_schema
+    is_written = is_published(release)
+    if is_written and columns.given is None and columns.quasi_identifiers is None:
+        rules = None  # the table is read as the certificate says
+        schema = table_schema(None, open_published(release).certificate)
+    else:
+        rules = columns.rules(table)
+        schema = rules.needed_schema
     refuse_published(table)
     if is_written and columns.group is not None:
         raise SchemaError(
@@ -80,10 +79,10 @@ def utility(
     with output.progress("Measuring"):
         report = utility_report(
             open_published(release, schema)
-            if is_written
+            if is_written or rules is None
             else Release.from_schema(release, schema, columns.group, rules.options.unlinked),
             Microdata(table, schema),
-            labels=None if is_written else rules.options.labels,
+            labels=None if is_written or rules is None else rules.options.labels,
             like=None if queries_of is None else policy_at(queries_of).microdata(table),
             models=target or models,
             **forwarded,

@@ -432,6 +432,8 @@ def release_and_table(
 
     If no policy is given, a publication's own is used.
     """
+    if isinstance(table, Publication) and not isinstance(release, Publication):
+        release, table = table, release  # given in the other order
     is_read = isinstance(table, Microdata)
     if (
         not is_read
