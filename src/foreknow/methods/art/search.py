@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from dataclasses import replace
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -105,20 +105,22 @@ def _united(problem: ArtProblem, groups: list[IntArray]) -> list[IntArray]:
     out. To unite groups of one profile never makes anybody surer.
     """
     safe = safe_lists(problem, groups).tolist()
+    safe_by_profile: dict[int, list[IntArray]] = {}
+    unsafe_by_profile: dict[int, list[IntArray]] = {}
+    for group, is_safe in zip(groups, safe, strict=True):
+        profile = int(problem.profiles[group[0]])
+        safe_by_profile.setdefault(profile, [])
+        unsafe_by_profile.setdefault(profile, [])
+        (safe_by_profile if is_safe else unsafe_by_profile)[profile].append(group)
     united: list[IntArray] = []
-    of_profile: dict[int, list[int]] = {}
-    for number, group in enumerate(groups):
-        of_profile.setdefault(int(problem.profiles[group[0]]), []).append(number)
-    for members in of_profile.values():
-        safe_groups = [groups[number] for number in members if safe[number]]
-        unsafe_groups = [groups[number] for number in members if not safe[number]]
-        while (
-            unsafe_groups
-            and not safe_lists(problem, [np.concatenate(unsafe_groups)])[0]
-            and safe_groups
-        ):
-            unsafe_groups.append(safe_groups.pop())
-        united += safe_groups + ([np.concatenate(unsafe_groups)] if unsafe_groups else [])
+    for profile, staying in safe_by_profile.items():
+        to_unite = unsafe_by_profile[profile]
+        # Safe groups join until the united one is safe, or none are left.
+        while to_unite and staying and not safe_lists(problem, [np.concatenate(to_unite)])[0]:
+            to_unite.append(staying.pop())
+        united += staying
+        if to_unite:
+            united.append(np.concatenate(to_unite))
     return united
 
 
@@ -128,16 +130,19 @@ def _attempt(problem: ArtProblem, random: np.random.Generator) -> tuple[list[Int
     Large groups are made only if too many people are left over without them.
     """
     begun: Begun = {}
-    best = _first_groups(problem, random, begun)
-    hard: set[int] = set()
-    for thrift in _THRIFT[problem.unique :]:
-        if len(best[1]) <= _SCARCE * problem.n_people:
+    best_groups, fewest_left = _first_groups(problem, random, begun)
+    hard: set[int] = set()  # profiles of people who were left over in some attempt
+    # Where values must differ in each group, thrift is all that a further attempt can change: so
+    # the first, without any, is left out.
+    for thrift in _THRIFT[1:] if problem.unique else _THRIFT:
+        if len(fewest_left) <= _SCARCE * problem.n_people:
             break
-        hard |= set(problem.profiles[best[1]].tolist())
+        hard |= set(problem.profiles[fewest_left].tolist())
         profiles = None if problem.unique else tuple(sorted(hard))
-        attempt = _first_groups(problem, random, begun, thrift, profiles)
-        best = min(best, attempt, key=lambda attempt: len(attempt[1]))
-    return best
+        groups, left_over = _first_groups(problem, random, begun, thrift, profiles)
+        if len(left_over) < len(fewest_left):
+            best_groups, fewest_left = groups, left_over
+    return best_groups, fewest_left
 
 
 # By hard profiles: large groups of theirs, and what is left to mix then.
@@ -195,14 +200,16 @@ def _most_of(problem: ArtProblem, people: IntArray) -> IntArray:
     values = problem.values[people]
     counts = np.bincount(values, minlength=problem.n_values)
     kept_counts, size = counts, len(people) + 1
+    # How often a value may occur depends on how many are kept: fewer, until nothing changes.
     while size > kept_counts.sum() > 0:
         size = int(kept_counts.sum())
-        kept_counts = np.minimum(
-            counts, problem.most(int(problem.profiles[people[0]]), np.array(size))
-        )
+        most = problem.most(int(problem.profiles[people[0]]), np.array(size))
+        kept_counts = np.minimum(counts, most)
+    # The first holders of each value are kept.
+    order = np.argsort(values, kind="stable")
     starts = np.cumsum(counts) - counts
-    inside, _ = ranges(starts, starts + kept_counts)
-    return people[np.argsort(values, kind="stable")[inside]]
+    kept_places, _ = ranges(starts, starts + kept_counts)
+    return people[order[kept_places]]
 
 
 # ---- all groupings of a few -----------------------------------------------------------------
@@ -214,40 +221,59 @@ def best_grouping(problem: ArtProblem, people: IntArray) -> list[IntArray] | Non
     All sets of people that are safe as a group are tried, and combined from the first person on.
     """
     n = len(people)
-    member = (np.arange(1 << n)[:, None] >> np.arange(n)) & 1 == 1
-    large_enough = member.sum(axis=1) >= problem.least
+    # A set of people is a whole number, in which bit i says whether person i is in it.
+    member = (np.arange(1 << n)[:, None] >> np.arange(n)) & 1 == 1  # (sets, people)
+    may_be_safe = member.sum(axis=1) >= problem.least
     if problem.unique:
-        for x in np.unique(problem.values[people]):
-            large_enough &= member[:, problem.values[people] == x].sum(axis=1) <= 1
-    sets = np.flatnonzero(large_enough)
+        for value in np.unique(problem.values[people]):
+            may_be_safe &= member[:, problem.values[people] == value].sum(axis=1) <= 1
+    sets = np.flatnonzero(may_be_safe)
     sets = sets[safe_lists(problem, [people[member[subset]] for subset in sets.tolist()])]
     loss = {subset: _loss(problem.places[people[member[subset]]]) for subset in sets.tolist()}
-    by_lowest: list[list[int]] = [[] for _ in range(n)]
+    by_first_person: list[list[int]] = [[] for _ in range(n)]
     for subset in loss:
-        by_lowest[(subset & -subset).bit_length() - 1].append(subset)
+        lowest_bit = subset & -subset
+        by_first_person[lowest_bit.bit_length() - 1].append(subset)
     # Everybody up to a certain one and perhaps others, in all ways that were reached.
-    best: dict[int, tuple[float, int, int]] = {0: (0.0, 0, 0)}  # cost, last group, before
-    for i in range(n):
-        bit = 1 << i
-        for mask in [m for m in best if not m & bit and m & (bit - 1) == bit - 1]:
-            cost = best[mask][0]
-            for subset in by_lowest[i]:
-                if (
-                    not subset & mask
-                    and cost + loss[subset] < best.get(mask | subset, (np.inf,))[0]
-                ):
-                    best[mask | subset] = (cost + loss[subset], subset, mask)
-    mask = (1 << n) - 1
-    if mask not in best:
+    best = {0: _PartialGrouping(0.0, 0, 0)}  # by the set of people who are grouped
+    for person in range(n):
+        bit = 1 << person
+        # Those before this person are all grouped, and this person is not: a group that begins with
+        # them comes next.
+        everyone_before = bit - 1
+        begun = [
+            grouped
+            for grouped in best
+            if not grouped & bit and grouped & everyone_before == everyone_before
+        ]
+        for grouped in begun:
+            for subset in by_first_person[person]:
+                if subset & grouped:
+                    continue
+                cost = best[grouped].cost + loss[subset]
+                extended = grouped | subset
+                if extended not in best or cost < best[extended].cost:
+                    best[extended] = _PartialGrouping(cost, subset, grouped)
+    grouped = (1 << n) - 1  # everybody
+    if grouped not in best:
         return None
     groups: list[IntArray] = []
-    while mask:
-        _, subset, mask = best[mask]
-        groups.append(people[member[subset]])
+    while grouped:
+        groups.append(people[member[best[grouped].last_group]])
+        grouped = best[grouped].before
     return groups
 
 
+class _PartialGrouping(NamedTuple):
+    """The best way to group a set of people; sets are whole numbers, with a bit for each person."""
+
+    cost: float
+    last_group: int
+    before: int  # who was grouped before that group was added
+
+
 def _loss(positions: np.ndarray) -> float:
+    """How wide a group is, over all columns, times its people; its size squared without columns."""
     if not positions.shape[1]:
         return float(len(positions)) ** 2
     return float((positions.max(axis=0) - positions.min(axis=0)).sum()) * len(positions)
@@ -268,11 +294,12 @@ def _joined(problem: ArtProblem, groups: list[IntArray], people: IntArray) -> In
         nearest_groups = np.argsort(distance, kind="stable")[:_LOOKED].tolist()
         key = int(problem.keys[person])
         for candidates in (nearest_groups[:_NEAREST], nearest_groups[_NEAREST:]):
-            safe_groups = safe_bags(problem, [tuple(sorted([*keys[g], key])) for g in candidates])
-            if any(safe_groups):
-                g = candidates[safe_groups.index(True)]
-                groups[g] = np.append(groups[g], person)
-                keys[g].append(key)
+            extended = [tuple(sorted([*keys[group], key])) for group in candidates]
+            is_safe = safe_bags(problem, extended)
+            if any(is_safe):
+                nearest_safe = candidates[is_safe.index(True)]
+                groups[nearest_safe] = np.append(groups[nearest_safe], person)
+                keys[nearest_safe].append(key)
                 break
         else:
             staying.append(person)
@@ -296,16 +323,17 @@ def _pooled(
     may_pool = []
     for group in groups:
         may_pool.append(int(needed[problem.values[group]].max()) <= LARGEST // 2)
-    turn = np.cumsum(may_pool) - 1
-    before = -1
+    rank = np.cumsum(may_pool) - 1  # of each group among those that may be pooled
+    n_chosen = -1
     for one_in in _ONE_IN:
-        chosen = np.array(may_pool, dtype=bool) & (turn % one_in == 0)
-        if chosen.sum() == before:
+        chosen = np.array(may_pool, dtype=bool) & (rank % one_in == 0)
+        if chosen.sum() == n_chosen:  # the same groups as before
             continue
-        before = int(chosen.sum())
+        n_chosen = int(chosen.sum())
         joining = [group for group, joins in zip(groups, chosen, strict=True) if joins]
         pooled_groups = like_parts(problem, np.concatenate([ungrouped, *joining]))
         if pooled_groups is not None:
             _log.info("%d left are in %d parts of a pool", len(ungrouped), len(pooled_groups))
-            return [g for g, joins in zip(groups, chosen, strict=True) if not joins] + pooled_groups
+            staying = [group for group, joins in zip(groups, chosen, strict=True) if not joins]
+            return staying + pooled_groups
     return None

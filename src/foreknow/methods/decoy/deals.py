@@ -34,10 +34,11 @@ def bags_of_groups(
     has n people gets as many seats as there are numbers in s..s+n-1 that are i modulo m.
     """
     n_dealt, number = n_groups.astype(np.int32)[:, None, None], groups.astype(np.int32)[:, :, None]
-    seats_before = starts.astype(np.int32)[:, None, :] - 1 - number
-    dealt: NDArray[Any] = (
-        seats_before + bags.astype(np.int32)[:, None, :]
-    ) // n_dealt - seats_before // n_dealt
+    # The numbers up to x that are i modulo m are (x - i) // m + 1: those up to the last seat of a
+    # value, less those before its first.
+    before_first = starts.astype(np.int32)[:, None, :] - 1 - number
+    up_to_last = before_first + bags.astype(np.int32)[:, None, :]
+    dealt: NDArray[Any] = up_to_last // n_dealt - before_first // n_dealt
     return dealt
 
 
@@ -90,14 +91,15 @@ def bags_of_deals(bags: IntArray, n_groups: IntArray) -> tuple[NDArray[Any], Int
     """
     starts = value_ranks(bags)[1]
     seat_ends = np.column_stack([starts, bags.sum(axis=1)])
-    # all groups, where they are no more than ends
+    # All groups, where they are no more than ends; else the groups at which seats end.
     n_checked = np.minimum(n_groups, seat_ends.shape[1])
     owner = np.repeat(np.arange(len(bags)), n_checked)
-    group = np.arange(len(owner)) - np.repeat(np.cumsum(n_checked) - n_checked, n_checked)
-    group = np.where(
-        n_groups[owner] > n_checked[owner], seat_ends[owner, group] % n_groups[owner], group
-    )
-    return bags_of_groups(bags[owner], starts[owner], n_groups[owner], group[:, None])[:, 0], owner
+    position = np.arange(len(owner)) - np.repeat(np.cumsum(n_checked) - n_checked, n_checked)
+    has_more_groups = n_groups[owner] > n_checked[owner]
+    group_at_end = seat_ends[owner, position] % n_groups[owner]
+    group = np.where(has_more_groups, group_at_end, position)
+    bags_dealt = bags_of_groups(bags[owner], starts[owner], n_groups[owner], group[:, None])
+    return bags_dealt[:, 0], owner
 
 
 def _hold(bags: IntArray, n_groups: IntArray, safe: Safe) -> BoolArray:
@@ -161,6 +163,7 @@ class Deal:
         n_people = np.bincount(group_of, minlength=len(n_parts))
         group_of = np.repeat(np.arange(len(n_parts)), n_people)
         starts = (np.cumsum(n_people) - n_people)[group_of]
+        # As round a table: in each turn, one person for each of the group's seats.
         turn, seat = np.divmod(np.arange(len(group_of)) - starts, n_parts[group_of])
         # Each group's seats one after the other: the first ones have a person more.
         fewest, n_larger = np.divmod(n_people, n_parts)

@@ -93,20 +93,24 @@ class Guard:
         n_values = int(counts.codes.max(initial=0)) + 1 if self.alike else counts.n_values
         bags = np.zeros((counts.n_groups, n_values), dtype=np.int64)
         bags[counts.cell_groups, counts.codes] = counts.counts
+        # (results,): the group of each, and the range of values that is raised in it.
         group_of, first, last = self._values_raised(counts, bags)
-        codes_range = np.arange(n_values)
-        is_kept = (codes_range >= first[:, None]) & (codes_range <= last[:, None])
+        all_codes = np.arange(n_values)
+        # Values that nobody gives up: those that are raised.
+        is_kept = (all_codes >= first[:, None]) & (all_codes <= last[:, None])
         most_frequent = bags.argmax(axis=1)[group_of]
         bags = _move_value(bags[group_of], first, np.full(len(group_of), swaps), is_kept)
         if self.speaks.joined:  # so many more people have the most frequent value, too
             n_moved = np.where(most_frequent == first, 0, swaps)
-            is_kept |= codes_range == most_frequent[:, None]
+            is_kept |= all_codes == most_frequent[:, None]
             bags = _move_value(bags, most_frequent, n_moved, is_kept)
         group, codes = np.nonzero(bags)
         offsets = np.searchsorted(group, np.arange(len(group_of) + 1))
         exchanged = GroupCounts.counted(
             counts.sizes[group_of],
-            *(offsets, codes, bags[group, codes]),
+            offsets,
+            codes,
+            bags[group, codes],
             values=counts.values,
             semantics=counts.semantics,
         )
@@ -155,12 +159,15 @@ def _are_alike(secret: RequirementCounts, speaks: KnowledgeReach) -> bool:
 def _rank_values(counts: GroupCounts) -> GroupCounts:
     """Rename the values of each group by rank: the most frequent is the first."""
     rank = np.arange(len(counts.codes)) - counts.offsets[:-1][counts.cell_groups]
-    rising = (rank[1:] > 0) & (counts.counts[1:] > counts.counts[:-1])
+    is_rising = (rank[1:] > 0) & (counts.counts[1:] > counts.counts[:-1])  # within a group
     descending = counts.counts
-    if rising.any():
+    if is_rising.any():
         descending = descending[np.lexsort((-descending, counts.cell_groups))]
     return GroupCounts.counted(
-        *(counts.sizes, counts.offsets, rank, descending.copy()),
+        counts.sizes,
+        counts.offsets,
+        rank,
+        descending.copy(),
         values=counts.values,
         semantics=counts.semantics,
     )
@@ -169,11 +176,12 @@ def _rank_values(counts: GroupCounts) -> GroupCounts:
 def _move_value(bags: IntArray, value: IntArray, n_moved: IntArray, is_kept: BoolArray) -> IntArray:
     """Give a value to `n_moved` more people of each bag, in place of the rarest values."""
     other_counts = np.where(is_kept, 0, bags)
-    order, rare = values_from_rarest(other_counts)
-    removed = np.clip(n_moved[:, None] - (np.cumsum(rare, axis=1) - rare), 0, rare)
-    np.put_along_axis(other_counts, order, rare - removed, axis=1)
+    order, rarest_counts = values_from_rarest(other_counts)
+    n_before = np.cumsum(rarest_counts, axis=1) - rarest_counts  # people with a rarer value
+    n_removed = np.clip(n_moved[:, None] - n_before, 0, rarest_counts)
+    np.put_along_axis(other_counts, order, rarest_counts - n_removed, axis=1)
     moved = np.where(is_kept, bags, other_counts)
-    moved[np.arange(len(bags)), value] += removed.sum(axis=1)
+    moved[np.arange(len(bags)), value] += n_removed.sum(axis=1)
     return moved
 
 

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from foreknow.data.arrays import BoolArray, IntArray, combine, starts_of
+from foreknow.data.arrays import BoolArray, IntArray, combine, ranges, starts_of
 from foreknow.data.columns.attribute import Attribute
 from foreknow.data.counts import GroupCounts
 from foreknow.data.microdata import Microdata
@@ -309,19 +309,20 @@ class Search:
         self, cuts: TriedCuts, chosen: IntArray, n_decoys: IntArray, random: np.random.Generator
     ) -> Decoys:
         """Draw decoys of the chosen cuts, for each as many as `n_decoys` says."""
+        # The parts of the chosen cuts, those of one cut after the other; cuts numbered anew.
         parts = np.flatnonzero(np.isin(cuts.owner, chosen))
         number_of_cut = np.full(len(cuts.group), -1)
         number_of_cut[chosen] = np.arange(len(chosen))
-        cut_index = number_of_cut[cuts.owner[parts]]
-        part_ends = np.cumsum(np.bincount(cut_index, minlength=len(chosen)))
-        part_starts = part_ends - np.bincount(cut_index, minlength=len(chosen))
-        cut_of = np.repeat(np.arange(len(chosen)), n_decoys)
-        n_parts = (part_ends - part_starts)[cut_of]
-        owner = np.repeat(np.arange(len(cut_of)), n_parts)
-        begin = np.cumsum(n_parts) - n_parts
-        part_index = parts[part_starts[cut_of][owner] + np.arange(len(owner)) - begin[owner]]
+        cut_of_part = number_of_cut[cuts.owner[parts]]
+        n_parts_of_cut = np.bincount(cut_of_part, minlength=len(chosen))
+        first_part = np.cumsum(n_parts_of_cut) - n_parts_of_cut
+        # Each decoy has the parts of its cut.
+        cut_of = np.repeat(np.arange(len(chosen)), n_decoys)  # (decoys,)
+        places, _ = ranges(first_part[cut_of], first_part[cut_of] + n_parts_of_cut[cut_of])
+        part_index = parts[places]
+        owner = np.repeat(np.arange(len(cut_of)), n_parts_of_cut[cut_of])
         cut_bags = np.zeros((len(chosen), cuts.bags.shape[1]), dtype=np.int64)
-        np.add.at(cut_bags, cut_index, cuts.bags[parts])
+        np.add.at(cut_bags, cut_of_part, cuts.bags[parts])
         decoy_bags = deal_bags(cut_bags[cut_of], cuts.people[part_index], owner, random)
         return Decoys(decoy_bags, owner, chosen[cut_of])
 
@@ -340,22 +341,26 @@ class Search:
         values are shuffled within these only, so that each keeps its bag.
         """
         is_whole = cuts.n_deals[chosen] == 1
-        bags, owner, cut_of = self.drawn_decoys(cuts, chosen[is_whole], n_decoys[is_whole], random)
-        all_bags, owners, cuts_of_decoys, n_drawn = [bags], [owner], [cut_of], len(cut_of)
-        dealt, remaining = chosen[~is_whole], n_decoys[~is_whole]
+        drawn = self.drawn_decoys(cuts, chosen[is_whole], n_decoys[is_whole], random)
+        all_bags, owners, cuts_of_decoys = [drawn.bags], [drawn.owner], [drawn.cut_of]
+        n_drawn = len(drawn.cut_of)
+        dealt, n_of_dealt = chosen[~is_whole], n_decoys[~is_whole]
         part_of_person, n_values = self.part_of_people(cuts), len(self.labels)
-        number_of_group = np.full(self.n_groups, -1)
-        for turn in range(int(remaining.max(initial=0))):
-            redealt = dealt[remaining > turn]
-            number_of_group[:] = -1
-            number_of_group[cuts.group[redealt]] = np.arange(len(redealt))
-            shuffled_deal = deal.of_groups(number_of_group >= 0)
-            parts = np.flatnonzero(np.isin(cuts.owner, redealt))
-            number_of_part = np.cumsum(np.isin(cuts.owner, redealt)) - 1
-            all_bags.append(
-                shuffled_deal.shuffled(number_of_part[part_of_person], len(parts), n_values, random)
+        decoy_of_group = np.full(self.n_groups, -1)
+        for turn in range(int(n_of_dealt.max(initial=0))):
+            # One decoy more of each cut that needs so many.
+            redealt = dealt[n_of_dealt > turn]
+            decoy_of_group[:] = -1
+            decoy_of_group[cuts.group[redealt]] = np.arange(len(redealt))
+            deal_of_redealt = deal.of_groups(decoy_of_group >= 0)
+            is_redealt = np.isin(cuts.owner, redealt)  # (parts,)
+            parts = np.flatnonzero(is_redealt)
+            number_of_part = np.cumsum(is_redealt) - 1
+            bags = deal_of_redealt.shuffled(
+                number_of_part[part_of_person], len(parts), n_values, random
             )
-            owners.append(number_of_group[cuts.group[cuts.owner[parts]]] + n_drawn)
+            all_bags.append(bags)
+            owners.append(decoy_of_group[cuts.group[cuts.owner[parts]]] + n_drawn)
             cuts_of_decoys.append(redealt)
             n_drawn += len(redealt)
         return Decoys(
@@ -371,27 +376,29 @@ class Search:
         worth times the chance that all its decoys are safe. A group waits no longer once a cut of
         it is as good as sure.
         """
-        groups = np.arange(self.n_groups)
+        all_groups = np.arange(self.n_groups)
         cuts_of_attributes = []
         for column, codes in zip(self.attributes, self.codes, strict=True):
             cuts = cuts_of(column, codes, self.node, self.weights, self.n_groups, self.cuts)
             cuts_of_attributes.append(cuts)
         candidates = Candidates.of(self.attributes, cuts_of_attributes)
         bags = self.bags_of(self.node, self.n_groups)
-        _, kind, forms = self.guards.kinds(bags)
-        room, (decoys, deals) = self._room(forms)[kind], self._amounts(forms)[:, kind]
+        _, kind, forms = self.guards.kinds(bags)  # what is worked out of a form holds for its kind
+        room = self._room(forms)[kind]
+        n_decoys, n_deals = self._amounts(forms)[:, kind]
         worth = self._worth(candidates.gain, candidates.attribute, room)  # (groups, candidates)
         order = np.argsort(-worth, axis=1, kind="stable")[:, :_MOST]
         share = np.bincount(self.node, self.weights, self.n_groups) / len(self.point)
         min_chance = _CHANCES[0] + (_CHANCES[-1] - _CHANCES[0]) * np.sqrt(share)  # (groups,)
-        # For each group, the cut that promises most so far, along which column, and its promise.
+        # For each group: the cut that promises most so far, how much it promises, and the column
+        # whose record it counts for, which is none (-1) unless the cut is as good as sure.
         best_cut, attribute_of_cut = np.full((2, self.n_groups), -1)
-        best_score = np.full(self.n_groups, -np.inf)
-        is_waiting, unlike_parts = decoys > 0, UnlikeParts.of(forms)
+        best_promise = np.full(self.n_groups, -np.inf)
+        is_waiting, unlike_parts = n_decoys > 0, UnlikeParts.of(forms)
         points = np.arange(len(self.node))
         for cut in np.split(order, _TURNS, axis=1):  # (groups, turns): whose turn it is in each
             gain = np.take_along_axis(worth, cut, axis=1)
-            is_asked = is_waiting[:, None] & (gain > best_score[:, None])
+            is_asked = is_waiting[:, None] & (gain > best_promise[:, None])
             if not is_asked.any():
                 break
             parts_by_turn = []
@@ -399,58 +406,72 @@ class Search:
                 # who is asked was asked before, too
                 points = points[asked_groups[self.node[points]]]
                 parts_by_turn.append(self._parts(points, candidates, candidate))
-            chance = self._chances(parts_by_turn, unlike_parts, kind, decoys)
+            chance = self._chances(parts_by_turn, unlike_parts, kind, n_decoys)
             is_promising = is_asked & (chance >= min_chance[:, None])
-            score = np.full(cut.shape, -np.inf)
-            score[is_promising] = gain[is_promising] * chance[is_promising]
-            best_turn = score.argmax(axis=1)
-            improved = np.flatnonzero(score[groups, best_turn] > best_score)
+            promise = np.full(cut.shape, -np.inf)
+            promise[is_promising] = gain[is_promising] * chance[is_promising]
+            best_turn = promise.argmax(axis=1)
+            improved = np.flatnonzero(promise[all_groups, best_turn] > best_promise)
             best_turn = best_turn[improved]
-            best_cut[improved], best_score[improved] = (
-                cut[improved, best_turn],
-                score[improved, best_turn],
-            )
+            best_cut[improved] = cut[improved, best_turn]
+            best_promise[improved] = promise[improved, best_turn]
             is_sure = chance >= _CHANCES[-1]
             attribute = candidates.attribute[best_cut[improved]]
             attribute_of_cut[improved] = np.where(is_sure[improved, best_turn], attribute, -1)
             is_waiting &= ~is_sure.any(axis=1)
-        return self._cut(candidates, best_cut, decoys, deals, attribute_of_cut)
+        return self._cut(candidates, best_cut, n_decoys, n_deals, attribute_of_cut)
 
     def _cut(
         self,
         candidates: Candidates,
         cut: IntArray,
-        decoys: IntArray,
-        deals: IntArray,
-        along: IntArray,
+        n_decoys: IntArray,
+        n_deals: IntArray,
+        attribute: IntArray,
     ) -> TriedCuts:
-        """Cut each group by one of the candidates; groups of -1 stay whole."""
+        """Cut each group by the candidate that `cut` names for it; a group of -1 stays whole.
+
+        The other arrays have the fields of `TriedCuts` for every group.
+        """
         is_cut = cut >= 0
         points, group = np.flatnonzero(is_cut[self.node]), np.flatnonzero(is_cut)
         part, group_of_part, people = self._parts(points, candidates, cut)
         child = np.full(len(self.node), -1, dtype=np.int64)
         child[points] = part
-        owner, bags = (np.cumsum(is_cut) - 1)[group_of_part], self.bags_of(child, len(people))
-        amounts = decoys[group], deals[group]
-        return TriedCuts(group, *amounts, child, owner, people, bags, along[group])
+        number_of_cut = np.cumsum(is_cut) - 1  # of each group that is cut
+        return TriedCuts(
+            group=group,
+            decoys=n_decoys[group],
+            n_deals=n_deals[group],
+            child=child,
+            owner=number_of_cut[group_of_part],
+            people=people,
+            bags=self.bags_of(child, len(people)),
+            attribute=attribute[group],
+        )
 
     def _worth(
-        self, gains: NDArray[np.float64], along: IntArray, room: NDArray[np.float64]
+        self, gains: NDArray[np.float64], attribute: IntArray, room: NDArray[np.float64]
     ) -> NDArray[np.float64]:
         """The expected gain of each cut and of later ones, if it is accepted.
 
         A cut that goes with the sensitive values fails, and then its group is divided no more. So
         quasi-identifiers of few values, which do so most often, are tried late: when a group is a
         small part of the table, or may be far from what the policy allows.
+
+        `gains` and the result have the shape (groups, candidates); `attribute` is the column of
+        each candidate, in ascending order, and `room` of each group what `_room` says.
         """
-        starts = np.flatnonzero(np.append(True, along[1:] != along[:-1]))
         if not gains.shape[1]:
             return gains
+        starts = np.flatnonzero(np.append(True, attribute[1:] != attribute[:-1]))
         gains = np.where(gains > 0, gains, 0.0)
         no_gain = gains <= 0
+        # After this cut, about the best cut along each column can still be made.
         best_by_attribute = np.maximum.reduceat(gains, starts, axis=1)
         later_gain = best_by_attribute.sum(axis=1)
-        failure_share = (1 - self._went / self._tried)[along]
+        # The more room, the less likely it is that a cut along a column fails that often failed.
+        failure_share = (1 - self._went / self._tried)[attribute]
         trust = 1 - failure_share ** (_SHARPLY * (room[:, None] - 1))
         people = np.bincount(self.node, self.weights, self.n_groups)
         later_gain *= np.sqrt(people / len(self.point))
@@ -461,12 +482,10 @@ class Search:
         has_odd_rank = value_ranks(bags)[0] % 2 > 0
         highest_times, open_bags = np.ones(len(bags)), np.arange(len(bags))
         for times in _TIMES:  # every other value more frequent, the rest less
-            tilted_bags = np.rint(
-                bags[open_bags] * np.where(has_odd_rank[open_bags], 8 / times, 8 * times)
-            )
-            open_bags = open_bags[
-                self.roughly(tilted_bags.astype(np.int64), np.arange(len(open_bags)))
-            ]
+            # Eight times as many people, so that rounding matters little.
+            factor = np.where(has_odd_rank[open_bags], 8 / times, 8 * times)
+            tilted_bags = np.rint(bags[open_bags] * factor).astype(np.int64)
+            open_bags = open_bags[self.roughly(tilted_bags, np.arange(len(open_bags)))]
             highest_times[open_bags] = times
         return highest_times
 
@@ -489,10 +508,11 @@ class Search:
         return counts.reshape(-1, n_values)[1:].astype(np.int64)
 
     def _amounts(self, bags: IntArray) -> IntArray:
-        """How many decoys each group needs, and into how many groups it is dealt; 0 for no cut.
+        """How many decoys each group needs, and into how many groups it is dealt if it is refused.
 
-        The fewest beside which a refusal leaves nearly as many groups as without one; where none
-        are enough, the most.
+        Shape (2, groups); a group without decoys is not cut. They are the fewest decoys beside
+        which a refusal leaves nearly as many groups as without one; where none are enough, the
+        most.
         """
         n_decoys, n_groups = amounts = np.zeros((2, len(bags)), dtype=np.int64)
         if not self.tries:
@@ -520,7 +540,7 @@ class Search:
         parts_by_turn: list[_Parts],
         unlike_parts: UnlikeParts,
         kind: IntArray,
-        decoys: IntArray,
+        n_decoys: IntArray,
     ) -> NDArray[np.float64]:
         """For each group and turn, the chance that its cut is accepted; 0 where there is no cut.
 
@@ -528,25 +548,29 @@ class Search:
         the whole group as none of the drawn ones is, with that chance, by the normal distribution.
         Shape (groups, turns).
         """
-        _, groups_of_turns, people_of_turns = zip(*parts_by_turn, strict=True)
-        lengths = list(map(len, groups_of_turns))
-        turn = np.repeat(np.arange(len(parts_by_turn)), lengths)
-        group_in_turn = turn * self.n_groups + np.concatenate(groups_of_turns)
-        people = np.concatenate(people_of_turns)
+        turn = np.repeat(
+            np.arange(len(parts_by_turn)), [len(parts.group) for parts in parts_by_turn]
+        )
+        # A cell is a turn and a group, as one number.
+        cell_of_part = turn * self.n_groups + np.concatenate([p.group for p in parts_by_turn])
+        people = np.concatenate([parts.people for parts in parts_by_turn])
         chances = np.zeros(len(parts_by_turn) * self.n_groups)
-        likely_cells = group_in_turn[starts_of(group_in_turn)]
+        likely_cells = cell_of_part[starts_of(cell_of_part)]
         for chance in _CHANCES:
-            numbers = range(1, int(decoys.max()) + 2)  # of decoys and the cut itself
+            # By the number of decoys: so many standard deviations, which neither the cut nor any
+            # decoy exceeds with that chance.
+            numbers = range(1, int(n_decoys.max()) + 2)
             quantiles = [chance ** (1 / number) for number in numbers]
             deviations = np.array(
                 [NormalDist().inv_cdf((1 + quantile) / 2) for quantile in quantiles]
             )
-            cell_number = np.full(len(chances), -1)
-            cell_number[likely_cells] = np.arange(len(likely_cells))
-            parts = np.flatnonzero(cell_number[group_in_turn] >= 0)
-            cell, group = cell_number[group_in_turn[parts]], group_in_turn[parts] % self.n_groups
-            bags = unlike_parts.bags(kind[group], people[parts], deviations[decoys[group]])
-            likely_cells = likely_cells[self.safe_if_exchanged(bags, cell)]
+            number_of_cell = np.full(len(chances), -1)
+            number_of_cell[likely_cells] = np.arange(len(likely_cells))
+            parts = np.flatnonzero(number_of_cell[cell_of_part] >= 0)
+            group = cell_of_part[parts] % self.n_groups
+            bags = unlike_parts.bags(kind[group], people[parts], deviations[n_decoys[group]])
+            is_safe = self.safe_if_exchanged(bags, number_of_cell[cell_of_part[parts]])
+            likely_cells = likely_cells[is_safe]
             chances[likely_cells] = chance
         return chances.reshape(len(parts_by_turn), -1).T
 
@@ -566,25 +590,27 @@ class Search:
 
     def _descend(self, cuts: TriedCuts, accepted: BoolArray) -> None:
         """Make groups that were not divided final, and go on with the parts of accepted cuts."""
+        # (points,): the group of the next level, which is a part of an accepted cut; -1 for none.
         child = np.full(len(self.node), -1, dtype=np.int64)
         n_children = 0
         if accepted.any():
-            is_accepted = accepted[cuts.owner]
-            new_part = np.cumsum(is_accepted) - 1
-            n_children = int(is_accepted.sum())
+            is_accepted_part = accepted[cuts.owner]
+            new_number_of_part = np.cumsum(is_accepted_part) - 1
+            n_children = int(is_accepted_part.sum())
             in_accepted = cuts.child >= 0
-            in_accepted[in_accepted] = is_accepted[cuts.child[in_accepted]]
-            child[in_accepted] = new_part[cuts.child[in_accepted]]
+            in_accepted[in_accepted] = is_accepted_part[cuts.child[in_accepted]]
+            child[in_accepted] = new_number_of_part[cuts.child[in_accepted]]
         is_final = child < 0
-        final_nodes, numbered = np.unique(self.node[is_final], return_inverse=True)
-        self.final[self.index[is_final]] = numbered + self.n_final
+        final_nodes, number_of_final = np.unique(self.node[is_final], return_inverse=True)
+        self.final[self.index[is_final]] = number_of_final + self.n_final
         self.n_final += len(final_nodes)
         _log.info("level done: %d groups final, %d divided further", self.n_final, n_children)
+        # Drop the points of final groups, and their cells.
         continues = ~is_final
-        new_number = np.cumsum(continues) - 1
-        is_left = continues[self._point]
-        self._point = new_number[self._point[is_left]]
-        self._value, self._many = self._value[is_left], self._many[is_left]
+        new_number_of_point = np.cumsum(continues) - 1
+        is_kept_cell = continues[self._point]
+        self._point = new_number_of_point[self._point[is_kept_cell]]
+        self._value, self._many = self._value[is_kept_cell], self._many[is_kept_cell]
         self.index, self.weights = self.index[continues], self.weights[continues]
         self.codes = [codes[continues] for codes in self.codes]
         self.node, self.n_groups = child[continues], n_children
