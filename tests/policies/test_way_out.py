@@ -359,3 +359,27 @@ def test_lines_that_are_named(case):
     rows, policy, start = case
     method = "fulldomain" if "_" in next(iter(policy["require"][0])) else "mondrian"
     assert any(line.startswith(start) for line in check(rows, policy, method))
+
+
+@pytest.mark.parametrize("turned", [False, True])
+def test_which_requirement_a_line_helps(turned):
+    """A line of [publish] for one requirement hid that nothing was said of another."""
+    ills, pays = [*"uuuuvwx"] * 4, [1, 2, 5, 10, 1, 2, 5] * 4
+    required = [
+        {"sensitive": "ill", "t_closeness": {"t": 0.05}},
+        {"sensitive": "ill", "facts": {"l": 1, "k": 2, "m": 1}, "below": 0.4},
+    ]
+    order = required[::-1] if turned else required
+    near, stuck = ("require[1]", "require[0]") if turned else ("require[0]", "require[1]")
+    asked = asking(*order, sensitive=["ill", "pay"])
+    with pytest.raises(fk.NoSafeRelease, match=f"For {re.escape(stuck)} no single line") as none:
+        fk.publish(table(ills, pay=pays), asked, seed=1)
+    (line,) = [line for line in none.value.way_out if "unlinked" in line]
+    assert line.endswith(f"; for {near}")
+    both = asking(
+        required[0], {**required[0], "t_closeness": {"t": 0.04}}, sensitive=["ill", "pay"]
+    )
+    with pytest.raises(fk.NoSafeRelease, match="Each of the 2 requirements needs one") as none:
+        fk.publish(table(ills, pay=pays), both, seed=1)
+    (line,) = [line for line in none.value.way_out if "unlinked" in line]
+    assert line.endswith("; for require[0], require[1]")

@@ -50,6 +50,7 @@ class Way(NamedTuple):
     table: str  # the name of the requirement that it belongs to, or "publish"
     line: str
     because: str  # what it means, in words
+    helped: str  # the name of the requirement that holds with it
 
 
 def no_safe_release(problem: str, policy: Policy, everyone: HasCounts) -> NoSafeRelease:
@@ -74,7 +75,8 @@ def ways_out(policy: Policy, everyone: HasCounts) -> list[Way]:
                 requirements = [*policy.requirements]
                 requirements[position] = changed
                 replace(policy, requirements=requirements)
-                way = Way(requirement.name, line_of(requirement, changed), because)
+                line = line_of(requirement, changed)
+                way = Way(requirement.name, line, because, requirement.name)
                 if all(way[:2] != earlier[:2] for earlier in ways):
                     ways.append(way)
         ways += _unknown(policy, requirement, everyone)
@@ -94,19 +96,26 @@ def _allowed(changes: Iterator[tuple[Requirement, str]]) -> Iterator[tuple[Requi
 
 def _block(failing: Sequence[str], ways: Sequence[Way]) -> list[str]:
     """The ways as lines for a terminal: a heading for each table, and what to paste below it."""
-    changed = {way.table for way in ways}
+    helped = dict.fromkeys(way.helped for way in ways)
     lines: list[str] = []
     for table in dict.fromkeys(way.table for way in ways):
-        table_ways = [way for way in ways if way.table == table]
-        which_line = "this line" if len(table_ways) == 1 else "one of these lines"
+        becauses: dict[str, str] = {}  # a line of [publish] may help several requirements
+        names_of: dict[str, list[str]] = {}
+        for way in ways:
+            if way.table == table:
+                becauses.setdefault(way.line, way.because)
+                names_of.setdefault(way.line, []).append(visible(way.helped))
+        which_line = "this line" if len(becauses) == 1 else "one of these lines"
         where = "[publish]" if table == "publish" else visible(table)
         lines.append(f"In {where}, write {which_line}, in place of any with the same key:")
-        width = min(max(len(way.line) for way in table_ways), 44)
-        lines += [f"  {way.line:<{width}}  # {way.because}" for way in table_ways]
-    if len(changed - {"publish"}) > 1:
-        lines.append(f"Each of the {len(changed - {'publish'})} requirements needs one.")
-    stuck = [visible(name) for name in failing if name not in changed]
-    if stuck and "publish" not in changed:
+        width = min(max(map(len, becauses)), 44)
+        for line, because in becauses.items():
+            is_for_some = table == "publish" and len(failing) > 1
+            whose = f"; for {', '.join(names_of[line])}" if is_for_some else ""
+            lines.append(f"  {line:<{width}}  # {because}{whose}")
+    if len(helped) > 1:
+        lines.append(f"Each of the {len(helped)} requirements needs one.")
+    if stuck := [visible(name) for name in failing if name not in helped]:
         lines.append(
             f"For {', '.join(stuck)} no single line is enough: change several at once, publish "
             "more people, or leave the column out of the release"
@@ -316,12 +325,14 @@ def _unknown(policy: Policy, requirement: Requirement, everyone: HasCounts) -> I
             requirements = [changed if r is requirement else r for r in policy.requirements]
             replace(policy, requirements=requirements)
             line = line_of(requirement, changed)
-            yield Way(requirement.name, line, f"if nobody knows {' or '.join(names)} of anybody")
+            because = f"if nobody knows {' or '.join(names)} of anybody"
+            yield Way(requirement.name, line, because, requirement.name)
         with suppress(InputError):
             options = replace(policy.options, unlinked=[*policy.options.unlinked, *unknown])
             replace(policy, options=options)
             line = f"unlinked = {toml_value(list(options.unlinked))}"
-            yield Way("publish", line, f"{' and '.join(names)} shuffled in each group")
+            because = f"{' and '.join(names)} shuffled in each group"
+            yield Way("publish", line, because, requirement.name)
 
 
 def _holds(requirement: Requirement, everyone: HasCounts) -> bool:
