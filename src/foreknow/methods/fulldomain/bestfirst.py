@@ -140,11 +140,12 @@ class BestFirst:
             self.check(high)
         if low == high or self._is_hopeless(high):
             return
+        # Halve the box along the column whose levels differ most in what they lose.
         ranks = []
         for column_losses, level, top in zip(losses, low, high, strict=True):
-            steps, span = top - level, float(column_losses[top] - column_losses[level])
-            ranks.append((steps > 0, span, steps))
-        column = ranks.index(max(ranks))  # the column that is divided
+            n_steps, span = top - level, float(column_losses[top] - column_losses[level])
+            ranks.append((n_steps > 0, span, n_steps))
+        column = ranks.index(max(ranks))
         middle = (low[column] + high[column]) // 2
         for part in (
             self._box(low, (*high[:column], middle, *high[column + 1 :]), box.floor, losses),
@@ -181,13 +182,20 @@ class BestFirst:
                 return
 
     def _place(self, node: Node) -> tuple[float, int, Node]:
+        """The key by which nodes are ordered, the best first."""
         return self.losses[node], sum(node), node
 
     def _spent(self, looked_at: int) -> bool:
+        """True if the time is over; without a time, if too many nodes or boxes were looked at."""
         if self._until is not None:
             return time.monotonic() > self._until
         return len(self._least) >= _MOST_JUDGED or looked_at >= _BOXES * _MOST_JUDGED
 
 
 def _children(node: Node) -> list[Node]:
-    return [(*node[:a], x - 1, *node[a + 1 :]) for a, x in enumerate(node) if x]
+    """The nodes with one level less in one column."""
+    children = []
+    for column, level in enumerate(node):
+        if level:
+            children.append((*node[:column], level - 1, *node[column + 1 :]))
+    return children

@@ -76,17 +76,17 @@ class LocalSuppression:
 
     def _divided(self, hidden: tuple[int, ...], classes: IntArray) -> IntArray:
         """The group of each of some classes, if these columns are hidden."""
-        shown_columns = []
-        for a in self._columns:
-            if a not in hidden:
-                shown_columns.append(self._codes[classes, a])
-        return combine(shown_columns, [int(codes.max()) + 1 for codes in shown_columns])[0].astype(
-            np.int64
-        )
+        shown_codes = []
+        for column in self._columns:
+            if column not in hidden:
+                shown_codes.append(self._codes[classes, column])
+        sizes = [int(codes.max()) + 1 for codes in shown_codes]
+        group_of_class, _ = combine(shown_codes, sizes)
+        return group_of_class.astype(np.int64)
 
     def _saved(self, hidden: tuple[int, ...], classes: IntArray) -> FloatArray:
         """The loss that classes are spared if they hide these columns and not all."""
-        shown_columns = [a for a in self._columns if a not in hidden]
+        shown_columns = [column for column in self._columns if column not in hidden]
         return np.asarray(self._costs[classes][:, shown_columns].sum(axis=1))
 
     def _keep_most(self, choices: list[tuple[int, ...]]) -> bool:

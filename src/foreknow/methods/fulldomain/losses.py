@@ -94,19 +94,23 @@ class Loss:
         if self._by_cell:  # in one column, and it is not known in which
             return [steps[: top + 1] for steps, top in zip(self.steps, view.levels, strict=True)]
         leaving_groups, lowest = np.flatnonzero(leaving), []
-        for a, (top, codes) in enumerate(zip(view.levels, view.codes, strict=True)):
+        for column, (top, codes) in enumerate(zip(view.levels, view.codes, strict=True)):
+            # People who leave, by their node at the view's level.
             people = np.bincount(codes[leaving_groups], leaving[leaving_groups])
             extra_costs = []
-            for low in range(top + 1):
-                extra_costs.append(self._least_more(a, low, top)[: len(people)])
-            lowest.append(self.steps[a][: top + 1] + np.array(extra_costs) @ people)
+            for level in range(top + 1):
+                extra_costs.append(self._least_more(column, level, top)[: len(people)])
+            lowest.append(self.steps[column][: top + 1] + np.array(extra_costs) @ people)
         return lowest
 
-    def _least_more(self, a: int, low: int, high: int) -> FloatArray:
-        """A lower bound of the loss that suppressing a person at a high level adds at a low one."""
-        key = a, low, high
+    def _least_more(self, column: int, low: int, high: int) -> FloatArray:
+        """The least that suppressing a person adds to the loss of a column at level `low`.
+
+        An entry for each node of level `high`: the least of the nodes of level `low` below it.
+        """
+        key = column, low, high
         if key not in self._least_of:
-            levels, extra_costs = self._levels[a], self._more[a]
+            levels, extra_costs = self._levels[column], self._more[column]
             lowest = np.full(len(extra_costs[high]), np.inf)
             np.minimum.at(lowest, levels[high], extra_costs[low][levels[low]])
             self._least_of[key] = lowest

@@ -72,16 +72,17 @@ class Replay:
         comes_before = loss.bounds < loss.bounds[chosen]
         comes_before |= (loss.bounds == loss.bounds[chosen]) & (tie_rank < tie_rank[chosen])
         candidates = np.flatnonzero(comes_before).tolist()
-        numbers = []
-        for n in candidates:
-            if not comes_before[[*lattice.parents(n)]].any():
-                numbers.append(n)
-        if len(numbers) > _MOST_ASKED:
+        # A node below another that comes before is unsafe if that is: only the highest are asked.
+        asked_nodes = []
+        for number in candidates:
+            if not comes_before[[*lattice.parents(number)]].any():
+                asked_nodes.append(number)
+        if len(asked_nodes) > _MOST_ASKED:
             return None
         group_of_row = result.groups
         groups = group_of_row[group_of_row >= 0]
         replay = cls(groups, [], microdata.sensitive_codes, microdata.values, ledger)
-        for node in map(lattice.node, numbers):
+        for node in map(lattice.node, asked_nodes):
             counts = rollup.view(node).counts
             replay._note_node(counts, rollup.spread(node, np.arange(counts.n_groups)))
         return replay

@@ -165,31 +165,35 @@ class Rollup:
         if finer.levels == node:
             return finer
         finer_counts, sizes = finer.counts, self._sizes_at(node)
-        spans, first_rows = list(map(prod, sizes)), None
-        keys, n_rows = self._keys_at(finer, node), prod(spans)
-        if n_rows * finer_counts.n_values <= max(len(finer_counts.codes), _FEW_CELLS):
-            rows = Keys(keys, spans).of()  # some of which nobody may have
+        spans = list(map(prod, sizes))  # how many keys each block has
+        keys, n_groups = self._keys_at(finer, node), prod(spans)
+        # The new group of each finer one. If all combinations of keys are few, each gets a number,
+        # and those that nobody has are dropped in the end; else only those that occur.
+        is_small = n_groups * finer_counts.n_values <= max(len(finer_counts.codes), _FEW_CELLS)
+        if is_small:
+            group_of_finer = Keys(keys, spans).of()
         else:
-            rows, first_rows = combine(keys, spans)
-            n_rows = len(first_rows)
-        people = np.bincount(rows, finer.people, n_rows).astype(np.int64)
-        finer_cells = (
-            rows[finer_counts.cell_groups],
+            group_of_finer, first_finer = combine(keys, spans)
+            n_groups = len(first_finer)
+        people = np.bincount(group_of_finer, finer.people, n_groups).astype(np.int64)
+        offsets, codes, value_counts = count_pairs(
+            group_of_finer[finer_counts.cell_groups],
             finer_counts.codes,
-            n_rows,
+            n_groups,
             finer_counts.n_values,
             finer_counts.counts,
         )
-        offsets, *pairs = count_pairs(*finer_cells)
-        if first_rows is None:
-            rows_with_people = np.flatnonzero(people > 0)
-            offsets = np.append(offsets[rows_with_people], offsets[-1])
-            people = people[rows_with_people]
-            keys = list(np.unravel_index(rows_with_people, spans))
+        if is_small:
+            with_people = np.flatnonzero(people > 0)
+            offsets = np.append(offsets[with_people], offsets[-1])
+            people = people[with_people]
+            keys = list(np.unravel_index(with_people, spans))
         else:
-            keys = [column[first_rows] for column in keys]
+            keys = [keys_of_block[first_finer] for keys_of_block in keys]
         values, semantics = finer_counts.values, finer_counts.semantics
-        counts = GroupCounts.counted(people, offsets, *pairs, values=values, semantics=semantics)
+        counts = GroupCounts.counted(
+            people, offsets, codes, value_counts, values=values, semantics=semantics
+        )
         return View(node, keys, sizes, counts)
 
     def labelled(self, view: View) -> GroupCounts:

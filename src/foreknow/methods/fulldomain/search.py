@@ -42,9 +42,11 @@ class Order:
         self._lattice = lattice
         fewness = lattice.sums([-np.log(of_level) for of_level in sizes])
         distinct, self._rank = np.unique(fewness, return_inverse=True)
-        # Of each rank: safe nodes of at most it, and others of at least it, that were judged.
+        # (2, ranks), of the nodes that were judged. A safe node tells of its rank and all higher
+        # ones, an unsafe node of its rank and all lower ones: row 0 counts the safe ones that tell
+        # of a rank, row 1 the unsafe ones.
         self._safe = np.full((2, len(distinct)), 0.5)
-        # Likewise: nodes of at least it below which all are unsafe, and others of at most it.
+        # Likewise, the other way round: row 0 counts the nodes below which all are unsafe.
         self._hopeless = np.full((2, len(distinct)), 0.5)
         # Open nodes at or below, and above, each: as many as when they were last counted.
         self._below: NDArray[Any] = np.empty(0)
@@ -54,9 +56,9 @@ class Order:
     def saw(self, number: int, safe: bool, hopeless: bool) -> None:
         """Learn from a node that was judged."""
         rank = self._rank[number]
-        up, down = slice(rank, None), slice(None, rank + 1)
-        self._safe[(0, up) if safe else (1, down)] += 1
-        self._hopeless[(0, down) if hopeless else (1, up)] += 1
+        higher, lower = slice(rank, None), slice(None, rank + 1)
+        self._safe[(0, higher) if safe else (1, lower)] += 1
+        self._hopeless[(0, lower) if hopeless else (1, higher)] += 1
 
     def first(
         self,
@@ -135,14 +137,13 @@ class Order:
         for number in likely:
             if len(chosen) == n_nodes:
                 break
-            n_new = np.count_nonzero(lattice.below(remaining, number))
             levels = lattice.node(number)
+            # Above a chosen node: if that is safe, so is this.
             is_implied = any(all(map(le, lattice.node(earlier), levels)) for earlier in chosen)
-            if (
-                n_new
-                and not is_implied
-                and 2 * n_new >= np.count_nonzero(lattice.below(marks, number))
-            ):
+            # At least half of the open nodes below it are below no chosen one.
+            n_new = np.count_nonzero(lattice.below(remaining, number))
+            n_open = np.count_nonzero(lattice.below(marks, number))
+            if n_new and not is_implied and 2 * n_new >= n_open:
                 chosen.append(number)
                 lattice.below(remaining, number)[...] = False
         return chosen

@@ -70,9 +70,8 @@ def cuts_of(
     cells = _Cells(*count_pairs(node, codes, n_groups, len(attribute.domain), people))
     if attribute.ancestors:
         return _level_cuts(attribute, cells, n_candidates)
-    return _best(
-        [h.even() for h in _halves(attribute, cells, n_candidates)], n_groups, n_candidates
-    )
+    candidates = [halves.even() for halves in _halves(attribute, cells, n_candidates)]
+    return _best(candidates, n_groups, n_candidates)
 
 
 def outlying_cuts(
@@ -119,11 +118,12 @@ def widths(
     size = len(attribute.domain)
     if attribute.ancestors:
         levels = _levels(attribute)
+        # A group is as wide as the lowest node that holds it: by how many values are below that.
         members = np.zeros(n_groups, dtype=np.int64)
-        level = _lowest(levels, cells)
-        for j, nodes in enumerate(levels):
-            is_level = level == j
-            members[is_level] = np.bincount(nodes)[nodes[cells.low[is_level]]]
+        level_of_group = _lowest(levels, cells)
+        for level, nodes in enumerate(levels):
+            on_level = level_of_group == level
+            members[on_level] = np.bincount(nodes)[nodes[cells.low[on_level]]]
     elif attribute.order == "ordered":
         wide = (attribute.ends[cells.high] - attribute.positions[cells.low]) / attribute.span
         return np.asarray(wide), (cells.low == 0) & (cells.high == size - 1)
@@ -133,14 +133,19 @@ def widths(
 
 
 class _Cells:
-    """How many people of each group have each value of an attribute, sparse."""
+    """How many people of each group have each value of an attribute, sparse.
+
+    A cell is a group and a value that occurs in it; those of a group are from ``offsets[group]`` to
+    ``offsets[group + 1]``, in order of value.
+    """
 
     def __init__(self, offsets: IntArray, values: IntArray, counts: IntArray) -> None:
         self.offsets, self.values, self.counts = offsets, values, counts
         self.n_groups = len(offsets) - 1
-        self.kinds = np.diff(offsets)
-        self.group = np.repeat(np.arange(self.n_groups), self.kinds)
-        self.running = np.concatenate(([0], np.cumsum(counts)))
+        self.kinds = np.diff(offsets)  # (groups,): how many values occur
+        self.group = np.repeat(np.arange(self.n_groups), self.kinds)  # (cells,)
+        self.running = np.concatenate(([0], np.cumsum(counts)))  # people of all cells before each
+        # (groups,): people, and the lowest and the highest value.
         self.total = self.running[offsets[1:]] - self.running[offsets[:-1]]
         self.low, self.high = values[offsets[:-1]], values[offsets[1:] - 1]
 
@@ -156,8 +161,9 @@ class _Candidates(NamedTuple):
     def first(self, n_first: int) -> tuple[IntArray, IntArray]:
         """Index of the first candidates of each group, and their rank within it."""
         order = np.lexsort((self.rank, self.group))
-        ordered = self.group[order]
-        rank = np.arange(len(order)) - np.searchsorted(ordered, ordered)
+        ordered_groups = self.group[order]
+        start_of_group = np.searchsorted(ordered_groups, ordered_groups)
+        rank = np.arange(len(order)) - start_of_group
         return order[rank < n_first], rank[rank < n_first]
 
 
@@ -174,21 +180,21 @@ def _best(several: list[_Candidates], n_groups: int, n_candidates: int) -> Cuts:
 
 @dataclass(frozen=True, eq=False)
 class _Halves:
-    """Cuts into two sides: their people and widths, and the width of the whole."""
+    """Cuts of groups into two sides; arrays have an entry for each cut."""
 
     group: IntArray
-    cut_code: IntArray
+    cut_code: IntArray  # as in `Cuts`
     people_left: IntArray
-    total: IntArray
-    wide: NDArray[Any]
+    total: IntArray  # people of the group
+    wide: NDArray[Any]  # the width of the group, and of each side
     wide_left: NDArray[Any]
     wide_right: NDArray[Any]
-    scale: float
+    scale: float  # the width of the whole attribute
     of_levels: bool = False  # the left side is a child of the lowest node
 
     @property
     def saved(self) -> NDArray[np.float64]:
-        """The gain of the left sides."""
+        """How much the widths of people fall who go left, over all of them, as NCP."""
         return np.asarray(self.people_left * (self.wide - self.wide_left) / self.scale)
 
     def even(self) -> _Candidates:
@@ -200,28 +206,32 @@ class _Halves:
 
     def outlying(self, loss: NDArray[np.float64], room: int) -> _Candidates:
         """Candidates that suppress one side of a cut, if that gains something; the best first."""
-        right, loss_each = self.total - self.people_left, loss[self.group]
+        people_right, loss_each = self.total - self.people_left, loss[self.group]
         gain = np.full(len(self.cut_code), -np.inf)
-        for out, staying, wide in (
-            (self.people_left, right, self.wide_right),
-            (right, self.people_left, self.wide_left),
+        for n_suppressed, n_staying, wide_after in (
+            (self.people_left, people_right, self.wide_right),
+            (people_right, self.people_left, self.wide_left),
         ):
-            net = staying * (self.wide - wide) / self.scale - out * loss_each
-            gain = np.where((out <= room) & (net > gain), net, gain)
-        gains = gain > 0
-        gain = gain[gains]
-        return _Candidates(self.group[gains], -gain, gain, self.cut_code[gains])
+            saved = n_staying * (self.wide - wide_after) / self.scale
+            net_gain = saved - n_suppressed * loss_each
+            gain = np.where((n_suppressed <= room) & (net_gain > gain), net_gain, gain)
+        gains_something = gain > 0
+        gain = gain[gains_something]
+        return _Candidates(self.group[gains_something], -gain, gain, self.cut_code[gains_something])
 
     def apart(self, loss: NDArray[np.float64], n_levels: int) -> _Candidates:
         """Candidates that divide a group into three children or more, and suppress the cheapest."""
         saved = self.saved
-        net_gain = np.full(len(loss), np.inf)
-        np.minimum.at(net_gain, self.group, saved + self.people_left * loss[self.group])
-        net = np.bincount(self.group, weights=saved, minlength=len(loss)) - net_gain
+        # What it costs to suppress a child: what it would have saved, and the loss of its people.
+        least_cost = np.full(len(loss), np.inf)  # (groups,)
+        np.minimum.at(least_cost, self.group, saved + self.people_left * loss[self.group])
+        net_gain = np.bincount(self.group, weights=saved, minlength=len(loss)) - least_cost
+        # One candidate for each group, with the code of the cut into all children: the rest that
+        # `% n_levels` leaves, as `Cuts` says.
         first = np.flatnonzero(np.diff(self.group, prepend=-1))
-        several = np.bincount(self.group, minlength=len(loss))[self.group[first]] > 2
-        first = first[several & (net[self.group[first]] > 0)]
-        gain = net[self.group[first]]
+        n_children = np.bincount(self.group, minlength=len(loss))[self.group[first]]
+        first = first[(n_children > 2) & (net_gain[self.group[first]] > 0)]
+        gain = net_gain[self.group[first]]
         return _Candidates(self.group[first], -gain, gain, self.cut_code[first] % n_levels)
 
 
@@ -241,38 +251,52 @@ def _thresholds(attribute: Attribute, cells: _Cells, n_nearest: int | None) -> _
         after = np.flatnonzero(cells.group[1:] == cells.group[:-1])
     else:
         # The further from the value that the middle person has, the less even.
-        half = cells.running[cells.offsets[:-1]] + (cells.total + 1) // 2
-        middle = np.searchsorted(cells.running, half) - 1
-        candidates = middle[:, None] + np.arange(-n_nearest, n_nearest)
-        inside = (candidates >= cells.offsets[:-1, None]) & (
-            candidates < cells.offsets[1:, None] - 1
-        )
-        after = candidates[inside]
-    g = cells.group[after]
-    left_people = cells.running[after + 1] - cells.running[cells.offsets[g]]
-    total = cells.total[g]
+        middle_person = cells.running[cells.offsets[:-1]] + (cells.total + 1) // 2
+        middle_cell = np.searchsorted(cells.running, middle_person) - 1
+        candidates = middle_cell[:, None] + np.arange(-n_nearest, n_nearest)
+        first_cell, last_cell = cells.offsets[:-1, None], cells.offsets[1:, None] - 1
+        after = candidates[(candidates >= first_cell) & (candidates < last_cell)]
+    # `after` has the cells after which a group is cut.
+    group = cells.group[after]
     if attribute.order == "ordered":
         position, ends = attribute.positions, attribute.ends
-        low, high = position[cells.low][g], ends[cells.high][g]
+        low, high = position[cells.low][group], ends[cells.high][group]
         wide, wide_left = high - low, ends[cells.values[after]] - low
         wide_right, scale = high - position[cells.values[after + 1]], attribute.span
     else:  # a set of values is as wide as it has members, less one
-        wide = cells.kinds[g] - 1.0
-        wide_left = (after - cells.offsets[g]).astype(np.float64)
+        wide = cells.kinds[group] - 1.0
+        wide_left = (after - cells.offsets[group]).astype(np.float64)
         wide_right = wide - wide_left - 1.0
         scale = len(attribute.domain) - 1.0
-    return _Halves(g, cells.values[after], left_people, total, wide, wide_left, wide_right, scale)
+    return _Halves(
+        group=group,
+        cut_code=cells.values[after],
+        people_left=cells.running[after + 1] - cells.running[cells.offsets[group]],
+        total=cells.total[group],
+        wide=wide,
+        wide_left=wide_left,
+        wide_right=wide_right,
+        scale=scale,
+    )
 
 
 def _apart(attribute: Attribute, cells: _Cells) -> _Halves:
-    """Set one value apart; of two values, a threshold does that already."""
-    cell = np.flatnonzero(cells.kinds[cells.group] > 2)
-    g, value_people = cells.group[cell], cells.counts[cell]
-    wide = cells.kinds[g] - 1.0
-    scale = max(len(attribute.domain) - 1.0, 1.0)
-    cut_code = -1 - cells.values[cell]
+    """The cuts of each group that put the people of one value left and all others right.
+
+    Of groups with two values there are none: a threshold does that already.
+    """
+    apart = np.flatnonzero(cells.kinds[cells.group] > 2)  # the cells that are set apart
+    group = cells.group[apart]
+    wide = cells.kinds[group] - 1.0
     return _Halves(
-        g, cut_code, value_people, cells.total[g], wide, np.zeros(len(g)), wide - 1.0, scale
+        group=group,
+        cut_code=-1 - cells.values[apart],
+        people_left=cells.counts[apart],
+        total=cells.total[group],
+        wide=wide,
+        wide_left=np.zeros(len(group)),
+        wide_right=wide - 1.0,
+        scale=max(len(attribute.domain) - 1.0, 1.0),
     )
 
 
@@ -283,30 +307,33 @@ def _children(attribute: Attribute, cells: _Cells) -> list[_Halves]:
     keeps its width.
     """
     levels = _levels(attribute)
-    level, halves = _lowest(levels, cells), []
-    scale = max(len(attribute.domain) - 1.0, 1.0)
-    for j in range(1, len(levels)):
-        inside = (level == j)[cells.group]
-        if j > 1 and not inside.any():
+    level_of_group, halves = _lowest(levels, cells), []
+    for level in range(1, len(levels)):
+        on_level = (level_of_group == level)[cells.group]  # (cells,)
+        if level > 1 and not on_level.any():
             continue
-        wide, narrow = np.bincount(levels[j]) - 1.0, np.bincount(levels[j - 1]) - 1.0
-        below, n_nodes = levels[j - 1][cells.values[inside]], len(narrow)
-        starts, nodes, people = count_pairs(
-            cells.group[inside], below, cells.n_groups, n_nodes, cells.counts[inside]
+        nodes, nodes_below = levels[level], levels[level - 1]  # of each value
+        width, width_below = np.bincount(nodes) - 1.0, np.bincount(nodes_below) - 1.0
+        # The people of each group in each child.
+        starts, children, people = count_pairs(
+            cells.group[on_level],
+            nodes_below[cells.values[on_level]],
+            cells.n_groups,
+            len(width_below),
+            cells.counts[on_level],
         )
-        g = np.repeat(np.arange(cells.n_groups), np.diff(starts))
-        whole_width, cut_code = wide[levels[j][cells.low[g]]], (j - 1) + (nodes + 1) * len(levels)
-        total = cells.total[g]
+        group = np.repeat(np.arange(cells.n_groups), np.diff(starts))
+        width_of_group = width[nodes[cells.low[group]]]
         halves.append(
             _Halves(
-                g,
-                cut_code,
-                people,
-                total,
-                whole_width,
-                narrow[nodes],
-                whole_width,
-                scale,
+                group=group,
+                cut_code=(level - 1) + (children + 1) * len(levels),
+                people_left=people,
+                total=cells.total[group],
+                wide=width_of_group,
+                wide_left=width_below[children],
+                wide_right=width_of_group,
+                scale=max(len(attribute.domain) - 1.0, 1.0),
                 of_levels=True,
             )
         )
@@ -314,7 +341,10 @@ def _children(attribute: Attribute, cells: _Cells) -> list[_Halves]:
 
 
 def _lowest(levels: list[IntArray], cells: _Cells) -> IntArray:
-    """The level of the lowest node that holds each group."""
+    """The level of the lowest node of a hierarchy that holds all values of a group, by group.
+
+    A hierarchy keeps values in order, so a node that holds the lowest and the highest holds all.
+    """
     level = np.zeros(cells.n_groups, dtype=np.int64)
     for nodes in levels[:-1]:
         level += nodes[cells.low] != nodes[cells.high]
@@ -336,10 +366,10 @@ def _level_cuts(attribute: Attribute, cells: _Cells, n_candidates: int) -> Cuts:
     cut_codes = np.zeros((n_groups, 1 + n_candidates), dtype=np.int64)
     cut_codes[:, 0] = _lowest(levels, cells) - 1
     for halves in _children(attribute, cells):
-        saved, children = halves.saved, np.bincount(halves.group, minlength=n_groups)
-        is_level = children > 0
-        gains[is_level, 0] = np.bincount(halves.group, weights=saved, minlength=n_groups)[is_level]
-        several = children[halves.group] > 2  # of two children, one apart is all apart
+        saved, n_children = halves.saved, np.bincount(halves.group, minlength=n_groups)
+        on_level = n_children > 0  # groups whose lowest node is on the level of these cuts
+        gains[on_level, 0] = np.bincount(halves.group, weights=saved, minlength=n_groups)[on_level]
+        several = n_children[halves.group] > 2  # of two children, one apart is all apart
         group = halves.group[several]
         unevenness = np.abs(2 * halves.people_left - halves.total)[several]
         single = _Candidates(group, unevenness, saved[several], halves.cut_code[several])

@@ -274,6 +274,7 @@ class Level:
 
         What is refused by itself stays refused, so it need not be asked about in its turn.
         """
+        # So many turns as there is memory for; one alone would not be sooner than its turn.
         n_points = int((self.starts[groups + 1] - self.starts[groups]).sum())
         n_turns = min(_AHEAD // n_points, ranking.turns - turn)
         if n_turns < 2:
@@ -297,7 +298,7 @@ class Level:
             None if there is no cut.
         """
         ranking = self._ranking(np.arange(self.n_groups))
-        best: tuple[bool, float, int, int] | None = None
+        best: tuple[bool, float, int, int] | None = None  # unsafe, reach, turn, group
         for turn in range(ranking.turns):
             for run in self._runs(np.flatnonzero(ranking.has(turn))):
                 weighed = self._weighed(ledger, self.children(ranking, turn, run))
@@ -358,12 +359,12 @@ class Level:
             side[_run(starts_here, of_ranking)] = sides(
                 self.attributes[position], codes, cut_of_points
             )
-        widest = int(side.max(initial=0)) + 1
-        side += group * widest
-        if widest == 2:
+        n_sides = int(side.max(initial=0)) + 1
+        side += group * n_sides  # a group and a side, as one number
+        if n_sides == 2:
             return Children(rows, side, np.repeat(np.arange(len(groups)), 2))
         distinct_sides, child = np.unique(side, return_inverse=True)
-        return Children(rows, child.reshape(-1), distinct_sides // widest)
+        return Children(rows, child.reshape(-1), distinct_sides // n_sides)
 
     def _settle(self, ledger: PolicyLedger, children: Children) -> tuple[Any, Any]:
         """Carry out the proposals that the ledger accepts; which, and which children may divide."""

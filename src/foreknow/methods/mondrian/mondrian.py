@@ -321,18 +321,19 @@ def refined(
         if level.n_groups:
             break
         new_losses, n_regions = _losses(everybody, choice, level.final), int(region.max()) + 1
-        region_of = np.zeros(len(new_losses), dtype=np.int64)
-        region_of[level.final] = region[groups]
-        fewer = np.bincount(region_of, minlength=n_regions) - np.bincount(
-            region, minlength=n_regions
-        )
-        less = np.bincount(region_of, new_losses, n_regions) - np.bincount(region, loss, n_regions)
-        better = (fewer >= 0) & (less <= 1e-9) & ((fewer > 0) | (less < -1e-9))
-        of_better = better[region[groups]]
-        _, numbered = np.unique(
-            np.where(of_better, len(loss) + level.final, groups), return_inverse=True
-        )
-        groups, rounds = numbered.reshape(-1).astype(np.int64), rounds + 1
+        region_of_new = np.zeros(len(new_losses), dtype=np.int64)  # of each new group
+        region_of_new[level.final] = region[groups]
+        # By region: how many groups it has more than before, and how much more it loses.
+        n_before = np.bincount(region, minlength=n_regions)
+        n_more = np.bincount(region_of_new, minlength=n_regions) - n_before
+        loss_before = np.bincount(region, loss, n_regions)
+        loss_more = np.bincount(region_of_new, new_losses, n_regions) - loss_before
+        is_no_worse = (n_more >= 0) & (loss_more <= 1e-9)
+        is_better = is_no_worse & ((n_more > 0) | (loss_more < -1e-9))
+        in_better = is_better[region[groups]]  # (points,)
+        mixed_groups = np.where(in_better, len(loss) + level.final, groups)
+        _, without_gaps = np.unique(mixed_groups, return_inverse=True)
+        groups, rounds = without_gaps.reshape(-1).astype(np.int64), rounds + 1
         loss = _losses(everybody, choice, groups)
     _log.info("refined in %d rounds: %d groups", rounds, len(loss))
     return groups

@@ -179,8 +179,13 @@ class Suppression:
             level.attributes, level.rows.codes, self._weights, strict=True
         ):
             cuts = outlying_cuts(
-                *(attribute, codes, level.group, level.rows.people),
-                *(loss / weight, most_cuts, may_leave),
+                attribute,
+                codes,
+                level.group,
+                level.rows.people,
+                loss=loss / weight,
+                n_candidates=most_cuts,
+                room=may_leave,
             )
             cuts_of_columns.append(cuts.times(weight))
         ranking = Ranking.of(cuts_of_columns)
@@ -191,6 +196,8 @@ class Suppression:
             children = level.children(ranking, turn, cut_groups)
             rows, child, owner = children
             child_width, covers_all = self._widths(rows.codes, child, len(owner))
+            # People of a child that is not safe alone are suppressed; so are those of a child that
+            # covers every column, since a reader would take it for the suppressed people.
             kept_of_child = _sums(child, rows.people, len(owner))
             kept_of_child[covers_all | ~level.safe_alone(ledger, children)] = 0
             kept_people = _sums(owner, kept_of_child, len(cut_groups))
@@ -199,6 +206,7 @@ class Suppression:
             lost_by_kept = _sums(owner, kept_of_child * child_width, len(cut_groups))
             gain = lost_before - lost_by_kept - n_suppressed * self._columns
             is_possible = (kept_people > 0) & (n_suppressed <= may_leave) & (gain > 0)
+            # The gain for each suppressed person; a plan that suppresses nobody counts double.
             merit = np.where(is_possible, gain / np.maximum(n_suppressed, 0.5), -np.inf)
             better = merit > self._merit[group_number[cut_groups]]
             self._merit[group_number[cut_groups[better]]] = merit[better]
@@ -237,12 +245,14 @@ class Suppression:
         order = np.argsort(-self._merit[chosen], kind="stable")
         self._merit[chosen] = -np.inf
         accepted = np.zeros(len(groups), dtype=bool)
+        # All plans at once, with no group that joins, with one, two, four and so on.
         n_to_try = [0, *(1 << np.arange(len(joining).bit_length())).tolist()]
         for n_joining in n_to_try:
             plans = np.append(order, np.arange(len(chosen), len(groups))[:n_joining])
             if moves.accepted(plans, ledger):
                 accepted[plans] = True
                 break
+        # If none of that is accepted: each half of the plans, their halves, and so on.
         waiting, tries = [] if accepted.any() else [*np.array_split(order, 2)], len(n_to_try)
         while waiting and tries < _TRIES:
             plans, tries = waiting.pop(), tries + 1
@@ -318,9 +328,11 @@ class _PlannedMoves:
         """
         of_plans = np.isin(self._owner, plans)
         leaving = of_plans & self._out
+        # The suppressed people are judged anew only if more join them.
         used = np.flatnonzero(of_plans | (self._suppressed & leaving.any()))
-        away = (self._suppressed | leaving)[used]
-        into = np.where(away, np.count_nonzero(~away), np.cumsum(~away) - 1)
+        is_suppressed = (self._suppressed | leaving)[used]
+        n_staying = np.count_nonzero(~is_suppressed)
+        into = np.where(is_suppressed, n_staying, np.cumsum(~is_suppressed) - 1)
         parts = self._counts.take(used)
         added, removed = parts.merge(into), None
         if ledger.looks_back or not ledger.monotone:
