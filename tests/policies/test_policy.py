@@ -239,6 +239,7 @@ PYTHON = [
             ({"values": [1, "1"]}, "values names '1' twice"),
             ({"values": 5}, "values must be a list, such as [5]"),
             ({"excluded": {"Flu": 1}}, "except must be a list"),
+            ({"any_of": {"from": 1}}, "a range has a name: write any_of = { high = { from = 1 } }"),
         ]
     ),
     *(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from datetime import date
 from decimal import Decimal
 from typing import Annotated, Any, ClassVar, Literal, NamedTuple, TypeAlias
 
@@ -18,6 +19,7 @@ from pydantic import (
 )
 
 from foreknow.names import EXPORTS
+from foreknow.toml import toml_value
 from foreknow_judge.policy.grammar import (
     LIMITS,
     FileFormat,
@@ -178,6 +180,10 @@ class PolicyTable(RequireTable):
             return setting
         if not isinstance(setting, Mapping):
             return super().members_of(setting)
+        plain_ends = [isinstance(end, (str, int, float, Decimal, date)) for end in setting.values()]
+        if setting and {*setting} <= {"from", "to"} and all(plain_ends):
+            ends = ", ".join(f"{name} = {toml_value(end)}" for name, end in setting.items())
+            raise ValueError(f"a range has a name: write any_of = {{ high = {{ {ends} }} }}")
         ranges, lists = {}, {}
         for name, members in setting.items():
             if isinstance(members, (list, tuple)) and not members:
