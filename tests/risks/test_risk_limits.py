@@ -341,6 +341,15 @@ def test_one_member_reveals_the_household(weights):
         assert "Households" in report.to_html()
 
 
+def test_households_in_two_spellings():
+    """A household whose name was spelt in two ways was two, each of a lower risk."""
+    ages, homes = [20, 20, 30, 30], ["x1", "X-01", "y", "y"]
+    with pytest.raises(fk.InputError, match="look like one, and would be counted as two"):
+        fk.risk_report(
+            pa.table({"age": ages, "home": homes}), quasi_identifiers=["age"], household="home"
+        )
+
+
 def test_households_need_people():
     columns = {"quasi_identifiers": ["age"], "household": "home"}
     with pytest.raises(fk.InputError, match="no column 'home'"):

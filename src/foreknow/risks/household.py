@@ -16,6 +16,7 @@ import numpy as np
 from foreknow.data.arrays import FloatArray
 from foreknow.data.engines.columns import codes_of, fetch
 from foreknow.data.engines.table import Table, require
+from foreknow.data.person_names import refuse_two_spellings
 from foreknow.errors import SchemaError
 from foreknow.hints import Plain
 from foreknow.risks.individual import class_of_rows
@@ -64,6 +65,7 @@ def household_risk(
     codes, values = codes_of(rows.column(column))
     household = codes.astype(np.int64)
     names = values.to_pylist()
+    refuse_two_spellings(names, repr(column), repeated=True)
     if None in names:  # each is a household by itself
         unnumbered = np.flatnonzero(household == names.index(None))
         household[unnumbered] = len(names) + np.arange(len(unnumbered))
