@@ -48,18 +48,19 @@ class _OfCombinations(Settings):
 @hints()
 @dataclass(frozen=True, repr=False)
 class GroupSize(OfGroups):
-    """Every group has at least k people; the same for a set of tables and its subsets.
+    """Every group has at least k people, so that at least k people share one bag of values.
 
-    So many share one bag of values. How many look alike is another question where exact columns are
-    published beside the group: see `KAnonymity`.
+    If exact columns are published beside the group, fewer people may look alike: see `KAnonymity`.
+    A set of tables has this property exactly if each of its subsets has it.
 
     Parameters
     ----------
     k : int
-        From 1.
+        The least number of people, at least 1.
     of : str, optional
-        A column that numbers households, or other units: so many different ones are in each group,
-        as the owner counts; a release does not show it. A row that names none is one by itself.
+        A column that numbers households or other units: each group has at least k different ones.
+        The owner counts them; a release does not show them. A row that names none is a unit by
+        itself. None: people are counted.
 
     Examples
     --------
@@ -91,36 +92,36 @@ class GroupSize(OfGroups):
 
     @property
     def unit(self) -> str | None:
-        """The column that numbers what is counted, where that is no row."""
+        """The column that numbers the units that are counted; None if rows are counted."""
         return self.of
 
     @property
     def least(self) -> int:  # type: ignore[override]
-        """How many people a group has at least."""
+        """The least number of people of a group."""
         return self.k
 
     def colour(self, value: Hashable) -> Hashable:
-        """The colour of every value: they do not matter."""
+        """The same colour for every value: values do not matter."""
         return 0
 
     def limit(self, size: int, colour: Hashable) -> int:
-        """No value at all in a group that is too small."""
+        """The most people who may have a value: all, but -1 in a group that is too small."""
         return size if size >= self.k else -1
 
     def allows(self, row: Any, total: int, size: int) -> bool:
-        """Judge the group's size."""
+        """True if the group is large enough."""
         return size >= self.k
 
     @classmethod
     def from_settings(cls, settings: Any, folder: Path) -> GroupSize:
-        """Make it of ``group_size = 5`` in a policy file, or of a table that says of what."""
+        """Build it from ``group_size = 5`` in a policy file, or from a table with `k` and `of`."""
         return cls(settings) if isinstance(settings, int) else cls(settings.k, settings.of)
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.k}{'' if self.of is None else f', of={self.of!r}'})"
 
     def under(self, schema: Any, sensitive: str | None = None) -> GroupSize:
-        """The criterion counted in people, if rows are their cases."""
+        """The same criterion, which counts people if rows are their cases."""
         of = self.of or next(iter(schema.case_persons), None)
         return self if of == self.of else replace(self, of=of)
 
@@ -129,7 +130,7 @@ class GroupSize(OfGroups):
         return self._least(groups_of(getattr(release, "of_anybody", release)))
 
     def sizes(self, counts: GroupCounts) -> IntArray:
-        """People, or different units, of each group."""
+        """The number of people, or of different units, in each group."""
         if self.unit is None:
             return counts.sizes
         if not isinstance(counts, UnitCounts):
@@ -153,39 +154,39 @@ class GroupSize(OfGroups):
         return self.sizes(counts) < self.k
 
     def leaving(self, counts: GroupCounts, table_counts: Any) -> IntArray:
-        """How many people leave: all of a group that is too small."""
+        """The number of people who must leave each group: all, if it is too small."""
         return np.where(self.failing(counts, table_counts), counts.sizes, 0)
 
     def to_dict(self) -> dict[str, Any]:
-        """Its entry in a policy file, such as ``{"group_size": 5}``."""
+        """The entry in a policy file, such as ``{"group_size": 5}``."""
         return {self.key: self.k if self.of is None else {"k": self.k, "of": self.of}}
 
 
 @hints()
 @dataclass(frozen=True, repr=False)
 class KAnonymity(GroupSize):
-    """Everybody looks like at least k people, by the columns that others may know of them.
+    """Every person looks like at least k people in the columns that others may know.
 
-    Who looks alike is judged by what is seen. In the generalized form it is everybody in a group;
-    in the bucketized form, everybody with the same exact values, whatever their groups. A release
-    of groups alone, without such columns, is judged by these.
+    People look alike if the release shows the same about them: in the generalized form, everybody
+    in a group; in the bucketized form, everybody with the same exact values, whatever their groups.
+    In a release of groups without such columns, everybody in a group.
 
     Parameters
     ----------
     k : int
-        From 1.
+        The least number of people who look alike, with the person: at least 1.
     of : str, int, or sequence of str, or several of these, optional
-        One column, as a text, that numbers households, or other units: see `GroupSize`. A number
-        n stands for all lists of n quasi-identifiers (n = 2: all pairs). A list of
-        columns, or of such lists: everybody shares with at least k people, themselves included,
-        what is published in all columns of each list. They are quasi-identifiers, or columns that
-        a requirement says are known (`knowing`). Two labels are shared where they are equal as
-        they are written: "20 to 29" and "20 to 24" are two, though they overlap. Where several
-        releases are judged as one, only people of the same release count as sharing.
+        A text: the column that numbers households or other units; see `GroupSize`. A list of
+        columns, or several: everybody shares what is published in all columns of each list with at
+        least k people, themselves included. The columns are quasi-identifiers, or columns that a
+        requirement says are known (`knowing`). A number n: all lists of n quasi-identifiers (n = 2:
+        all pairs). None: all columns. Labels are shared if they are written alike: "20 to 29" and
+        "20 to 24" differ, though they overlap. If several releases are judged as one, only people
+        of the same release share labels.
 
     Notes
     -----
-    A search asks more than lists of columns need: k people in each group, who share all columns.
+    For lists of columns, a search asks more than they need: k people in each group.
 
     Examples
     --------
@@ -219,7 +220,7 @@ class KAnonymity(GroupSize):
         numbers.whole_number(self.k, type(self).__name__, 1)
 
     def under(self, schema: Any, sensitive: str | None = None) -> GroupSize:
-        """The criterion for a schema: of people if rows are cases, with its lists of columns."""
+        """The criterion for a schema: counts people if rows are cases, and lists its columns."""
         criterion = super().under(schema, sensitive)
         if not isinstance(self.of, int):
             return criterion
@@ -229,40 +230,40 @@ class KAnonymity(GroupSize):
 
     @property
     def unit(self) -> str | None:
-        """The column that numbers what is counted, where that is no row."""
+        """The column that numbers the units that are counted; None if rows are counted."""
         return self.of if isinstance(self.of, str) else None
 
     @property
     def by_columns(self) -> bool:
-        """True if it is about people who share some columns, and not all."""
+        """True if people need to look alike in lists of columns only, not in all columns."""
         return isinstance(self.of, (int, tuple))
 
     @property
     def lists(self) -> Lists:
-        """The lists of columns that people share; none where they look alike by all."""
+        """The lists of columns in which people look alike; empty if they do in all columns."""
         return self.of if isinstance(self.of, tuple) else ()
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """Every column of these lists."""
+        """The columns of all `lists`."""
         return tuple(dict.fromkeys(chain.from_iterable(self.lists)))
 
     @property
     def of_groups(self) -> GroupSize | None:
-        """The part that concerns groups: `Anybody`; None where units are counted, in groups."""
+        """The part of the criterion on groups: `Anybody`; None if units are counted in groups."""
         return Anybody() if self.unit is None else None
 
     @property
     def of_cases(self) -> bool:  # type: ignore[override]
-        """True if people are counted, and not rows that share some columns."""
+        """True if people are counted, instead of rows that share some columns."""
         return not self.by_columns
 
     def monotone(self, semantics: Semantics = "single") -> bool:
-        """True if merging groups never hurts; of lists it can: others may need their labels."""
+        """True if merging groups never hurts; with lists it can: others may need their labels."""
         return not self.by_columns
 
     def attained(self, release: HasCounts) -> Attained:
-        """The smallest group of a release, or the fewest people whose exact columns are equal."""
+        """The smallest group of a release, or the fewest people who look alike."""
         if not self.by_columns:
             return self._least(classes_of(release))
         counts = classes_of(release)
@@ -281,7 +282,7 @@ class KAnonymity(GroupSize):
         )
 
     def fails(self, counts: GroupCounts) -> BoolArray | None:
-        """True for each group with people who share some columns with too few."""
+        """True for each group with people who look like too few in some columns."""
         if not self.by_columns:
             return super().fails(counts)
         return np.asarray((self._sharing(counts)[1] < self.k).any(axis=0))
@@ -319,13 +320,13 @@ class KAnonymity(GroupSize):
         return lists, np.stack(sharing)
 
     def to_dict(self) -> dict[str, Any]:
-        """Its entry in a policy file, such as ``{"k_anonymity": 5}``."""
+        """The entry in a policy file, such as ``{"k_anonymity": 5}``."""
         if not self.lists:
             return super().to_dict()
         return {self.key: {"k": self.k, "of": list(map(list, self.lists))}}
 
     def published(self) -> dict[str, Any]:
-        """Its entry in a certificate, which lists columns."""
+        """The entry in a certificate, which lists columns."""
         if isinstance(self.of, int):
             raise InputError(
                 f"KAnonymity: of = {self.of} is of the quasi-identifiers of a schema, and the "

@@ -46,36 +46,36 @@ Kind = TypeVar("Kind", bound="GroupCounts")
 class GroupCounts:
     """Counts of sensitive values per group, as compressed sparse rows; immutable.
 
-    The arrays are kept, not copied: do not write to them afterwards. Values are the same if Python
-    says that they are equal, such as 1, 1.0 and True, or 0.0 and -0.0; the first one names them.
+    The arrays are kept, not copied: do not write to them afterwards. Values that are equal in
+    Python, such as 1, 1.0 and True, or 0.0 and -0.0, are one value, named by the first of them.
 
     Parameters
     ----------
     sizes : int64 array, shape (groups,)
-        People per group (under ``set`` and ``multiset`` not the same as rows).
+        Number of people per group (under ``set`` and ``multiset`` not the number of rows).
     offsets : int64 array, shape (groups + 1,)
-        Cells of group g are ``offsets[g]:offsets[g + 1]`` of `codes` and `counts`.
+        The cells of group g are ``offsets[g]:offsets[g + 1]`` of `codes` and `counts`.
     codes : int64 array, shape (cells,)
-        Index into `values`; strictly increasing within a group.
+        The value of each cell, as an index into `values`; strictly increasing within a group.
     counts : int64 array, shape (cells,)
-        Occurrences, at least 1.
+        Number of occurrences of each cell's value, at least 1.
     values : sequence of hashable labels
         The sensitive values; each once, and none missing (None, NaN, NaT, NA).
     groups : sequence of labels, optional
-        A name for each group; positions 0, 1, ... when left out.
+        A name for each group; the default is 0, 1, ...
     semantics : {"single", "set", "multiset"}
         Whether a person has exactly one value, a set, or a bag of values.
     origin : int64 array, shape (groups,), optional
-        Where columns that are known beside divide the groups of a release: which of them each is a
-        part of, ascending.
+        The group of the release that each group is a part of, ascending, if further known columns
+        divide those groups. None: they are not divided.
     possible : PossibleMembers or Everybody
-        How many members of each group can have which values, where not everybody can have each.
+        How many members of each group can have which values. By default, everybody can have each.
 
     Raises
     ------
     DataError
         If the arrays contradict each other, a group has no people, the counts of a group cannot
-        come from its people, or a value is missing: give it a label, or drop it.
+        come from its people, or a value is missing (give it a label, or drop it).
 
     Examples
     --------
@@ -113,14 +113,14 @@ class GroupCounts:
         *,
         groups: Sequence[Label] | None = None,
     ) -> GroupCounts:
-        """Build from one bag of values per group, one value per person (``single``).
+        """Build counts from one bag of values per group, one value per person (``single``).
 
         Parameters
         ----------
         bags : iterable of iterables or of mappings value -> count
             The bag of each group.
         groups : sequence, optional
-            A name for each group.
+            A name for each group; the default is 0, 1, ...
 
         Examples
         --------
@@ -139,15 +139,15 @@ class GroupCounts:
         semantics: Semantics = "set",
         groups: Sequence[Label] | None = None,
     ) -> GroupCounts:
-        """Build from groups of people, each person given as a set or bag of values.
+        """Build counts from groups of people, each person given as a set or bag of values.
 
         Parameters
         ----------
         people : iterable of groups; a group is an iterable of people
             A person is an iterable of values; it may be empty unless `semantics` is ``single``.
-            No value is missing (None, NaN, NaT, NA).
+            No value may be missing (None, NaN, NaT, NA).
         semantics : {"single", "set", "multiset"}
-            Under ``set`` a repeated value of one person is an error.
+            Under ``set``, a value that a person has twice is an error.
         groups : sequence, optional
             A name for each group.
 
@@ -216,7 +216,7 @@ class GroupCounts:
         sizes: NDArray[Any] | None = None,
         semantics: Semantics = "single",
     ) -> GroupCounts:
-        """Build from one (group, value) pair per row, both as codes from 0; each group occurs.
+        """Build counts from one (group, value) pair of codes per row; each group must occur.
 
         Parameters
         ----------
@@ -227,15 +227,15 @@ class GroupCounts:
         groups : sequence of labels, optional
             A name for each group.
         weights : integer array, shape (rows,), optional
-            How often each pair counts; once if left out.
+            How often each pair counts; the default is once.
         sizes : integer array, shape (groups,), optional
-            How many people each group has; as many as values if left out.
+            Number of people of each group; the default is the number of its values.
         semantics : {"single", "set", "multiset"}
 
         Raises
         ------
         DataError
-            For codes out of range, weights below 1, and arrays that contradict each other.
+            If codes are out of range, weights are below 1, or arrays contradict each other.
 
         Examples
         --------
@@ -276,7 +276,7 @@ class GroupCounts:
         origin: IntArray | None = None,
         possible: Everybody = EVERYBODY,
     ) -> GroupCounts:
-        """Build from sizes, offsets, codes and counts that are known to be right, unchecked."""
+        """Build counts without checks, from arrays that are known to be right."""
         group_counts = object.__new__(cls)
         for name, array in zip(("sizes", "offsets", "codes", "counts"), arrays, strict=True):
             array.flags.writeable = False
@@ -292,16 +292,16 @@ class GroupCounts:
         return group_counts
 
     def seen(self, sensitive: str | None = None, known: Sequence[str] = ()) -> GroupCounts:
-        """Count one column of combinations, for an adversary who knows others of everybody.
+        """Count one column of combinations, for an adversary who knows other columns of everybody.
 
-        Counts of plain values are returned as they are, and know of no columns beside.
+        Counts of plain values are returned as they are: they have no other columns.
 
         Parameters
         ----------
         sensitive : str, optional
-            The column that is counted; the first when left out.
+            The column that is counted; the default is the first.
         known : sequence of str
-            Columns that divide groups: those who differ there are told apart. See `origin`.
+            Columns that the adversary knows; they divide groups. See `origin`.
 
         Raises
         ------
@@ -371,29 +371,29 @@ class GroupCounts:
         )
 
     def parts(self, sensitive: str | None = None, known: Sequence[str] = ()) -> IntArray:
-        """The group in which `seen` counts each cell of combinations, shape (cells,)."""
+        """The group of each cell of combinations in the counts of `seen`, shape (cells,)."""
         self.seen(sensitive, known)
         key = "parts", sensitive or self.values.layout.main, tuple(known)
         part_of_cell: IntArray = self.memory.get(key, self.cell_groups)
         return part_of_cell
 
     def united(self, is_united: NDArray[np.bool_], values: Labels) -> GroupCounts:
-        """Count some values as one: `values` are the others, then that one.
+        """Count some values as one value, which comes last.
 
-        Under ``multiset`` each occurrence falls to anybody, whichever value it is of, so that
+        Under ``multiset``, any person may have an occurrence, whatever its value, so that the
         occurrences of a set are those of one value.
 
         Parameters
         ----------
         is_united : bool array, shape (values,)
-            The values that are counted as one.
+            True for the values that are counted as one.
         values : Labels
-            The labels of all values afterwards.
+            The labels of the resulting values: the others, then the one.
 
         Raises
         ------
         UnsupportedError
-            Under ``set``, where nobody has one value twice, but perhaps two of these.
+            Under ``set``: nobody has a value twice, but somebody may have two of these.
 
         Examples
         --------
@@ -415,14 +415,14 @@ class GroupCounts:
         Returns
         -------
         counts : GroupCounts
-            With the set as the last of the values.
+            The counts with the set as the last value.
         name : str
             The label of the set.
 
         Raises
         ------
         DataError
-            If it names no value, one that no group contains, or all of them.
+            If the set is empty, contains all values, or contains a value that no group has.
 
         Examples
         --------
@@ -443,7 +443,7 @@ class GroupCounts:
         return self.united(is_member, Labels([*other_values, name])), name
 
     def recoded(self, new_codes: IntArray, values: Labels) -> GroupCounts:
-        """Count each value as the one at its place in `values`: several may become one."""
+        """Count values under new codes into `values`; several values may get one code."""
         refuse_sets(self.semantics)
         recoded_counts = GroupCounts.from_pairs(
             self.cell_groups,
@@ -461,27 +461,27 @@ class GroupCounts:
     # ---- whom it is about -----------------------------------------------------------------
 
     def as_kind(self, kind: type[Kind], **further_fields: Any) -> Kind:
-        """The same counts, and all that was worked out about them, as another kind of counts."""
+        """The same counts, with their cached results, as another kind of counts."""
         kind_counts = object.__new__(kind)
         vars(kind_counts).update({**vars(self), **further_fields})
         return kind_counts
 
     def of_rows(self, schema: Any, sensitive: str) -> GroupCounts:
-        """The same as `RowCounts`, if a schema says more of the people than counts follow."""
+        """The counts as `RowCounts`, if a schema says more about the people than they take in."""
         if schema.unit == "person" and not any(schema.rules_of_people(sensitive).values()):
             return self
         return self.as_kind(RowCounts, schema=schema, sensitive=sensitive)
 
     @property
     def by_policy(self) -> GroupCounts:
-        """The same without the schema: a policy counts by its own."""
+        """The counts without a schema, for a policy, which has its own."""
         return self
 
     # ---- looking --------------------------------------------------------------------------
 
     @property
     def units(self) -> IntArray:
-        """How many people each group has; or different units, where these are counted."""
+        """The number of people of each group, or of different units where units are counted."""
         return self.sizes
 
     @property
@@ -522,23 +522,23 @@ class GroupCounts:
 
     @property
     def group_columns(self) -> tuple[str, ...]:
-        """The columns that make the labels of groups; none where groups have plain names."""
+        """The columns that group labels consist of; empty if groups have plain names."""
         columns: tuple[str, ...] = getattr(self.groups, "columns", ())
         return columns
 
     @property
     def group_parts(self) -> Sequence[Part]:
-        """For each of these columns, its distinct labels, and the place of each group's."""
+        """The distinct labels of each of `group_columns`, and the index of each group's label."""
         parts: Sequence[Part] = getattr(self.groups, "parts", ())
         return parts
 
     def group_label(self, group: int) -> Label:
-        """Name of a group by its position."""
+        """The label of the group at a position."""
         label: Any = group if self.groups is None else self.groups[group]
         return GroupLabel(label, self.group_columns) if self.group_columns else label
 
     def bag(self, group: int) -> dict[Label, int]:
-        """Counts of one group, by value label."""
+        """The counts of one group, by the label of the value."""
         cells = slice(self.offsets[group], self.offsets[group + 1])
         pairs = zip(self.codes[cells].tolist(), self.counts[cells].tolist(), strict=True)
         return {self.values[code]: count for code, count in pairs}
@@ -549,7 +549,7 @@ class GroupCounts:
         return {}
 
     def top_sums(self, n_largest: int, groups: IntArray | None = None) -> IntArray:
-        """Sum of the `n_largest` counts of each (or each given) group; of all, if fewer."""
+        """The sum of the `n_largest` counts, or of all if fewer, in each (given) group."""
         n_largest = min(n_largest, self.n_values)
         chosen = slice(None) if groups is None else groups
         starts, ends = self.offsets[:-1][chosen], self.offsets[1:][chosen]
@@ -557,10 +557,10 @@ class GroupCounts:
         return running[np.minimum(starts + n_largest, ends)] - running[starts]
 
     def fewest_leaving(self, first: int, n_known: int, times: Fraction) -> IntArray:
-        """How many people must leave each group at least, so that no value is too common.
+        """The least number of people who must leave each group so that no value is too common.
 
-        The values beyond the `first` commonest ones, without `n_known` people, must be more than
-        `times` as many as the commonest value. All leave, if nothing else helps. Shape (groups,).
+        The values beyond the `first` commonest ones, less `n_known` people, must occur more than
+        `times` as often as the commonest. If nothing else helps, all leave. Shape (groups,).
         """
         n_known = min(n_known, int(self.sizes.max(initial=0)))
         # As a fraction with a small denominator; rounded down, fewer must leave.
@@ -615,7 +615,7 @@ class GroupCounts:
         return np.concatenate(([0], np.cumsum(descending, dtype=np.int64)))
 
     def take(self, groups: NDArray[Any]) -> GroupCounts:
-        """The counts of some groups, given by positions or by a boolean mask, in that order."""
+        """The counts of the groups at the given positions, in that order, or in a boolean mask."""
         positions = np.asarray(groups)
         if not positions.size:
             positions = positions.astype(np.int64)
@@ -643,9 +643,9 @@ class GroupCounts:
         )
 
     def merge(self, into: ArrayLike) -> GroupCounts:
-        """Unite groups: group g becomes a part of the new group ``into[g]``.
+        """Merge groups: group g becomes a part of the new group ``into[g]``.
 
-        New groups are numbered from 0, and none is empty; else it is a `DataError`.
+        New groups are numbered from 0; an empty one raises `DataError`.
 
         >>> GroupCounts.from_bags([["Flu"], ["Cold"], ["Flu"]]).merge([0, 0, 1]).sizes
         array([2, 1])
@@ -667,7 +667,7 @@ class GroupCounts:
         return merged
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain lists, ready for JSON where the labels are."""
+        """The counts as plain lists, which JSON can hold if it can hold the labels."""
         return {
             "semantics": self.semantics,
             "values": list(self.values),
@@ -721,7 +721,7 @@ class RowCounts(GroupCounts):
 
     @property
     def by_policy(self) -> GroupCounts:
-        """The same without the schema: a policy counts by its own."""
+        """The counts without a schema, for a policy, which has its own."""
         plain_counts = self.as_kind(GroupCounts)
         del vars(plain_counts)["schema"], vars(plain_counts)["sensitive"]
         return plain_counts
@@ -738,7 +738,7 @@ class RowCounts(GroupCounts):
         return sight_counts.of_rows(self.schema, sensitive or self.schema.sensitive)
 
     def recoded(self, new_codes: IntArray, values: Labels) -> GroupCounts:
-        """Count each value as the one at its place in `values`: several may become one."""
+        """Count values under new codes into `values`; several values may get one code."""
         return self._of_rows(super().recoded(new_codes, values))
 
     def take(self, groups: NDArray[Any]) -> GroupCounts:

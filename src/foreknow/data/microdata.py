@@ -52,29 +52,30 @@ from foreknow_judge.errors import DataError, UnsupportedError
 
 
 class Microdata:
-    """A raw table about people and the roles of its columns; what `publish` takes.
+    """A raw table about people and the roles of its columns, for `publish`.
 
     Parameters
     ----------
     source : path, frame or Prepared
-        See `foreknow.data.engines.open_table`. The order of rows is that of the source; an index of
-        a pandas frame is never used. Under ``single`` one row per person; under ``set`` and
-        ``multiset`` one row per person and value, or one row per person with a list of values.
+        The table; see `foreknow.data.engines.open_table`. Rows keep the order of the source; the
+        index of a pandas frame is never used. Under ``single``, one row per person; under ``set``
+        and ``multiset``, one row per person and value, or one per person with a list of values.
     schema : Schema
+        The roles of the columns.
     reading : Reading, optional
-        How the file is written, where the schema's `reading` does not say so or is to be overruled.
+        How the file is written; it overrules the schema's `reading`.
     beside : sequence of str
-        Further columns that the owner counts by, though they are not published: those that a policy
-        says are known, or of which so many units are in each group.
+        Further columns that are not published, but by which the owner counts: columns that a policy
+        says are known, or that number units, such as households.
     **roles
-        In place of a schema, what makes one: ``quasi_identifiers=["age"], sensitive="disease"``.
+        The parameters of a schema in its place: ``quasi_identifiers=["age"], sensitive="disease"``.
 
     Raises
     ------
     DataError
-        On a column that is missing, an empty table, null sensitive values under ``single``
-        (unless the schema says what to do with them), or rows of one person that contradict each
-        other. Raised when the columns are first read.
+        If a column is missing, the table is empty, sensitive values are null under ``single``
+        (unless the schema says what to do with them), or rows of one person contradict each other.
+        Raised when the columns are first read.
 
     Examples
     --------
@@ -131,7 +132,7 @@ class Microdata:
         return microdata
 
     def with_values(self, rows: RowsRead, values: Labels | None = None) -> Microdata:
-        """The same people with other sensitive values, as coarse as here."""
+        """The table of the same people, as coarse, with other sensitive values."""
         return self._with_rows(rows, self._attributes, self._values if values is None else values)
 
     @property
@@ -145,19 +146,19 @@ class Microdata:
         return self.prepared.source
 
     def rules_of_people(self) -> Lacks:
-        """Rules of the schema about people that counts do not contain."""
+        """The schema's rules about people that counts do not take in."""
         return self.schema.rules_of_people()
 
     @cached_property
     def shared(self) -> tuple[str, ...]:
-        """Columns of which a few rows each share a value, such as a household's number."""
+        """The columns whose values a few rows each share, such as a household's number."""
         return shared(self.source, self.schema)
 
     @cached_property
     def numbers(self) -> tuple[str, ...]:
-        """Columns with a role that look like numbers of people, where nothing says whose rows are.
+        """The columns with a role that look like numbers of people, if no column names the person.
 
-        Counted by the entries that were read.
+        They are judged by the entries that were read.
         """
         table_read, schema = self.rows_read, self.schema
         if schema.person is not None or schema.several:
@@ -172,10 +173,10 @@ class Microdata:
         return tuple(people_of(coded))
 
     def counted(self, rows: pa.Table, times: IntArray) -> Microdata:
-        """The table with equal rows once, as an engine counted them, `times` each.
+        """The table with one entry for equal rows, which an engine counted: `times` of each.
 
-        What belongs to people is then of such entries: the codes, `kept`, groups. An error that
-        would name a row is raised here, and is about an entry: the table itself is to be read then.
+        Codes, `kept` and groups then belong to entries, not people. An error that would name a row
+        is raised here, about an entry: read the table itself then.
         """
         self.prepared.refuse_repeats(in_place=True)
         by_entries = self._with_rows(
@@ -187,9 +188,9 @@ class Microdata:
 
     @property
     def merged(self) -> Microdata:
-        """The table with equal rows once, as `counted` gives it; for one value per person only.
+        """The table with one entry for equal rows; see `counted`. For one value per person only.
 
-        It is the table itself where nearly all rows differ.
+        It is the table itself if nearly all rows differ.
         """
         if self._merged is None:
             _ = self.attributes  # where an error in them names a row
@@ -202,13 +203,13 @@ class Microdata:
         return self._merged
 
     def of_rows(self, groups: IntArray) -> IntArray:
-        """The result of `rows_of` for groups of the entries of this `merged` table."""
+        """The group of each row of the source, from the groups of the entries of `merged`."""
         if self._keys is None:
             raise InternalError("groups of entries that were not made of this table")
         return self.rows_of(self._keys.spread(groups))
 
     def read_as(self) -> dict[str, str]:
-        """How each column was read, such as numbers 17 to 90, or text, 2 values."""
+        """How each column was read, such as "numbers 17 to 90" or "text, 2 values"."""
         notes = getattr(self.source, "notes", {})
         rows = self._rows_as_known
         descriptions = {}
@@ -225,12 +226,12 @@ class Microdata:
 
     @property
     def dialect(self) -> Dialect:
-        """How its file is written."""
+        """How the file of the table is written, such as its delimiter."""
         return getattr(self.source, "dialect", Dialect())
 
     @property
     def numeric(self) -> tuple[str, ...]:
-        """Published columns that hold numbers, such as may have decimals."""
+        """The published columns that hold numbers, and may hold decimals."""
         table_read = self._rows_as_known
         numbers = [column.name for column in table_read.columns if column.kind == "number"]
         for column in (table_read.sensitive, *table_read.further_sensitive):
@@ -271,18 +272,18 @@ class Microdata:
 
     @property
     def n_rows(self) -> int:
-        """Rows of the source, dropped ones included."""
+        """The number of rows of the source, with dropped ones."""
         return self.rows_read.n_rows
 
     @property
     def n_people(self) -> int:
-        """People who are published."""
+        """The number of people who are published."""
         times = self.rows_read.times
         return len(self.rows_read.columns[0].codes) if times is None else int(times.sum())
 
     @property
     def left_out(self) -> int:
-        """Rows that are not published, since their sensitive value is missing."""
+        """The number of rows that are not published because their sensitive value is missing."""
         return self.n_rows - self.n_people if self.rows_read.people is None else 0
 
     @property
@@ -292,17 +293,17 @@ class Microdata:
 
     @property
     def n_entries(self) -> int:
-        """Rows that were read; fewer than `n_rows` where an engine counted equal ones."""
+        """The number of entries that were read; below `n_rows` if an engine counted equal rows."""
         return self.rows_read.n_entries or self.n_rows
 
     @property
     def times(self) -> IntArray | None:
-        """How many people each entry is, where an engine counted equal rows; else None."""
+        """The number of people of each entry; None unless an engine counted equal rows."""
         return self.rows_read.times
 
     @property
     def kept(self) -> IntArray:
-        """Position in the source of everybody's row; of several, the first."""
+        """The position in the source of each person's row, or of the first of several."""
         source_rows = self.rows_read.source_rows
         return np.arange(self.n_entries) if source_rows is None else source_rows
 
@@ -318,18 +319,18 @@ class Microdata:
 
     @property
     def holdings(self) -> Holdings:
-        """Who has which sensitive value: one entry per occurrence, codes into `values`."""
+        """The sensitive values of people: one entry per occurrence, codes into `values`."""
         column_holdings = self.rows_read.holdings.get(self.schema.sensitive)
         return column_holdings or Holdings(np.arange(self.n_people), self.sensitive_codes)
 
     def holders_of(self, column: str) -> NDArray[Any]:
-        """Who has each occurrence of a value of one sensitive column."""
+        """The person who has each occurrence of a value of one sensitive column."""
         holdings = self.rows_read.holdings.get(column)
         return np.arange(self.n_people) if holdings is None else holdings.people
 
     @property
     def semantics(self) -> Semantics:
-        """How many of its `values` a person has."""
+        """Whether a person has one of the `values`, a set or a multiset of them."""
         return (
             self.schema.semantics_of()
             if self.schema.sensitive in self.rows_read.holdings
@@ -345,7 +346,7 @@ class Microdata:
 
     @property
     def attributes(self) -> list[Attribute]:
-        """The quasi-identifiers of everybody, in the schema's order."""
+        """The quasi-identifiers of all people, in the schema's order."""
         if self._attributes is None:
             self._attributes = [
                 attribute_of(column, self.schema, partial(self._row_of, column))
@@ -363,27 +364,27 @@ class Microdata:
         exact: Collection[str] = (),
         least: int | None = None,
     ) -> Microdata:
-        """The same people, with numbers and dates in the cells in which ranges of them are written.
+        """The same people, with numbers and dates in the cells in which ranges are written.
 
-        Where a column has intervals or date levels and is to be written as ranges, its cells are
-        those of the first level; where it has no hierarchy, those of the finest readable grid
-        that hides its values.
+        The cells of a column that is written as ranges are those of the first level of its
+        intervals or dates; without a hierarchy, those of the finest readable grid that hides its
+        values.
 
         Parameters
         ----------
         styles : mapping of column to style, optional
-            How columns are written where a policy's ``[publish.labels]`` says so.
+            How columns are written, as in ``[publish.labels]`` of a policy.
         exact : collection of str
             Columns that stay as they are.
         least : int, optional
-            Where columns are written as sets of values, those that fewer people have become one
-            value, `other`; see `without_rare`. Left out, they stay as they are.
+            In columns that are written as sets, values of fewer people than this become one value,
+            `other`; see `without_rare`. None: they stay as they are.
 
         Raises
         ------
         InputError
-            If most values of such a column are that rare, or all read as dates; or if some are rare
-            in a column that stays as it is, or has a hierarchy.
+            If most values of a column that is written as sets are rare, or all read as dates; or if
+            some are rare in a column that stays as it is, or has a hierarchy.
 
         Examples
         --------
@@ -430,7 +431,7 @@ class Microdata:
 
     @property
     def grids(self) -> dict[str, str]:
-        """The grid of each column that is rounded, in words."""
+        """The grid of each rounded column, as text."""
         return grids_of(self.attributes)
 
     def _in_cells(
@@ -449,19 +450,19 @@ class Microdata:
 
     @property
     def sensitives(self) -> tuple[Column, ...]:
-        """The sensitive columns, as codes of everybody (of each occurrence) and their values."""
+        """The sensitive columns: the code of each person (or occurrence), and the values."""
         return (self.rows_read.sensitive, *self.rows_read.further_sensitive)
 
     @property
     def nodes(self) -> tuple[str, ...]:
-        """Columns of conditions whose texts may be nodes of a hierarchy, and not values."""
+        """The columns of conditions whose texts may name nodes of a hierarchy instead of values."""
         texts = {name: self.unchanged(name)[1] for name in self.schema.conditions}
         return tuple(with_nodes(self.schema, texts))
 
     def about_rule(self, position: int) -> tuple[NDArray[Any], list[str | None]]:
-        """Whether a rule is about each person: a code, and for each code yes, no, or None (open).
+        """Whether a rule concerns each person: codes, and for each code True, False or None (open).
 
-        `position` is that of the rule among the rules of the schema on what is impossible.
+        `position` is the index of the rule in the schema's `impossible`.
         """
         fired = self.rows_read.fired
         if fired is None:
@@ -477,26 +478,26 @@ class Microdata:
         return fired.codes, answers
 
     def unchanged(self, name: str) -> tuple[NDArray[Any], list[Any]]:
-        """A column that is no secret, as it stands: the code of everybody, and its values."""
+        """A column that is not sensitive, as it stands: the code of each person, and its values."""
         codes, distinct = self.as_read(name)
         if pa.types.is_integer(distinct.type):  # Arrow writes them as Python does
             return codes, distinct.cast(pa.string()).to_pylist()
         return codes, [None if value is None else text_of(value) for value in distinct.to_pylist()]
 
     def as_read(self, name: str) -> tuple[NDArray[Any], pa.Array]:
-        """A column that is no secret: the code of everybody, and its distinct values."""
+        """A column that is not sensitive: the code of each person, and its distinct values."""
         for rows in (self.rows_read.other_columns, self.rows_read.condition_columns):
             if name in rows.column_names:
                 return codes_of(rows.column(name))
         return self.as_it_stands(name)
 
     def fired(self, columns: Collection[str]) -> Fired | None:
-        """Which rules are about whom; None where none is about these sensitive columns."""
+        """The rules that concern each person; None if no rule is about these sensitive columns."""
         rules = self.schema.impossible
         return self.rows_read.fired if any(rule.sensitive in columns for rule in rules) else None
 
     def as_it_stands(self, name: str) -> tuple[NDArray[Any], pa.Array]:
-        """Any column of the table, published or not: everybody's code, and the distinct values."""
+        """Any column of the table, published or not: the code of each person, and the values."""
         if self.times is not None:
             raise InternalError("equal rows were counted, and a column beside them is asked for")
         require(self.source, [name])
@@ -530,7 +531,7 @@ class Microdata:
         Raises
         ------
         DataError
-            If a row names nobody.
+            If a row names no person.
         """
         person = cast("str", self.schema.person)
         codes, distinct = self.as_it_stands(person)
@@ -543,7 +544,7 @@ class Microdata:
         return codes.astype(np.int64)
 
     def column(self, name: str) -> tuple[NDArray[Any], list[Any]]:
-        """The code of everybody (of each occurrence) in a column that is published; its values."""
+        """A published column: the code of each person (or occurrence), and its values."""
         columns: list[Attribute | Column] = [*self.attributes, *self.sensitives]
         for column in columns:
             if column.name == name:
@@ -552,14 +553,14 @@ class Microdata:
         return codes, distinct.to_pylist()
 
     def other(self) -> pa.Table:
-        """The columns that are published as they are, one row per person."""
+        """The columns that are published unchanged, one row per person."""
         return self.rows_read.other_columns
 
     def counts(self, groups: NDArray[Any]) -> GroupCounts:
-        """Count the sensitive values of a grouping, codes from 0.
+        """Count the sensitive values of each group.
 
-        The grouping is of the people, or, as `partition` returns it, of the rows of the source
-        with -1 for those that are left out.
+        `groups` has the group of each person, from 0; or of each row of the source, as
+        `partition` returns it, with -1 for rows that are left out.
         """
         if len(groups) > len(self.kept):
             groups = groups[self.kept]
@@ -574,11 +575,11 @@ class Microdata:
         return counts.of_rows(self.schema, self.schema.sensitive)
 
     def everyone(self) -> GroupCounts:
-        """Count one group of everybody."""
+        """Count the sensitive values of everybody as one group."""
         return self.counts(np.zeros(len(self.rows_read.columns[0].codes), dtype=np.int64))
 
     def with_sensitive(self, codes: NDArray[Any]) -> Microdata:
-        """A table of the same people with other sensitive values, one each; nothing is read again.
+        """The table of the same people with other sensitive values, one each; reads nothing again.
 
         `codes` has the value of each person, as a code into `values`.
 
@@ -595,25 +596,25 @@ class Microdata:
         return self.with_values(replace(self.rows_read, sensitive=sensitive))
 
     def only(self, rows: NDArray[np.bool_]) -> Microdata:
-        """Some rows of the table, as another one; they are read anew."""
+        """A table of the given rows of this one, which are read anew."""
         return Microdata(self.prepared.only(rows), self.schema, beside=self.beside)
 
     def above(self, tables: Sequence[Microdata]) -> Microdata:
-        """The same with the rows of other tables below; all are read anew."""
+        """A table of these rows and those of other tables below; all are read anew."""
         prepared = self.prepared.above([table.prepared for table in tables])
         return Microdata(prepared, self.schema, beside=self.beside)
 
     def part(self, columns: Collection[str], people: IntArray | None = None) -> Microdata:
         """The same people, or some of them, with some of the quasi-identifiers, as coarse as here.
 
-        Some of them, where each has one value and all is known by the columns that were read.
+        `people` needs a table with one value per person, and no columns beyond those read.
 
         Parameters
         ----------
         columns : collection of str
             The quasi-identifiers that stay.
         people : integer array, optional
-            The numbers of the people who stay; all if left out.
+            The numbers of the people who stay; the default is all.
         """
         table_read, schema = self.rows_read, self.schema
         attributes = [a for a in self.attributes if a.name in columns]
@@ -639,13 +640,13 @@ class Microdata:
         return microdata
 
     def laid(self, hierarchies: Mapping[str, Any]) -> Microdata:
-        """The same people, whose quasi-identifiers coarsen in another way."""
+        """The same people, with other hierarchies of quasi-identifiers."""
         microdata = self._with_rows(self.rows_read, None, self._values)
         microdata.schema = replace(self.schema, hierarchies=hierarchies)
         return microdata
 
     def rows_of(self, groups: NDArray[Any]) -> IntArray:
-        """Give each row of the source the group of its person; -1 to a row that is left out.
+        """The group of each row of the source, from the groups of people; -1 for rows left out.
 
         Examples
         --------
@@ -672,21 +673,21 @@ class Microdata:
 
     @property
     def was_read(self) -> bool:
-        """True if its rows are at hand already."""
+        """True if the rows were read already."""
         return self._table_read is not None
 
     def _repr_html_(self) -> str:
         return page_of(self).summary()
 
     def with_rounding(self, steps: Mapping[str, int | float]) -> Microdata:
-        """The same people, with numbers of some columns as multiples of these."""
+        """The same people, with the numbers of some columns rounded to multiples of `steps`."""
         if dict(self.schema.rounding) == dict(steps):
             return self
         schema = replace(self.schema, rounding=steps)
         return Microdata(self.prepared, schema, beside=self.beside)
 
     def leveled(self, levels: Mapping[str, Level]) -> Microdata:
-        """A table of the same people whose columns are no finer than `levels` say."""
+        """The same people, with columns that are no finer than `levels` allow."""
         if dict(self.schema.levels) == dict(levels):
             return self
         microdata = copy(self)

@@ -39,14 +39,15 @@ class PublishOptions:
     Parameters
     ----------
     method : str
-        The anonymizer, such as "mondrian".
+        The name of the anonymizer, such as "mondrian".
     form : "generalized" or "bucketized", optional
-        Coarsened quasi-identifiers in one table; or exact ones with a group id, and a table of
-        (group, value, count). When left out, generalized, unless the method says otherwise.
+        "generalized": one table with coarsened quasi-identifiers. "bucketized": one table with
+        exact quasi-identifiers and a group id, and a table of (group, value, count). The default
+        is generalized, unless the method says otherwise.
     format : "csv" or "parquet", optional
-        CSV when left out. For Excel, SPSS or Stata, export the release: `foreknow.export`.
+        The default is CSV. For Excel, SPSS or Stata, export the release: `foreknow.export`.
     labels : mapping of column to "range", "exact", "hierarchy" or "set"
-        How a quasi-identifier is written in a generalized release; by its kind when left out.
+        How a quasi-identifier is written in a generalized release; the default depends on its kind.
         Ranges of numbers and dates begin and end on a grid; with "exact", at the lowest and
         highest value of the group's members. Sets list values that enough people of the table
         have, and the rest as `other`; with "exact", sets of texts list all values.
@@ -55,24 +56,24 @@ class PublishOptions:
     settings : mapping of method to mapping
         Parameters of a method, such as ``{"fulldomain": {"suppression": 0.05}}``.
     unlinked : sequence of str
-        Sensitive and other columns that are published apart: each is shuffled within every group,
-        or in a bucketized release, has a table of its own. So it reveals nothing about the other
-        columns of a person.
+        Sensitive and other columns that are not linked to the rest of a row: each is shuffled
+        within every group or, in a bucketized release, gets its own table. So it reveals nothing
+        about a person's other columns.
     weights : mapping of column to number
         The weight of a quasi-identifier, by default 1, in Mondrian's choice of cuts, in
         FullDomain's loss, and in the average NCP.
     round : mapping of column to number
-        Numbers of a sensitive or other column are published as the nearest multiple of this one,
+        The number to whose nearest multiple the numbers of a sensitive or other column are rounded,
         halves away from 0. They are rounded before anything is counted.
     rows_per_part : int, optional
-        Write each table of Parquet as a folder of files, of at most so many rows each.
+        The most rows of a file, if each Parquet table is a folder of files. None: one file.
     delimiter : "," or ";" or "tab" or "|", optional
-        Of CSV; when left out, that of the table.
+        The delimiter of CSV; the default is that of the table.
     decimal : "." or ",", optional
-        The decimal sign of numbers in CSV; when left out, that of the table.
+        The decimal sign of numbers in CSV; the default is that of the table.
     bom : bool, optional
-        Whether CSV begins with a byte order mark, which Excel needs for UTF-8; when left out, as
-        in the table.
+        Whether CSV begins with a byte order mark, which Excel needs for UTF-8; the default is as in
+        the table.
     """
 
     method: str = "mondrian"
@@ -132,7 +133,7 @@ class PublishOptions:
             raise PolicyError(f"publish.bom is {self.bom!r}; it is true or false")
 
     def as_came(self, dialect: Dialect) -> PublishOptions:
-        """The options with defaults from the table's dialect; usual settings are left None."""
+        """The options with defaults from the table's dialect; usual settings stay None."""
         file_format = self.written_format
         how: dict[str, Any] = {name: getattr(self, name) for name in _OF_CSV}
         if file_format == "csv":
@@ -142,7 +143,7 @@ class PublishOptions:
         return replace(self, format=file_format, **how)
 
     def check_columns(self, schema: Schema) -> None:
-        """Refuse columns in `unlinked`, `weights` and `round` that cannot be meant."""
+        """Refuse columns that cannot be in `unlinked`, `weights` or `round`."""
         self._check_rounded(schema)
         for name in self.unlinked:
             if name not in (*schema.sensitives, *schema.other):
@@ -200,7 +201,7 @@ class PublishOptions:
                 )
 
     def check_named(self, requirement: Any, schema: Schema) -> None:
-        """Refuse values, and ends of ranges, that nobody can have once numbers are rounded.
+        """Refuse values and ends of ranges that nobody has after numbers are rounded.
 
         A range that ends between two multiples would leave out numbers that are rounded beyond it.
         """
@@ -218,18 +219,18 @@ class PublishOptions:
                 )
 
     def weights_of(self, columns: Iterable[str]) -> NDArray[np.float64] | None:
-        """The weights of some columns; None if all are 1."""
+        """The weights of the given columns; None if all are 1."""
         weights = np.array([self.weights.get(column, 1.0) for column in columns])
         return None if np.all(weights == 1) else weights
 
     @property
     def written(self) -> Form:
-        """The form, generalized where none is said; see `foreknow.methods.protocol.in_its_form`."""
+        """The form; generalized if none is given. See `foreknow.methods.protocol.in_its_form`."""
         return self.form or "generalized"
 
     @property
     def written_format(self) -> FileFormat:
-        """The format of its files, CSV where none is said."""
+        """The format of the files; CSV if none is given."""
         return self.format or "csv"
 
     @property
@@ -249,7 +250,7 @@ class PublishOptions:
 
     @classmethod
     def from_dict(cls, table: Mapping[str, Any]) -> PublishOptions:
-        """Read what `to_dict` gives."""
+        """Build options from the result of `to_dict`."""
         fields = {}
         for key, value in table.items():
             if key in PublishTable.model_fields:

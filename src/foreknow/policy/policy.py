@@ -54,23 +54,24 @@ _NUMBERS = 8
 )
 @dataclass(frozen=True, init=False)
 class Policy:
-    """All requirements of one release, with the schema and options they came with.
+    """The requirements of a release, with the schema of its table and the options to publish it.
 
     Parameters
     ----------
     requirements : sequence of Requirement
-        At least one; all must hold. Or a single one; or an adversary, such as ``Facts(l=1)``,
-        with its limit `below`. Or the path of a policy file, or its tables: then schema and
-        options are those of the file, if not given.
+        At least one; all must hold. In its place: a single requirement; an adversary, such as
+        ``Facts(l=1)``, with its limit `below`; or a policy file, as a path or as its tables, from
+        which schema and options are taken if they are not given.
     schema : Schema, optional
-        Needed to read a table by the policy alone, as the command line does.
+        The roles of the columns. Needed to read a table by the policy alone.
     options : PublishOptions, or mapping of its parts
+        How a release is made.
     tries : sequence of Try
         Attacks that are carried out before a release is published, and may stop it.
     below : number, optional
-        The limit of a single adversary that is given in place of requirements.
+        The limit of an adversary that is given in place of requirements.
     **keys
-        In place of requirements and schema: the keys of a policy file, such as k_anonymity=5.
+        The keys of a policy file in place of requirements and schema, such as k_anonymity=5.
 
     Raises
     ------
@@ -145,12 +146,12 @@ class Policy:
 
     @property
     def on_values(self) -> list[Requirement]:
-        """The requirements on values; others are on how many people there are."""
+        """The requirements on sensitive values, without those on numbers of people."""
         return [requirement for requirement in self.requirements if not requirement.of_people]
 
     @property
     def levels(self) -> dict[str, Level]:
-        """How fine columns may be published."""
+        """The finest level at which each limited column may be published."""
         levels: dict[str, Level] = {}
         for requirement in self.requirements:
             for column, level in getattr(requirement.criterion, "levels", {}).items():
@@ -201,7 +202,7 @@ class Policy:
                 )
 
     def ruled_beside(self, requirement: Requirement) -> list[str]:
-        """The columns with rules that stand beside the secret of a requirement, not known."""
+        """The unknown columns beside a requirement's secret that rules (impossible) are about."""
         if requirement.knowing is None:
             return []
         schema = self.needed_schema
@@ -271,7 +272,7 @@ class Policy:
         Raises
         ------
         PolicyError
-            Naming the line or key that is wrong, and what would be right.
+            If the file is wrong; the message names the line or key, and what would be right.
         """
         path = Path(path)
         return cls.from_dict(tables_of(path), path.parent, path.name)
@@ -284,7 +285,7 @@ class Policy:
         Raises
         ------
         PolicyError
-            If it would not be read as the same policy, for example since it names files elsewhere.
+            If it would be read as another policy, for example because it names files elsewhere.
         OutputError
             If the file exists already, or cannot be written.
         """
@@ -303,7 +304,7 @@ class Policy:
 
     @classmethod
     def of(cls, given: Policy | Mapping[str, Any] | str | Path) -> Policy:
-        """A policy from a policy, from the path of a policy file, or from its tables."""
+        """Return a policy as it is, or build one from a policy file: its path, or its tables."""
         if isinstance(given, Policy):
             return given
         if isinstance(given, (str, Path)):
@@ -321,9 +322,9 @@ class Policy:
     def from_dict(
         cls, table: Mapping[str, Any], folder: str | Path = ".", name: str = "policy"
     ) -> Policy:
-        """Make a policy from the tables of a policy file; relative paths start at `folder`.
+        """Build a policy from the tables of a policy file.
 
-        Messages begin with `name`.
+        Relative paths start at `folder`; error messages begin with `name`.
         """
         if isinstance(table, Mapping):
             table = in_our_tables(table)
@@ -341,7 +342,7 @@ class Policy:
     def ledger(self, values: Labels, everyone: GroupCounts | None = None) -> PolicyLedger:
         """Start one ledger for all requirements, over the sensitive values of one table.
 
-        `everyone` is the whole table, for criteria that compare groups with it.
+        `everyone` has the counts of the whole table, for criteria that compare groups with it.
         """
         ledgers = []
         for requirement in self.requirements:
@@ -375,7 +376,7 @@ class Policy:
         return "single" if self.schema is None else self.schema.semantics_of(column)
 
     def under(self, schema: Schema, *, published: bool = False, people: bool = False) -> Policy:
-        """The policy with this schema, or with its own, which must not contradict it."""
+        """The policy with this schema if it has none; its own must not contradict this one."""
         if self.schema is None:
             return replace(self, schema=schema)
         self.schema.refuse_other(schema, published=published, people=people)
@@ -383,14 +384,14 @@ class Policy:
 
     @property
     def rules(self) -> Schema:
-        """The schema; where there is none, one that says nothing of rows and people."""
+        """The schema; without one, a schema that says nothing about rows and people."""
         return self.schema or PLAIN
 
     # of a release that is there; None where columns stand as the policy publishes them
     _layout: ClassVar[Layout | None] = None
 
     def for_layout(self, layout: Layout) -> Policy:
-        """The same policy for a release whose columns stand in this layout."""
+        """The same policy for a release with the given layout of columns."""
         policy = copy(self)
         set_fields(policy, _layout=layout)
         if policy.schema is not None:
@@ -399,7 +400,7 @@ class Policy:
 
     @property
     def layout(self) -> Layout:
-        """Which columns are published beside each other by this policy.
+        """The layout: which columns are published beside each other.
 
         The bucketized form has other columns in the table of people, apart from sensitive values.
         """
@@ -419,7 +420,7 @@ class Policy:
 
     @property
     def looked_at(self) -> tuple[str, ...]:
-        """Sensitive columns that requirements are about, and columns that they assume are known."""
+        """The sensitive columns of the requirements, and the columns that they assume are known."""
         first, columns = self.needed_schema.sensitive, []
         for requirement in self.requirements:
             seen_columns = requirement.seen_columns(self.layout)
@@ -432,12 +433,12 @@ class Policy:
 
     @property
     def sums_cases(self) -> bool:
-        """True if probabilities are added up over the cases of people."""
+        """True if a requirement adds up probabilities over the cases of a person."""
         return any(requirement.sums_cases for requirement in self.requirements)
 
     @property
     def known_other(self) -> tuple[str, ...]:
-        """The columns published unchanged that a requirement looks at."""
+        """The columns that requirements use and that are published unchanged."""
         looked_at = (*self.looked_at, *self.needed_schema.conditions)
         return tuple(n for n in dict.fromkeys(looked_at) if n in self.needed_schema.other)
 
@@ -446,13 +447,13 @@ class Policy:
         return Microdata(table, self.needed_schema, beside=self.owned_columns)
 
     def as_published(self, microdata: Microdata) -> Microdata:
-        """A table that was read, with numbers as multiples, and columns as fine as it allows."""
+        """The table with numbers rounded and columns coarsened as this policy publishes them."""
         return microdata.with_rounding(self.options.round).leveled(self.levels)
 
     def combined(self, microdata: Microdata, exactly: bool = False) -> Microdata:
-        """A table as a search counts it: each person has a combination of the columns looked at.
+        """The table as a search counts it: each person has a combination of the columns it uses.
 
-        A search gives units only a few different numbers, so it counts too few units rather than
+        Units get only a few different numbers, so that a search counts too few units rather than
         too many; with `exactly`, each unit has its own number.
         """
         policy = self
@@ -473,21 +474,21 @@ class Policy:
 
     @property
     def owned(self) -> bool:
-        """True if only the owner can count something: people behind cases, unpublished columns."""
+        """True if only the owner can judge a requirement; see `asks_owner`."""
         return any(map(self.asks_owner, self.requirements))
 
     def asks_owner(self, requirement: Requirement) -> bool:
-        """True if only the owner can judge one of its requirements."""
+        """True if a requirement counts people behind cases, or uses columns that are not shown."""
         return self._by_row(requirement) or bool(self._hidden_rules(requirement))
 
     @property
     def asks_rows(self) -> bool:
-        """True if several releases are judged by the rows that each published."""
+        """True if several releases together are judged by the rows that each of them published."""
         return self.owned or not self.needed_schema.one_row_each
 
     @property
     def by_row(self) -> bool:
-        """True if the owner must look at each row, instead of counts of equal rows."""
+        """True if the owner must look at single rows: counts of equal rows do not suffice."""
         return any(map(self._by_row, self.requirements))
 
     def _by_row(self, requirement: Requirement) -> bool:
@@ -537,7 +538,7 @@ class Policy:
 
     @property
     def word(self) -> tuple[str, ...]:
-        """The requirements that only the owner can judge, in words."""
+        """The requirements that only the owner can judge, as text."""
         requirements = filter(self.asks_owner, self.requirements)
         return tuple(
             dict.fromkeys(
@@ -548,7 +549,7 @@ class Policy:
 
     @property
     def filed(self) -> Policy:
-        """The policy that files are judged by; rules of a column are left out if files hide one."""
+        """The policy that published files are judged by, without rules whose columns they hide."""
         policy, hidden_rules = self.shown, chain(*map(self._hidden_rules, self.requirements))
         if columns := {rule.sensitive for rule in hidden_rules}:
             schema = policy.needed_schema
@@ -571,7 +572,7 @@ class Policy:
 
     @property
     def shown(self) -> Policy:
-        """The part of the policy that a release can show: about cases and published columns."""
+        """The part of the policy that a reader of the release can judge."""
         if not self.owned:
             return self
         schema = self.needed_schema
@@ -581,11 +582,11 @@ class Policy:
 
     @property
     def points(self) -> list[Point]:
-        """Every adversary with its limit, of all requirements."""
+        """The adversaries of all requirements, with their limits."""
         return [*chain(*(requirement.points for requirement in self.requirements))]
 
     def least_limit(self, sensitive: str | None = None) -> Fraction | None:
-        """The least limit on who knows facts, without statistics, of a sensitive column."""
+        """The least absolute limit on a column for adversaries without priors, or None."""
         points = chain(*(requirement.points for requirement in self._about(sensitive)))
         absolute = [point for point in points if not point.relative]
         limits = []
@@ -605,15 +606,15 @@ class Policy:
         ]
 
     def widths_of(self, sensitive: str) -> tuple[Width | None, ...]:
-        """How near is near, in each way that limits on a sensitive column say it; None: exactly."""
+        """The widths of windows for which a sensitive column is limited; None is an exact value."""
         widths = [required.width for required in self._about(sensitive) if required.points]
         return tuple(dict.fromkeys(widths)) or (None,)
 
     @property
     def least_listed(self) -> int:
-        """How many people of the table must have a value before a label may list it.
+        """The least number of people with a value that a label may list.
 
-        As many as a group must have; `SHARED` if no requirement says how many.
+        It is the least size that requirements allow a group; `SHARED` if none says it.
         """
         minima = (
             criterion.least for required in self.requirements if (criterion := required.criterion)
@@ -622,17 +623,17 @@ class Policy:
 
     @property
     def populations(self) -> dict[str, Any]:
-        """Each population that groups are compared with, by digest, for the judge."""
+        """The populations that groups are compared with, by digest, for the judge."""
         return {population.digest(): population.written() for population in self.compared}
 
     @property
     def compared(self) -> list[Any]:
-        """Each population that groups are compared with."""
+        """The populations that groups are compared with."""
         kinds = chain(*(required.judged for required in self.requirements))
         return [kind.population for kind in kinds if Need.POPULATION in kind.needs]
 
     def failures(self, release: HasCounts) -> list[str]:
-        """Messages that say which requirements a release fails, and by how much."""
+        """Messages about the requirements that a release fails, and by how much."""
         return [*chain(*(requirement.failures(release) for requirement in self.requirements))]
 
     @property
@@ -642,7 +643,7 @@ class Policy:
 
     @property
     def searched(self) -> Policy:
-        """The requirements that a search has to ask; the rest is judged on the written release."""
+        """The part that a search must check; the rest is judged on the written release."""
         exact = not self.options.labelled
         requirements = [requirement.searched(exact) for requirement in self.requirements]
         if all(map(is_, requirements, self.requirements)):
@@ -651,7 +652,7 @@ class Policy:
 
     @property
     def attributes(self) -> set[str]:
-        """Columns that adversaries with priors know of everybody."""
+        """The columns that adversaries with priors know for everybody."""
         return set[str]().union(*(columns_of_priors(point.adversary) for point in self.points))
 
     @property
@@ -660,7 +661,7 @@ class Policy:
         return any(requirement.limits_inference for requirement in self._of_people_alone)
 
     def limits_inference_of(self, everyone: Any) -> bool:
-        """The same for a counted table, where values that nobody has do not count."""
+        """Like `limits_inference`, for a counted table: values that nobody has do not count."""
         return any(
             RequirementCounts.of(requirement, everyone).limits_inference
             for requirement in self._of_people_alone
@@ -674,8 +675,8 @@ class Policy:
     def monotone(self) -> bool:
         """True if merging groups can never make a safe release unsafe.
 
-        It can if some people cannot have a value: they become more likely to have another value
-        when they are merged with people who have that value.
+        They can if some people cannot have a value: merged with people who have it, they become
+        more likely to have another value.
         """
         if self.sums_cases or self.rules.impossible:
             return False
@@ -685,9 +686,9 @@ class Policy:
         )
 
     def published(self, values: Any = None) -> dict[str, Any]:
-        """Same as `to_dict`, without the owner's files; of hierarchy files, only the names.
+        """The policy as a certificate holds it: `to_dict` without the owner's files.
 
-        A certificate holds this. It cannot be read as a policy where hierarchies are in files.
+        Hierarchy files are only named, so that a policy with such files cannot be read back.
         """
         table = self.to_dict(values)
         layout = self.layout
@@ -704,7 +705,7 @@ class Policy:
         return table
 
     def to_dict(self, values: Any = None) -> dict[str, Any]:
-        """The tables of a policy file; with values (of each column, of several), labels as sets."""
+        """The tables of a policy file; `values` (or values by column) turn labels into sets."""
         table: dict[str, Any] = {}
         if self.schema is not None:
             table["schema"] = self.schema.to_dict()

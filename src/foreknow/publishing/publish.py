@@ -132,20 +132,21 @@ class Publication:
     release : Release
     audit : Audit
     certificate : Certificate
-        Its `files` are filled in by `write`.
+        The certificate of the release. `write` fills in its `files`.
     tables : mapping of str to pyarrow.Table
-        ``release``, or ``people`` and ``sensitive``: the latter for the bucketized form, and
+        One table, ``release``; or two, ``people`` and ``sensitive``, for the bucketized form and
         where a person may have several values.
     labels : mapping of column to KnownLabels
-        What the labels of a generalized release mean, so that nothing has to read them back.
+        The meaning of the labels of a generalized release, so that none has to be parsed.
     advice : tuple of str
-        What to do where the release says next to nothing; for the owner, and never written.
+        Advice to the owner if the release says next to nothing; never written.
     since : CohortChanges or None
-        Where there are earlier releases: who is new, who stays, who left; for the owner.
+        Who is new, who stays and who left since the earlier releases; for the owner. None without
+        earlier releases.
     together : Audit or None
-        The verdicts on all of them together, as one release.
+        The verdicts on all releases together, as one. None without earlier releases.
     titles : mapping of column to str
-        What columns are called in a file of SPSS or Stata, besides.
+        The titles of columns in a file of SPSS or Stata, beside their names.
     """
 
     release: Release
@@ -167,7 +168,7 @@ class Publication:
 
     @property
     def counts(self) -> GroupCounts:
-        """The counts of the release: every adversary takes a publication, too."""
+        """The counts of the release, so that adversaries take a publication as well."""
         return self.release.counts
 
     @property
@@ -177,7 +178,7 @@ class Publication:
 
     @property
     def groups(self) -> dict[Label, int]:
-        """How many people each group has, by its label."""
+        """The number of people of each group, by its label."""
         return self.release.groups
 
     def shown(self, microdata: Microdata) -> Microdata:
@@ -202,25 +203,25 @@ class Publication:
         return bare(rows)
 
     def to_pandas(self, table: str | None = None) -> Any:
-        """The same as a frame of pandas."""
+        """Like `to_arrow`, as a pandas frame."""
         return frame_of(self.to_arrow(table), "pandas")
 
     def to_polars(self, table: str | None = None) -> Any:
-        """The same as a frame of Polars."""
+        """Like `to_arrow`, as a Polars frame."""
         return frame_of(self.to_arrow(table), "polars")
 
     def to_csv(self, path: str | Path, table: str | None = None) -> None:
-        """Write the table alone, which nobody can verify; `write` gives it a certificate."""
+        """Write the table alone as CSV, which nobody can verify; `write` adds a certificate."""
         with replaced(path, private=False) as aside:
             write_csv(self.to_arrow(table), aside, escape_formulas=self._options.escape_formulas)
 
     def to_parquet(self, path: str | Path, table: str | None = None) -> None:
-        """The same as Parquet."""
+        """Write the table alone as Parquet; see `to_csv`."""
         with replaced(path, private=False) as aside:
             write_in_parts([self.to_arrow(table)], aside, None)
 
     def to_html(self, path: str | Path | None = None) -> str | None:
-        """Write the report that goes with the release; or return it, without a path."""
+        """Write the report of the release to a path, or return it if there is no path."""
         return self.audit.to_html(path, published=True)
 
     def __len__(self) -> int:
@@ -231,7 +232,7 @@ class Publication:
         return self.audit.summary()
 
     def save(self, folder: str | Path) -> Certificate:
-        """Do what `write` does."""
+        """Another name for `write`."""
         return self.write(folder)
 
     def __getattr__(self, name: str) -> Any:
@@ -260,7 +261,7 @@ class Publication:
         *,
         key: str | Path | None = None,
     ) -> Certificate:
-        """Write the release, its certificate and its report into a new folder; the rest apart.
+        """Write the release to a new folder, and what the owner keeps to another.
 
         The tables are copies of the files that were judged. Everything is written aside before the
         folders get their names; if anything fails, nothing is left.
@@ -268,18 +269,17 @@ class Publication:
         Parameters
         ----------
         folder : path
-            Must not exist. It will hold what may be published, and nothing else: the tables,
-            ``certificate.json``, ``datapackage.json``, which says what their columns hold, and
+            A folder that does not exist yet. It gets what may be published, and nothing else: the
+            tables, ``certificate.json``, ``datapackage.json``, which describes their columns, and
             ``report.html``.
         owner : path, optional
-            Must not exist; ``FOLDER.owner`` when left out. It is to be kept, and only you can look
-            into it: ``owner.json`` (the key of the source's digest, the seed, and the day) and
-            ``members.parquet`` (who is in which group). After a full-domain search also
-            ``lattice.html`` (what else was safe, and what was not, tells more than the release).
-            After earlier releases also ``newcomers.csv`` or ``.parquet``: the rows of the table
-            that are published here, which measures of this release take.
-            Where priors were learned from the table also ``priors.json`` (they can state someone's
-            value as certain; `foreknow verify` asks for them).
+            A folder that does not exist yet; the default is ``FOLDER.owner``. Keep it; only you can
+            open it. It gets ``owner.json`` (the key of the source's digest, the seed, and the day)
+            and ``members.parquet`` (who is in which group). A full-domain search adds
+            ``lattice.html`` (which nodes were safe tells more than the release). Earlier releases
+            add ``newcomers.csv`` or ``.parquet``: the rows of the table that are published here,
+            which measures of this release take. Priors learned from the table add ``priors.json``
+            (they can state someone's value as certain; `foreknow verify` asks for them).
         key : path, optional
             A private Ed25519 key, which signs the certificate into ``certificate.json.sig``; needs
             the extra ``sign``.
@@ -353,11 +353,11 @@ class Publication:
 
     @property
     def grids(self) -> Mapping[str, str]:
-        """The grid of columns whose ranges end at its steps, such as "by month"."""
+        """The grid, such as "by month", of each column whose ranges begin and end on one."""
         return self.certificate.grids
 
     def to_dict(self) -> dict[str, Any]:
-        """The certificate's plain values."""
+        """The certificate as plain values."""
         return self.certificate.to_dict()
 
 
@@ -412,40 +412,39 @@ def publish(
     suppression: float | None = None,
     **changed: Unpack[Changes],
 ) -> Publication:
-    """Make a release that the policy allows, judge it as written, and certify what was found.
+    """Make a release that the policy allows, judge it as written, and certify the verdicts.
 
     Parameters
     ----------
     microdata : Microdata, path or frame
-        Of a table, the policy's schema says what the columns are.
+        The table to publish. The policy's schema says what the columns of a path or frame are.
     policy : Policy, path or mapping, optional
-        A policy, the path of its file, or the tables of one.
+        A policy, the path of a policy file, or the tables of one as a mapping.
     method : Anonymizer or its name, optional
-        The policy's method (Mondrian) when left out.
+        The default is the method that the policy names, or else Mondrian.
     options : PublishOptions, optional
-        The policy's own when left out.
+        The default is the options of the policy.
     engine : {"auto", "memory", "duckdb"}
         Where equal rows are counted: "memory", or "duckdb" (outside memory: in DuckDB, Spark or
-        Ibis). With "auto", a table that does not fit in memory is counted outside it if possible,
-        and a frame of Spark always. A table that cannot be counted outside is read into memory, and
-        the log says why.
+        Ibis). "auto" counts a table outside memory if it does not fit, and a frame of Spark always.
+        A table that cannot be counted outside memory is read into it, and the log says why.
     learned : bool
-        Whether to carry out a trial beside the verdicts, as in `audit`.
+        Whether to attack the release by learning as well, as `audit` does.
     after : path or sequence of path
         The folders of all earlier releases of the same people, with the owner's folders beside
-        them. People who are in one of them, by identifier, are not published again. The policy is
+        them. People whose identifier is in one of them are not published again. The policy is
         judged on all releases together, as one.
     whole : bool
-        Refused: a release of everybody would repeat the people of earlier releases.
+        True raises an error: a release of everybody would repeat the people of earlier releases.
     out : path, optional
-        A new folder to write it to, as `Publication.write` does.
+        A new folder to which the release is written, as by `Publication.write`.
     suppression : float, optional
-        The share of people whom the method may leave out, if it can.
+        The share of people whom the method may leave out. Not every method can.
     **changed
-        What is to be otherwise in the options, such as ``form="bucketized"``. In place of a policy,
-        or beside one, its keys, as of `audit`: ``k_anonymity=5``.
+        Options that replace those of the policy, such as ``form="bucketized"``; and keys of a
+        policy, with or without `policy`, as in `audit`: ``k_anonymity=5``.
     seed : int, optional
-        A seed for the order of rows and group ids; drawn by the system when left out. A seed makes
+        A seed for the order of rows and group ids; the default is drawn by the system. A seed makes
         a release reproducible, also for an adversary who learns it: use one only in tests.
 
     Returns
@@ -455,8 +454,8 @@ def publish(
     Raises
     ------
     NoSafeRelease
-        If not even one group of everybody is safe; or a method that does not ask the policy made
-        groups that fail it; or nobody is new, or too few.
+        If even one group of everybody is unsafe; if a method that does not consult the policy made
+        groups that fail it; or if no people, or too few, are new.
 
     Examples
     --------

@@ -37,30 +37,31 @@ from foreknow_judge.numbers import Number, as_fraction
 class Priors:
     """An adversary who knows the distribution of sensitive values by some quasi-identifiers.
 
-    Everybody is known to be in the release, and in which group: only who has which of its values
-    is secret. A world assigns a group's bag to its members; it is as likely as the product of the
-    priors of the values that it assigns (equations 1 to 3).
+    The adversary knows the group of every person in the release, but not who has which of its
+    values. A world assigns a group's bag to its members; its probability is proportional to the
+    product of the priors of the assigned values (equations 1 to 3).
 
     Parameters
     ----------
     source : path, frame, PriorTable, or list of these
-        One row per signature and value: a column for each attribute, ``value`` and
-        ``probability``. Of a list, each is one attribute set, and judged by itself, as in the
+        A table with one row per signature and value: a column for each attribute, ``value`` and
+        ``probability``. Each table of a list is one attribute set, judged by itself, as in the
         paper. For an adversary who combines them, give a table of the combination; see `learn`.
     semantics : "joint" or "binary"
-        How a prior enters. ``joint``: everybody has exactly one value, as equations 1 to 3 have
-        it. ``binary``: each value by itself, had or not had, as the paper's bound reads it. The
-        joint adversary can be surer.
+        How priors enter. ``joint``: everybody has exactly one value, as in equations 1 to 3.
+        ``binary``: a person has each value or not, separately, as in the paper's bound. The joint
+        adversary can be surer.
     facts : Facts
-        What is known on top of the priors: up to so many values that the target does not have,
-        other people's values, and links. Values that are ruled out alone are answered exactly; of
-        known people and links a proven bound is given, which is never too low.
+        How much the adversary knows beyond the priors: values that the target does not have, other
+        people's values, and links. With ruled out values alone, posteriors are exact; with known
+        people or links, they are a proven bound, which is never too low.
 
     Attributes
     ----------
     tables : tuple of PriorTable
+        The priors, one table per attribute set.
     fit : object or None
-        How they were learned from a release; None where they were given.
+        How the priors were learned from a release; None if they were given.
 
     Raises
     ------
@@ -70,9 +71,9 @@ class Priors:
 
     Notes
     -----
-    Exact by dynamic programming over people with equal signatures; where a group is out of reach,
-    an upper bound that is never too low. Merging groups can raise a posterior (section IV), so no
-    search by merging or dividing serves it; `ART` does.
+    Posteriors are exact, by dynamic programming over people with equal signatures; for a group
+    that is too large for that, an upper bound is given. Merging groups can raise a posterior
+    (section IV), so no search that merges or divides groups is suitable; `ART` is.
 
     Examples
     --------
@@ -133,11 +134,11 @@ class Priors:
 
     @property
     def in_search(self) -> Facts | None:
-        """The facts on top, by themselves: a search can ask for these while it merges groups."""
+        """The facts without the priors, which a search can check while it merges groups."""
         return _Searched(*self.amounts) if any(self.amounts) else None
 
     def under(self, schema: Any) -> Priors:
-        """The priors where a schema says which texts stand for what is missing."""
+        """The priors, with texts read as missing where a schema says so."""
         reading = schema.reading
         if not reading.missing:
             return self
@@ -163,14 +164,15 @@ class Priors:
         source : path or frame
             One row per person.
         attributes : sequence of str, or sequence of these
-            The columns of a signature; or several attribute sets. ``["sex", "race"]`` is their
-            combination, ``[["sex"], ["race"]]`` are two sets.
+            The columns of a signature; or several attribute sets. ``["sex", "race"]`` is the
+            combination of two columns, ``[["sex"], ["race"]]`` are two sets.
         sensitive : str
+            The sensitive column.
         smoothing : number
-            So many people with the values of the whole table are added to each signature. With 0,
-            a value that nobody of a signature has is known to be impossible there. The true
-            frequencies can be worked out from smoothed ones, too: `publish` keeps all that is
-            learned with the owner.
+            The number of people, with values as in the whole table, who are added to each
+            signature. With 0, a value that nobody of a signature has is impossible there. The true
+            frequencies can be worked out from smoothed ones: `publish` keeps all learned priors
+            with the owner.
         semantics : "joint" or "binary"
 
         Examples
@@ -213,25 +215,25 @@ class Priors:
     ) -> Priors:
         """Learn priors from a release alone, as anybody can: the likeliest for its groups.
 
-        Of each group, only the columns of its people and its bag count, never who has which value.
-        Of several smoothings, the one that predicts each group best from all others.
-        They are an estimate, and so is what comes of them: no requirement takes them, nor a file
-        that they are written to. `Learned` and `foreknow.learned_report` attack with them.
+        They are learned from the columns of each group's people and its bag, never from who has
+        which value, with the smoothing that predicts each group best from all others. These priors
+        and the posteriors from them are estimates, so no requirement takes them, even from a file.
+        `Learned` and `foreknow.learned_report` attack with them.
 
         Parameters
         ----------
         release : Release
-            With the columns of everybody: bucketized, or with `people`.
+            A release with the columns of everybody: bucketized, or with `people`.
         by : sequence of str
             The columns of a signature, together.
         people : Microdata, path or frame, optional
-            Of a generalized release, the exact quasi-identifiers of everybody, and `by`. Without
-            it, what is known of people is what is published.
+            The exact quasi-identifiers and `by` columns of everybody in a generalized release.
+            None: only what is published about people is known.
 
         Returns
         -------
         Priors
-            How it was learned, and how surely, is its `fit`.
+            Its `fit` says how it was learned, and how surely.
 
         Examples
         --------
@@ -255,26 +257,26 @@ class Priors:
         Parameters
         ----------
         release : Release
-            With one value per person, and a table that keeps the attributes of each.
+            A release with one value per person, whose people keep their attributes.
         value : label, optional
-            The sensitive value; default: the worst one.
+            The sensitive value; the default is the one with the highest posterior.
 
         Returns
         -------
         Disclosure
-            Its `bounded` says whether it is an upper bound, since the group is out of reach.
+            Its `bounded` says whether it is an upper bound instead of exact.
 
         Raises
         ------
         DataError
-            If a signature or value of the release has no prior, or the priors allow no world of a
-            group: then no posterior is defined.
+            If a signature or value of the release has no prior, or if the priors allow no world of
+            a group, so that no posterior is defined.
         """
         disclosure = of_value(self.disclosures(release), value)
         return disclosure or Disclosure(value, 0.0, lambda: Fraction(0))
 
     def disclosures(self, release: HasCounts) -> dict[Label, Disclosure]:
-        """Every sensitive value's disclosure."""
+        """The disclosure of each sensitive value."""
         by_table = [table.disclosures() for table in self._judged(release)]
         worst_of_values: dict[Label, Disclosure] = {}
         for value in counts_of(release).values:
@@ -282,18 +284,17 @@ class Priors:
         return worst_of_values
 
     def gain(self, release: HasCounts) -> Gain:
-        """How many times the prior a posterior becomes, at worst.
+        """The highest ratio of a posterior to its prior.
 
         A limit on it is the relative form of robustness, which the paper names but does not
-        study: no value becomes more than so many times as likely as before.
+        study.
         """
         return Gain(worst_by_prior(self.gains(release).values()))
 
     def gains(self, release: HasCounts) -> dict[Label, Disclosure]:
-        """Every value's posterior that is the highest relative to its `prior`.
+        """For each value, the posterior that is the highest relative to its `prior`.
 
-        Where too many are too near each other to find the highest, an upper bound: no ratio is
-        higher.
+        If too many ratios are too close to find the highest, an upper bound on all of them.
         """
         by_table = [table.gains() for table in self._judged(release)]
         worst_of_values: dict[Label, Disclosure] = {}
@@ -302,7 +303,7 @@ class Priors:
         return worst_of_values
 
     def least(self, release: HasCounts, sets: Iterable[Sequence[str]]) -> Fraction | None:
-        """The least prior above 0 of anybody in a release, over sets of values."""
+        """The least prior above 0 that a person in a release has for one of the sets of values."""
         signatures = signatures_of("Priors", release)
         lowest_prior: Fraction | None = None
         for table, values in product(self.tables, sets):
@@ -316,10 +317,9 @@ class Priors:
     def chances(self, release: HasCounts) -> Chances | None:
         """How sure the adversary can be of each person; None for several attribute sets.
 
-        Also None where people are known or linked on top: that nobody can be surer than a bound
-        does not say of anybody that they can be found out. The people of a cell are those of a
-        group who are alike by their attributes: a release does not say which of them have the
-        value.
+        Also None if facts add known people or links: the bound that is given then does not tell
+        who can be found out. A cell holds the people of a group with equal attributes: a release
+        does not say which of them have the value.
         """
         judged_tables = self._judged(release)
         return (
@@ -333,9 +333,9 @@ class Priors:
     ) -> Disclosure:
         """Find the highest posterior that a person has any value of a set.
 
-        Under ``joint`` it is the sum of their posteriors, since everybody has exactly one value;
-        its prior is the sum of their priors. Under ``binary`` the set is one value that is had or
-        not had, as likely as its values together.
+        Under ``joint`` it is the sum of the values' posteriors, and its prior the sum of their
+        priors. Under ``binary`` the set is one value, which a person has or not, as likely as its
+        values together.
 
         Parameters
         ----------
@@ -343,9 +343,9 @@ class Priors:
         members : sequence of str
             The values, as they print.
         name : label
-            What they are called together.
+            The label of the set.
         relative : bool
-            Whether it is to be the highest by its prior, rather than the highest.
+            Whether to find the posterior with the highest ratio to its prior instead.
         """
         disclosures = []
         for table in self.tables:
@@ -356,12 +356,12 @@ class Priors:
         return (worst_by_prior if relative else worst)(disclosures)
 
     def monotone(self, semantics: Semantics = "single") -> bool:
-        """Never: merging groups can raise a posterior (section IV)."""
+        """Always False: merging groups can raise a posterior (section IV)."""
         return False
 
     @classmethod
     def from_settings(cls, settings: Any, folder: Path) -> Priors:
-        """Make them of their table in a policy file, whose folder relative paths start at."""
+        """Build priors from their table in a policy file; relative paths start at its folder."""
         facts = Facts() if settings.facts is None else Facts.from_settings(settings.facts, folder)
         if settings.tables is not None:
             tables: Any = [PriorTable.from_dict(table.model_dump()) for table in settings.tables]
@@ -371,14 +371,14 @@ class Priors:
         return cls(tables, settings.semantics, facts=facts)
 
     def to_dict(self) -> dict[str, Any]:
-        """The table that stands for it in a policy file, with all probabilities."""
+        """The table of the priors in a policy file, with all probabilities."""
         tables = [table.to_dict() for table in self.tables]
         on_top = self.facts.to_dict() if any(self.amounts) else {}
         return {"priors": {"semantics": self.semantics, "tables": tables, **on_top}}
 
     @property
     def amounts(self) -> Amounts:
-        """Values that are ruled out, people who are known, and links, on top of the priors."""
+        """How many ruled out values, known people and links the facts add to the priors."""
         return self.facts.l, self.facts.k, self.facts.m
 
     def _judged(self, release: HasCounts) -> list[ReleasePosteriors]:

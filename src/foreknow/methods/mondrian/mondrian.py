@@ -87,47 +87,47 @@ class Mondrian(Grouper):
     """Groups of similar people, as small as the policy allows, made by top-down cuts.
 
     All groups of a level are handled at once. Each proposes its best candidate cut; the policy's
-    ledger accepts proposals in order as long as the release stays safe; a group whose proposal is
+    ledger accepts proposals in order as long as the release stays safe. A group whose proposal is
     refused proposes its next candidate, along another attribute, until it has none left and is
-    final. Since minima only fall, a refused cut stays unsafe: **the result is minimal**, no group
-    of it has a candidate cut that is still safe.
+    final. Since minima only fall, a refused cut stays unsafe, so **the result is minimal**: no
+    group has a candidate cut that is still safe.
 
-    Where a person may have several values, merging groups can raise a breach probability and
-    minima can rise again. There everybody in one group may be unsafe while smaller groups are
-    safe: the search then divides, one cut at a time, what leads nearest to safety, and only gives
-    up where no cut does. Groups that are final are asked again until no candidate cut of any is
-    safe by itself. The result is safe but perhaps not minimal: two cuts together might be safe.
+    If a person may have several values, merging groups can raise a breach probability, and minima
+    can rise again. Everybody in one group may then be unsafe while smaller groups are safe: the
+    search makes the cut that leads nearest to safety, one at a time, and gives up only if no cut
+    does. Final groups are tried again until no candidate cut of any is safe by itself. The result
+    is safe but perhaps not minimal: two cuts together might be safe.
 
     Parameters
     ----------
     cuts : int
-        How many cuts per attribute and group are candidates: those that divide it most evenly.
-        More of them give more groups and take longer.
+        The number of candidate cuts per attribute and group: those that divide it most evenly.
+        More candidates give more groups and take longer.
     suppression : float
-        The share of people who may be suppressed, so that the others need less generalization:
-        they are put together in one group, published with nothing of their quasi-identifiers.
-        It is done where all people together gain by it, and the result need not be minimal.
+        The share of people who may be suppressed, so that others need less generalization. They
+        form one group, published without any quasi-identifiers. People are suppressed only if all
+        people together gain by it; the result need not be minimal.
     local_suppression : bool
-        Whether these people are divided, too: into groups of their own, which keep what their
-        members have in common, so that single cells are suppressed.
+        Whether suppressed people are divided into groups that keep what their members have in
+        common, so that single cells are suppressed.
     refine : str or number, optional
-        How long groups are divided anew afterwards, some near each other at a time, in other ways:
-        ``"5 seconds"``, ``"2 minutes"``, or a number of seconds. What is kept has no fewer groups,
-        and loses no more. Random, and only as reproducible as the clock; where merging groups
-        never hurts.
+        How long to divide groups near each other again, in other ways: ``"5 seconds"``,
+        ``"2 minutes"``, or a number of seconds. A new division is kept if it has no fewer groups
+        and loses no more. Random, and only as reproducible as the clock; only where merging groups
+        never hurts. None: not at all.
 
     Raises
     ------
     InputError
-        If a parameter is none of these.
+        If a parameter has another type or is out of range.
 
     Notes
     -----
-    How people are suppressed, see `foreknow.methods.mondrian.suppression`. A least size of groups
-    is a requirement of the policy, `KAnonymity`, so that it is judged and certified.
-    Candidates are ordered by gain (see `foreknow.methods.mondrian.cuts`), of quasi-identifiers with
-    a weight (`PublishOptions.weights`) so many times. Nothing is random but `refine`; a seed is
-    accepted, and ignored without it.
+    For how people are suppressed, see `foreknow.methods.mondrian.suppression`. A least size of
+    groups is a requirement of the policy, `KAnonymity`, so that it is judged and certified.
+    Candidates are ordered by gain (see `foreknow.methods.mondrian.cuts`), multiplied by the weight
+    of the quasi-identifier (`PublishOptions.weights`). Only `refine` is random; without it, a seed
+    is accepted and ignored.
     """
 
     cuts: int = 5
@@ -150,7 +150,7 @@ class Mondrian(Grouper):
     def grouping(
         self, microdata: Microdata, policy: Policy | None = None, seed: int | None = None
     ) -> Grouping:
-        """Group the rows of a table; of suppressed people nothing is written."""
+        """Group the rows of a table; nothing is written about suppressed people."""
         policy = asked_policy(self, policy, microdata)
         microdata = policy.combined(microdata)
         most_suppressed = int(share_of_people("suppression", self.suppression) * microdata.n_people)
@@ -220,9 +220,9 @@ class Mondrian(Grouper):
 
     @property
     def traits(self) -> Traits:
-        """Where merging never hurts, what it makes is minimal: no candidate cut is safe.
+        """The traits: groups are minimal where merging never hurts, as no candidate cut is safe.
 
-        With `refine` the groups depend on chance and the clock.
+        With `refine`, groups depend on chance and the clock.
         """
         timed = bool(seconds_of(self.refine))
         return Traits(
