@@ -71,82 +71,82 @@ def attack(
     """Find out what an adversary who knows the method learns from its release of a table.
 
     The method is run on the table. The adversary knows everybody's quasi-identifiers, the method
-    with its settings and the policy, and sees the release: who is in which group, the values of
-    each group, and in the generalized form its labels. They assign the values in every way, run
-    the method on each, and strike out what would have been released otherwise.
+    with its settings, and the policy, and sees the release: who is in which group, the values of
+    each group, and in the generalized form its labels. The adversary assigns the values in every
+    way, runs the method on each assignment, and excludes those that give another release.
 
     Parameters
     ----------
     microdata : Microdata, path or frame; or a release
-        With one sensitive value per person. Of a release (a folder that `publish` wrote, or what it
-        returned) the table that it was made of is taken: see `release`.
+        A table with one sensitive value per person. For a release (a folder that `publish` wrote,
+        or what it returned) the table that it was made from is used: see `release`.
     method : anonymizer, or callable, optional
-        Anything with ``partition(microdata, policy, seed)``, or the name of it; or a function from
-        a PyArrow table, with all columns of the source, to the group of each row. See the notes.
-        The policy's method when left out.
+        An object with ``partition(microdata, policy, seed)``, or the name of a method; or a
+        function from a PyArrow table, with all columns of the source, to the group of each row. See
+        the notes. Default: the policy's method.
     policy : Policy, path or mapping, optional
-        What the method is given, and whose limits are compared with. Its `options` say in which
-        form an anonymizer's groups are published; without a policy, only the groups are seen.
+        The policy that the method is given; its limits are compared with the posteriors. Its
+        `options` say in which form an anonymizer's groups are published; without a policy, the
+        adversary sees the groups only.
     groups : int array, optional
         The group of each row, if the release was made before.
     release : Publication or path, optional
-        What `publish` returned, or the folder that it wrote: its very groups are attacked, with the
-        options of its certificate, and its policy where none is given. The table of a folder is
-        looked for by its name, here and beside the folder, where none is given.
+        What `publish` returned, or the folder that it wrote. Its groups are attacked, with the
+        options of its certificate, and with its policy if `policy` is None. If `microdata` is None,
+        the table is looked for by its name, in the current folder and beside the release.
     members : path, optional
-        The ``members.parquet`` that `publish` wrote for the owner; the one of ``FOLDER.owner``
-        when left out.
+        The ``members.parquet`` that `publish` wrote for the owner; default: the one in
+        ``FOLDER.owner``.
     nothing : bool
         Attack a refusal: the method publishes nothing of the table. The adversary is assumed to
         know how often each sensitive value occurs in it, everybody's quasi-identifiers and the
         method. Adversaries who know less are not judged.
     worlds : int
-        The most runs of the method. If these are enough for all worlds, the result is exact;
-        otherwise it is an estimate. Some worlds are run twice. For `Mondrian`, where one run
+        The highest number of runs of the method. If it is enough for all worlds, the result is
+        exact; otherwise it is an estimate. Some worlds are run twice. For `Mondrian`, where one run
         decides many worlds, it is the number of assignments that are examined, or drawn, for each
         independent part of the groups.
     seconds : float, optional
-        The most time, including the first run of the method; None for no limit. An estimate depends
+        The longest time, including the first run of the method; None: no limit. An estimate depends
         on it.
     seed : int, optional
-        Random seed for estimates, and for the release that is attacked, of a method that chooses
-        at random. The adversary does not know it.
+        Random seed for estimates, and for the attacked release if the method is random. The
+        adversary does not know it.
     seeds : sequence of int, optional
         For a random method: the seeds that it may draw, all equally likely; the release is that of
         the first. A single seed is assumed to be public, and proofs about a method do not hold
-        then. A function receives it as ``seed=``.
+        then. A function receives the seed as ``seed=``.
     symmetric : bool, optional
-        Whether the order of rows makes no difference to the method. People with equal
-        quasi-identifiers in one group are then interchangeable, and there are far fewer worlds.
-        Known of Foreknow's methods, and of those that declare ``traits = Traits(symmetric=True)``.
-        For a method that draws at random, it is meant over all seeds, so it is not assumed if seeds
-        are given.
+        Whether the method ignores the order of rows. If so, people with equal quasi-identifiers in
+        one group are interchangeable, and there are far fewer worlds. None: known for Foreknow's
+        methods and for those that declare ``traits = Traits(symmetric=True)``. For a random method
+        it is meant over all seeds, so it is not assumed if `seeds` are given.
     **rules
-        In place of a policy, or beside one, its keys, as of `audit`.
+        Keys of a policy, as in `audit`, instead of `policy` or in addition to it.
 
     Raises
     ------
     NoSafeRelease
         If the method publishes nothing of the table.
     UnsupportedError
-        If the method is seen to be random, nothing is proved of it, and there are no seeds.
+        If the method turns out to be random, nothing is proved about it, and `seeds` is None.
 
     Notes
     -----
-    Of a method that chooses at random, what is `proved` of it is said (`Anatomy`, `Decoy`, and
-    `Streamliner` but for its variant "gda"); no world is looked at. Any other is taken to be
-    deterministic: its release depends on the table alone, not on what was run before. It is refused
-    where it is seen not to be: it is tried several times at first, and again on worlds that were
-    looked at. What a class inherits from a method of ours (that it treats rows alike, its proofs)
-    does not count for it.
+    For a random method, reports what has been proved about it (`Anatomy`, `Decoy`, and
+    `Streamliner` except its variant "gda"); no world is examined. Any other method is taken to be
+    deterministic: its release depends on the table alone, not on earlier runs. It is run several
+    times at first, and again on worlds that were examined, and is refused if the results differ.
+    Properties that a class inherits from a method of Foreknow (its symmetry, its proofs) do not
+    count for the class.
 
-    A function may return ``(groups, published)`` to say what else is published, compared with
-    ``==``. None is nothing, as is `NoSafeRelease`, and exact counting of `Safe` or `Jump` that is
-    beyond reach.
+    A function may return ``(groups, published)`` to say what else is published, which is compared
+    with ``==``. A function publishes nothing if it returns None or raises `NoSafeRelease`; `Safe`
+    and `Jump` also publish nothing if exact counting is beyond reach.
 
     Rows whose group is negative or missing are left out of the release; their values are taken to
-    be known as one more bag. Everything in the table but the sensitive values is taken to be known,
-    the order of rows too.
+    be known as one more bag. The adversary is taken to know everything in the table except the
+    sensitive values, including the order of rows.
 
     Examples
     --------
@@ -311,27 +311,29 @@ class AlgorithmWitness:
 class Algorithm:
     """An adversary who knows the method, its settings and its policy, and can run it.
 
-    They know everybody's quasi-identifiers. A world assigns each group's bag to its members, all as
-    likely at first. Those in which the method would have made another release are struck out. Of a
-    method that chooses at random, what is proved of it is said.
+    The adversary knows everybody's quasi-identifiers. A world assigns the values of each group to
+    its members; at first all worlds are equally likely. Worlds in which the method would have made
+    another release are excluded. For a random method, reports what has been proved about it
+    instead.
 
     Parameters
     ----------
     anonymizer : anonymizer or callable
-        As in `attack`; it must treat rows alike, since a release does not tell their order.
+        As in `attack`; it must treat rows alike, since a release does not show their order.
     policy : Policy, optional
-        What the method was given.
+        The policy that the method was given; None: no policy.
     schema : Schema, optional
-        The quasi-identifiers and their hierarchies; those of the policy when left out.
+        The quasi-identifiers and their hierarchies; default: those of the policy.
     worlds, seconds, seed, seeds, symmetric
         As in `attack`.
 
     Notes
     -----
-    Exact where `worlds` and `seconds` are enough for all worlds, otherwise an estimate: the upper
-    end of an interval. Merging groups can raise a posterior, so no search by merging or dividing
-    serves it. Of a release only the groups are compared, not their labels; `attack` compares
-    labels too. The bags of a release tell less than its owner's table: `attack` starts from that.
+    The result is exact if `worlds` and `seconds` are enough for all worlds; otherwise it is the
+    upper end of an estimate's interval. Merging groups can raise a posterior, so a search that
+    merges or divides groups cannot use this adversary. Only the groups of a release are compared,
+    not their labels; `attack` compares labels too. `attack` also starts from the owner's table,
+    which says more than the values of each group.
 
     Examples
     --------
@@ -385,7 +387,8 @@ class Algorithm:
         Raises
         ------
         DataError
-            If the release is possible in no world, or none was found: the method did not make it.
+            If the release is possible in no world, or no such world was found: another method made
+            it.
         """
         disclosures = self.disclosures(release)
         if value is None:
@@ -393,7 +396,7 @@ class Algorithm:
         return disclosures.get(value, Disclosure(value, 0.0, lambda: Fraction(0)))
 
     def disclosures(self, release: HasCounts) -> dict[Label, Disclosure]:
-        """Every sensitive value's disclosure."""
+        """The disclosure of every sensitive value."""
         posteriors, people = self._inferred(release)
         disclosures: dict[Label, Disclosure] = {}
         for code, value in enumerate(people.values):
@@ -449,11 +452,11 @@ class Algorithm:
         return posteriors, people
 
     def monotone(self, semantics: Semantics = "single") -> bool:
-        """Never true: another grouping strikes out other worlds."""
+        """Always False: another grouping excludes other worlds."""
         return False
 
     def chances(self, release: HasCounts) -> None:
-        """None: `attack` says how many people are over a limit."""
+        """Return None: `attack` reports how many people are over a limit."""
 
     def to_dict(self) -> dict[str, Any]:
         """The method's name and settings, for reports."""

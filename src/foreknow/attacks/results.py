@@ -72,16 +72,17 @@ class PersonBelief(Plain):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Attack(Result):
-    """The result of an attack on one's own release; for the owner of the table only.
+    """The result of an attack on a release of one's own table; for the owner only.
 
     Attributes
     ----------
     method : mapping
         The name and settings of the method.
     policy : Policy or None
+        The policy that the method was given; None: no policy.
     what : {"groups", "nothing"}
-        What is seen: who is in which group, or that nothing is published, where there is one group,
-        of everybody.
+        What the adversary sees: who is in which group, or that nothing is published. In the second
+        case everybody is in one group.
     """
 
     format = "foreknow attack"
@@ -103,75 +104,82 @@ class Attack(Result):
 
     @property
     def in_cases(self) -> bool:
-        """True if rows are cases, of which a person may have several."""
+        """True if rows are cases and a person may have several."""
         return self._microdata.schema.unit == "row"
 
     @property
     def limited(self) -> bool:
-        """True if the policy limits how sure of any value somebody may become."""
+        """True if the policy limits how sure anybody may become of a value."""
         return bool(self._limits)
 
     @property
     def n_people(self) -> int:
-        """People of the release, with those who are left out."""
+        """The number of people of the release, including those who are left out of it."""
         return self._posteriors.worlds.n_people
 
     @property
     def n_groups(self) -> int:
-        """Groups of the release as a reader sees it."""
+        """The number of groups that a reader of the release sees."""
         return self._posteriors.worlds.n_groups
 
     @property
     def exact(self) -> bool:
-        """True if posteriors are exact: every world was looked at, or a proof says them."""
+        """True if posteriors are exact: every world was examined, or a proof gives them."""
         return self._posteriors.exact
 
     @property
     def how(self) -> str:
-        """The way: "enumeration", "parts", "proof", "bound" or "independent worlds".
+        """How posteriors were computed.
 
-        Of "parts", people whose part was looked at completely are known exactly (`n_settled`), and
-        the others by estimates.
+        One of "enumeration", "parts", "proof", "bound" and "independent worlds". With "parts",
+        posteriors are exact for people whose part was examined completely (`n_settled`), and
+        estimates for the others.
         """
         return self._posteriors.how
 
     @property
     def highest(self) -> Fraction | None:
-        """The bound that no posterior exceeds, if that is all a proof says (`how` is "bound")."""
+        """The bound that no posterior exceeds, if a proof gives only that (`how` is "bound")."""
         return self._posteriors.highest
 
     @property
     def kept(self) -> bool:
-        """True if a proof says (`how` is "bound") that no posterior reaches a limit of the policy.
+        """True if a proof shows that no posterior reaches a limit of the policy (`how` is "bound").
 
-        That holds for adversaries with the knowledge that the policy names, too.
+        The proof also covers adversaries with the knowledge that the policy names.
         """
         return self._posteriors.kept
 
     @property
     def proof(self) -> str:
-        """The reason why a proof or bound holds, as one clause, if the method gives one."""
+        """The reason for a proof or bound, as one clause; empty if the method gives none."""
         return self._posteriors.proof
 
     @property
     def parts(self) -> int:
-        """The number of independent parts."""
+        """The number of independent parts of the groups."""
         return self._posteriors.parts
 
     @property
     def beyond(self) -> int:
-        """People whose parts have more assignments than `worlds`: more time would not help."""
+        """The number of people in parts with more assignments than `worlds`.
+
+        More time would not make their posteriors exact.
+        """
         return self._posteriors.beyond
 
     @cached_property
     def n_settled(self) -> int:
-        """How many people's posteriors are exact."""
+        """The number of people with exact posteriors."""
         beliefs = self._posteriors
         return int(beliefs.worlds.cell_sizes[beliefs.known].sum())
 
     @cached_property
     def n_not_certain(self) -> int:
-        """How many people, of those not settled, have another value in a possible world."""
+        """The number of people without exact posteriors who are shown not to be certain.
+
+        Another possible world gives them another value.
+        """
         beliefs = self._posteriors
         if beliefs.how == "bound":
             return 0
@@ -180,34 +188,34 @@ class Attack(Result):
 
     @property
     def n_worlds(self) -> int:
-        """How many worlds the release has for somebody who does not know the method."""
+        """The number of worlds that are possible for somebody who does not know the method."""
         return self._posteriors.worlds.n_worlds
 
     @property
     def n_worlds_text(self) -> str:
-        """The number of worlds as a text; of very many, only about how many."""
+        """The number of worlds as text; approximate if it is very large."""
         return self._posteriors.worlds.amount
 
     @property
     def looked(self) -> int:
-        """How many worlds were examined or drawn; 0 for a proof."""
+        """The number of worlds that were examined or drawn; 0 for a proof."""
         return self._posteriors.looked
 
     @property
     def consistent(self) -> int:
-        """In how many of these worlds the method would make this release."""
+        """The number of examined worlds in which the method would make this release."""
         return self._posteriors.consistent
 
     @property
     def runs(self) -> int:
-        """How often the method was run."""
+        """The number of times the method was run."""
         return self._posteriors.runs
 
     @cached_property
     def cases(self) -> tuple[PersonBelief, ...]:
         """The people about whom the adversary becomes surer than by the release alone, worst first.
 
-        A case is people who look alike, and a value that they may have.
+        A case is a set of people who look alike, with a value that they may have.
         """
         beliefs = self._posteriors
         worlds = beliefs.worlds
@@ -241,7 +249,7 @@ class Attack(Result):
 
     @cached_property
     def certain(self) -> tuple[int, ...]:
-        """Rows, from 1, of people whose value is certain to the adversary; empty for estimates."""
+        """Rows, from 1, of people whose value becomes certain; empty for estimates."""
         rows = set[int]()
         for case in self.cases:
             if case.certain and case.value in self._values:
@@ -250,25 +258,26 @@ class Attack(Result):
 
     @cached_property
     def certain_by_release(self) -> tuple[int, ...]:
-        """Rows of people whose group has one value only, certain without any algorithm.
+        """Rows, from 1, of people whose group has one value only, so that no algorithm is needed.
 
-        They are not among `certain`, and not counted as found: an audit tells of them.
+        They are not in `certain` and do not count for `found`: an audit reports them.
         """
         worlds = self._posteriors.worlds
         return self._rows(~worlds.mixed & (worlds.group_of_cell != self._left_out))
 
     @cached_property
     def left_out(self) -> tuple[int, ...]:
-        """Rows of people who are left out of the release."""
+        """Rows, from 1, of people who are left out of the release."""
         return self._rows(self._posteriors.worlds.group_of_cell == self._left_out)
 
     @cached_property
     def unsettled(self) -> tuple[int, ...]:
-        """The rows of people for whom an estimate cannot decide.
+        """Rows, from 1, of people whose posteriors are not known well enough to decide.
 
-        They had one value in all possible worlds that were met (see `perhaps_certain`); or an
-        interval goes from 0 to 1, or reaches a limit of the policy, though its middle does not. If
-        there is a bound alone, they are those whom it does not keep below a limit of the policy.
+        An estimate does not decide if a person had the same value in every possible world that was
+        examined (see `perhaps_certain`), if an interval goes from 0 to 1, or if an interval reaches
+        a limit of the policy but its middle does not. A bound does not decide about people whose
+        bound reaches a limit of the policy.
         """
         beliefs = self._posteriors
         if beliefs.kept:
@@ -289,35 +298,36 @@ class Attack(Result):
 
     @cached_property
     def perhaps_certain(self) -> tuple[int, ...]:
-        """The people among them who had one value in every possible world that was met.
+        """The unsettled people who had the same value in every possible world that was examined.
 
-        All others that are unsettled are not certain: a possible world has another value for them.
+        The other unsettled people are not certain: a possible world has another value for them.
         """
         return self._rows(self._posteriors.suspected)
 
     @cached_property
     def breaches(self) -> tuple[PersonBelief, ...]:
-        """The cases that reach a limit of the policy; of an estimate, that probably do."""
+        """The cases that reach a limit of the policy; for estimates, those that probably do."""
         return tuple(filter(self._reaches, self.cases))
 
     @property
     def found(self) -> bool:
-        """True if the attack found anything: a limit reached, or certainty."""
+        """True if a posterior reaches a limit of the policy, or a value becomes certain."""
         return bool(self.breaches or self.certain)
 
     @property
     def undecided(self) -> bool:
-        """True if nothing was found, but some posteriors are not settled."""
+        """True if nothing was found, but some people are unsettled."""
         return not self.found and bool(self.unsettled)
 
     def posterior(self, row: int, value: Label) -> Fraction | float:
-        """The posterior of one person and value; a float where it is estimated.
+        """The posterior of one person and value; a float if it is estimated.
 
         Parameters
         ----------
         row : int
-            In the table, from 1.
+            The person's row in the table, from 1.
         value : label
+            The sensitive value.
 
         Raises
         ------
@@ -338,13 +348,14 @@ class Attack(Result):
         return float(beliefs.mean[cell, code]) if posterior is None else posterior
 
     def worst_people(self, most: int = 10, names: str | None = None) -> list[dict[str, Any]]:
-        """The people whom the adversary becomes surest of, worst first.
+        """The people about whom the adversary becomes surest, worst first.
 
         Parameters
         ----------
         most : int
+            The largest number of people to return.
         names : str, optional
-            A column that names people; nobody is named unless it is given.
+            A column with people's names, to use in place of rows; None: people are given by row.
 
         Returns
         -------

@@ -58,36 +58,39 @@ def _verdict_content(verdict: Verdict, requirement_counts: RequirementCounts) ->
 
 @dataclass(frozen=True, repr=False)
 class Audit(Result):
-    """Every verdict on one release.
+    """The verdicts on one release.
 
     Attributes
     ----------
     verdicts : tuple of Verdict
         One for each requirement and point, or criterion, in the policy's order.
     utility : Utility
+        How much the release keeps of the table.
     policy : Policy
+        The policy by which the release was judged.
     counts : GroupCounts
+        The counts of the release.
     name : str
-        What the release is called in reports.
+        The name of the release in reports.
     lattice : LatticeResult, optional
-        Among which generalizations the release was chosen, where the method searched a lattice;
-        for the owner only, since it tells more of the table than the release.
+        The generalizations from which the release was chosen, if the method searched a lattice;
+        else None. For the owner only: it says more about the table than the release does.
     scope : Scope
-        What the verdicts did not look at.
+        What the verdicts do not cover.
     trials : tuple of Trial, or None
-        Attacks that were carried out beside the verdicts: what can be learned from the release by
-        the quasi-identifiers that tell most. Empty where these are not known beside it, or the
-        groups are few; None where that was not asked for.
+        Attacks that were carried out in addition to the verdicts: what can be learned from the
+        release by the most informative quasi-identifiers. Empty if nobody's exact values of these
+        are available, or if the release has few groups; None if no trial was asked for.
     tried_together : bool
-        Whether they were carried out on this release and earlier ones together, whose own audit
-        has them.
+        Whether the trials were carried out on this release together with earlier ones. Their
+        results are then in the joint audit.
     counted : tuple of RequirementCounts
-        What each requirement was judged by, in the policy's order.
+        The counts by which each requirement was judged, in the policy's order.
     too_large : tuple of str
-        The requirements with groups that are too large for the judge: an upper bound that it did
-        not check decides.
+        The requirements with groups that are too large for the judge. An upper bound, which the
+        judge did not check, decides these.
     has_earlier : bool
-        Whether its certificate says that it was published after others, which are not judged here.
+        Whether the release's certificate names earlier releases, which are not judged here.
     """
 
     format = "foreknow audit"
@@ -116,48 +119,49 @@ class Audit(Result):
 
     @property
     def safe(self) -> bool:
-        """True if every requirement holds, and some requirement asks something of the table."""
+        """True if every requirement holds and at least one applies to the table."""
         return not self.idle and not self.failures
 
     @property
     def idle(self) -> bool:
-        """True if nothing was judged: nobody has a value that is to be hidden."""
+        """True if nothing was judged, because nobody has a value that is to be protected."""
         return all(verdict.idle for verdict in self.verdicts)
 
     @property
     def people(self) -> int:
-        """How many people, or cases, were counted."""
+        """The number of people, or cases, that were counted."""
         return self.counts.n_people
 
     @property
     def worst(self) -> Verdict:
-        """The verdict that fails, or that is nearest to its limit; the first of several."""
+        """The verdict that fails or is nearest to its limit; the first if there are several."""
         return max(self.verdicts, key=lambda verdict: (not verdict.safe, _nearness(verdict)))
 
     @property
     def limits_inference(self) -> bool:
-        """True if any requirement limits what is inferred, and not only who looks alike."""
+        """True if a requirement limits what is inferred about people, not only who looks alike."""
         return any(map(self.limits_people, self.verdicts))
 
     @property
     def limits_cases(self) -> bool:
-        """True if it is limited of each case alone, where people may have several."""
+        """True if inference is limited for single cases only, where a person may have several."""
         return not self.limits_inference and any(map(self.limits, self.verdicts))
 
     def limits_people(self, verdict: Verdict) -> bool:
-        """The same as `limits`, of people: where these are counted, not of their cases alone."""
+        """True if a verdict's requirement limits inference about people, not only about cases."""
         return self.limits(verdict) and not verdict.requirement.counts_cases
 
     def limits(self, verdict: Verdict) -> bool:
-        """True if the requirement of a verdict limits what is inferred of anybody, or any case."""
+        """True if a verdict's requirement limits inference about people or cases."""
         asks = verdict.required.limits and not verdict.idle
         return asks and self.counted_of(verdict).limits_inference
 
     @property
     def provisos(self) -> tuple[str, str]:
-        """Two ends of a sentence that says safe: that it is so of cases only, and what is open.
+        """Two clauses that qualify the word "safe" in a sentence.
 
-        Each is empty where there is nothing to add.
+        The first says that it holds for single cases only, the second what remains open. Each is
+        empty if there is nothing to add.
         """
         has_joint = any(
             self.limits_people(verdict) and not package_of(type(verdict.judged))
@@ -170,7 +174,7 @@ class Audit(Result):
 
     @property
     def in_cases(self) -> bool:
-        """True if a row is a case, of which a person may have several."""
+        """True if a row is a case and a person may have several."""
         return self.scope.cases
 
     @property
@@ -180,7 +184,7 @@ class Audit(Result):
 
     @cached_property
     def unprotected(self) -> tuple[Label, ...]:
-        """Sensitive values that no requirement is about: the release may tell them outright."""
+        """The sensitive values that no requirement protects: the release may reveal them."""
         first = None if self.policy.schema is None else self.policy.schema.sensitive
         requirements = []
         for requirement in self.policy.requirements:
@@ -191,9 +195,9 @@ class Audit(Result):
 
     @cached_property
     def exposed(self) -> tuple[Exposed, ...]:
-        """How many people are over each limit, in the policy's order; for the owner only.
+        """The number of people over each limit, in the policy's order; for the owner only.
 
-        Everybody is the target in turn, with the worst facts about them. Counted on first use.
+        Everybody is the target in turn, with the worst facts about them. Computed on first use.
 
         Examples
         --------
@@ -213,7 +217,7 @@ class Audit(Result):
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """Notes about what the verdicts do not cover, the most important first."""
+        """Notes on what the verdicts do not cover, the most important first."""
         page = page_of(self)
         return tuple(page.said(page.notes))
 
@@ -223,7 +227,7 @@ class Audit(Result):
         return tuple(verdict for verdict in self.verdicts if not verdict.safe)
 
     def failed(self, release: Release | None = None) -> list[str]:
-        """The requirements that fail, in words: of a release by how much, if files show that."""
+        """The requirements that fail, as text; for a release, by how much if its files show it."""
         if release is not None and not self.policy.owned:
             return self.policy.failures(release)
         return [f"{verdict.requirement.name}: {verdict.words}" for verdict in self.failures]
@@ -251,11 +255,11 @@ class Audit(Result):
         }
 
     def counted_of(self, verdict: Verdict) -> RequirementCounts:
-        """The counts that a verdict is about."""
+        """The counts by which a verdict was judged."""
         return self.counted[verdict.place]
 
     def to_frame(self, library: str = "pandas") -> Any:
-        """The verdicts as a frame of "pandas", "polars" or "arrow", a row each."""
+        """The verdicts as a frame of "pandas", "polars" or "arrow", with a row for each."""
         rows = []
         for verdict in self.verdicts:
             rows.append(
@@ -272,14 +276,15 @@ class Audit(Result):
         return frame_of(rows, library)
 
     def to_html(self, path: str | Path | None = None, *, published: bool = False) -> str | None:
-        """Write a report, one HTML file that opens offline, whole or not at all.
+        """Write a report as one HTML file that opens offline; the file is complete or not written.
 
         Parameters
         ----------
         path : path, optional
-            Without it, the page is returned.
+            Where to write the page; None: return it.
         published : bool
-            Whether it goes with a release: then findings by learned priors are not shown.
+            Whether the report is published with the release; findings by learned priors are then
+            left out.
         """
         page = page_of(self, published=published).html()
         if path is not None:
@@ -289,10 +294,10 @@ class Audit(Result):
     def exposed_to_csv(self, path: str | Path) -> None:
         """Write the groups with people over a limit as CSV, for the owner only.
 
-        A row for each requirement and group, the worst first: ``requirement``, ``group`` (its
-        label), ``people`` (its size), ``found_out`` and ``certain`` (how many of them, at most),
-        ``value`` (of which somebody could be surest), ``how_sure`` and ``limit``. Of a criterion
-        that fails, the last four are empty.
+        There is a row for each requirement and group, the worst first: ``requirement``, ``group``
+        (its label), ``people`` (its size), ``found_out`` and ``certain`` (how many people of the
+        group, at most), ``value`` (the value that an adversary could be surest of), ``how_sure``
+        and ``limit``. The last four are empty for a criterion that fails.
         """
         page: Any = page_of(self)
         write_whole(path, page.exposed_csv(), private=True)
@@ -336,36 +341,36 @@ def audit(
     Parameters
     ----------
     release : Release, GroupCounts, Publication, path or frame
-        One GROUP BY is made of it, if it was not counted before. Of a table, published or raw, the
-        policy's schema says what makes a group: rows with equal quasi-identifiers, if it names no
-        group column. A folder that `publish` wrote says so itself.
+        The release to judge. It is counted with one GROUP BY, unless it was counted before. In a
+        table, published or raw, the policy's schema says what makes a group: the group column, or
+        else equal quasi-identifiers. A folder that `publish` wrote needs no policy for this.
     policy : Policy, path or mapping, optional
         A policy, the path of its file, or the tables of one.
     utility : Utility, optional
-        Measures to report; those that follow from the counts when left out.
+        Measures to report; default: those that follow from the counts.
     name : str, optional
-        What to call the release in reports.
+        The name of the release in reports.
     group : str, optional
-        Of a table: the column with the group of each row.
+        The column with the group of each row, if the release is a table.
     people : Microdata, path or frame, optional
-        A table with the exact quasi-identifiers of everybody, if the release is generalized: for a
-        trial of adversaries who know these and learn from the release.
+        A table with everybody's exact quasi-identifiers, if the release is generalized. It is used
+        for a trial of adversaries who know these and learn from the release.
     learned : bool
-        Whether to carry out a trial beside the verdicts: what somebody who knows the policy's
-        quasi-identifiers learns from the release, if it shows these exactly; on a sample if it is
-        large.
+        Whether to carry out a trial in addition to the verdicts: what somebody who knows the
+        policy's quasi-identifiers learns from the release, if it shows these exactly. A large
+        release is sampled.
     **said
-        In place of a policy, or beside one: its keys, as `quasi_identifiers`, `sensitive`,
-        `identifiers`, `hierarchies`; `k_anonymity`, `l_diversity`, `t_closeness`, `facts` with
-        `below`. Where nothing says what must hold, it is 5-anonymity,
-        and that nobody who knows one fact is as sure as 1/2.
+        Keys of a policy, instead of `policy` or in addition to it: `quasi_identifiers`,
+        `sensitive`, `identifiers`, `hierarchies`; `k_anonymity`, `l_diversity`, `t_closeness`,
+        `facts` with `below`. If no requirement is given, the release must be 5-anonymous, and
+        nobody who knows one fact may be as sure as 1/2.
 
     Raises
     ------
     SchemaError
-        If it is a table, and the policy has no schema.
+        If the release is a table and the policy has no schema.
     PolicyError
-        If a set of the policy is every sensitive value of the release.
+        If a set of the policy contains every sensitive value of the release.
 
     Examples
     --------

@@ -203,15 +203,15 @@ class LDiversity(_OfValues):
 class AlphaK(_OfValues):
     """No value has more than a share alpha of a group; everybody looks like at least k people.
 
-    Who looks alike is judged as for `KAnonymity`: everybody in a group, or where exact columns are
-    published, everybody with the same values in these.
+    People look alike as in `KAnonymity`: all people in a group, or, if exact columns are published,
+    all people with the same values in these columns.
 
     Parameters
     ----------
     alpha : number
-        Above 0, at most 1; may be reached.
+        The largest share allowed. Above 0, at most 1.
     k : int
-        From 1.
+        The fewest people who look alike. From 1.
 
     Examples
     --------
@@ -233,15 +233,15 @@ class AlphaK(_OfValues):
 
     @property
     def least(self) -> int:  # type: ignore[override]
-        """How many people a group has at least."""
+        """The smallest number of people that a group may have."""
         return self.k
 
     def limits_values(self, counts: GroupCounts | None = None) -> bool:
-        """True if a share is limited: no share is above alpha = 1, which is k-anonymity."""
+        """True if alpha limits shares: with alpha = 1 the criterion is k-anonymity."""
         return as_fraction(self.alpha) < 1
 
     def stricter(self, share: Fraction, decoys: int | None) -> AlphaK:
-        """The criterion with a smaller share of a value."""
+        """The criterion with a smaller alpha."""
         alpha = as_fraction(self.alpha)
         return replace(self, alpha=alpha * share / (1 - alpha * (1 - share)))
 
@@ -261,7 +261,7 @@ class AlphaK(_OfValues):
 
     @property
     def of_groups(self) -> AlphaK:
-        """The part that concerns groups: the share."""
+        """The part of the criterion that concerns groups: the share."""
         return AlphaK(self.alpha, 1)
 
     def failing(self, counts: GroupCounts, table_counts: Any = None) -> BoolArray:
@@ -273,7 +273,7 @@ class AlphaK(_OfValues):
         )
 
     def leaving(self, counts: GroupCounts, table_counts: Any) -> IntArray:
-        """How many people must leave each group at least, all or until it holds."""
+        """The fewest people who must leave each group until it holds; all if it cannot hold."""
         alpha, tops = float(as_fraction(self.alpha)), counts.top_sums(1)
         # At best all who leave have the commonest value; where it may be everybody's, none need.
         excess = np.maximum(tops - alpha * counts.sizes, 0) / max(1 - alpha, CLOSE)

@@ -138,27 +138,28 @@ class AnatomySettings(Settings):
 @hints()
 @dataclass(frozen=True)
 class Anatomy(WithL):
-    """The best-known bucketization: groups of l people with different values, drawn at random.
+    """Groups of l people with different sensitive values, drawn at random (bucketization).
 
-    While there are l different values left, one person each is drawn at random from those of the
-    l most frequent remaining values: they make a group. The fewer than l people who are left in
-    the end each join a group, at random, that lacks their value. So nobody in a group shares
-    their value with another, and each value has at most a share 1/l of its group.
+    While l different values remain, one person is drawn at random for each of the l most frequent
+    remaining values; these people make a group. Fewer than l people are left at the end. Each of
+    them joins a random group that lacks their value. So no two people of a group share a value, and
+    each value has at most a share 1/l of its group.
 
-    It looks at sensitive values only, not at quasi-identifiers: so it is published in the
-    bucketized form, unless another is asked for. Of the policy it takes no more than l, and that
-    only where none is given. `publish` refuses a release that does not hold the policy.
+    The method uses sensitive values only, not quasi-identifiers, so the release is bucketized
+    unless another form is asked for. It takes nothing from the policy except l, and only if `l` is
+    None. `publish` refuses a release that does not hold the policy.
 
     Parameters
     ----------
     l : int, optional
-        From 2. When left out, the smallest with which the groups hold what the policy requires, as
-        far as that can be told from how many of each group have each value.
+        The number of people and of different values in a group. From 2. None: the smallest l with
+        which the groups hold the policy, as far as the number of people with each value in each
+        group can show it.
 
     Notes
     -----
     Randomness comes from the system's entropy unless a seed is given. An adversary who knows the
-    seed can repeat the draws and learns who has what: give one in tests only.
+    seed can repeat the draws and learn everybody's value, so give a seed in tests only.
 
     Examples
     --------
@@ -180,7 +181,7 @@ class Anatomy(WithL):
     def grouping(
         self, microdata: Microdata, policy: Policy | None = None, seed: int | None = None
     ) -> Grouping:
-        """Group the rows of a table; also names the l that was chosen."""
+        """Group the rows of a table; the result also names the l that was used."""
         codes, counts = _codes(microdata)
         method, groups = settled_l(
             self, microdata, policy, counts, lambda method: method._groups(codes, counts, seed)
@@ -212,7 +213,7 @@ class Anatomy(WithL):
 
     @property
     def traits(self) -> Traits:
-        """The traits of the method, which looks at sensitive values only.
+        """The traits of the method: it uses sensitive values only.
 
         So everybody's posterior is the frequency of the value in the group.
         """

@@ -49,47 +49,49 @@ class ArtSettings(Settings):
 @hints()
 @dataclass(frozen=True)
 class ART(Grouper):
-    """Against priors: groups in which every posterior keeps its limit, such as 1/r (r-robustness).
+    """Groups in which every posterior of an adversary with priors keeps a limit such as 1/r.
 
-    People of one *kind*, who are alike to every adversary, are grouped among themselves where
-    their values allow it: everybody's posterior is then c/N, whatever the priors. Where a value is
-    too frequent in a kind, some who have it are grouped with people of similar kinds, in groups
-    that are safe by their exact posteriors. Both are guided by similar priors and near
-    quasi-identifiers, as the paper asks (section V).
+    The property is r-robustness. People are of one *kind* if every adversary has the same priors
+    about them. People of one kind are grouped together where their values allow it: each posterior
+    is then c/N, whatever the priors. Where a value is too frequent within a kind, some people who
+    have it are grouped with people of similar kinds, in groups that are safe by their exact
+    posteriors. Both steps prefer people with similar priors and similar quasi-identifiers, as the
+    paper asks (section V).
 
     Parameters
     ----------
     r : number, optional
         Posteriors may be at most 1/r. Above 1; need not be whole.
     priors : Priors, optional
-        What the adversary knows. Each of its attribute sets by itself, as in the paper; for an
-        adversary who combines them, give the priors of the combination.
+        The adversary's knowledge. Each of its attribute sets is used separately, as in the paper;
+        for an adversary who combines them, give the priors of the combination.
     unique : bool
-        Whether every value may occur only once in a group (m-uniqueness), as the paper asks for.
-        Without it, such groups are still made where they can be; more tables can be grouped.
+        Whether every value may occur only once in a group (m-uniqueness), as the paper asks. If
+        False, such groups are still made where possible, and more tables can be grouped.
     times : number, optional
-        Posteriors may be at most so many times the prior of the same person and value, 1 or
-        more: the relative form, which the paper names and leaves. Alone, or together with r.
+        Posteriors may be at most this multiple, 1 or more, of the prior of the same person and
+        value. The paper mentions this relative limit but does not treat it. May be combined with r.
     values : sequence of labels, optional
-        The sensitive values that are guarded; default: every value.
+        The sensitive values to protect; default: every value.
     limits : sequence of Limit
-        In place of `priors` and `values`, or beside them: several adversaries and limits, which
-        all hold; r and times hold for each of them, too.
+        Several adversaries and limits, all of which hold, instead of `priors` and `values` or in
+        addition to them. r and times apply to each of them, too.
 
     Notes
     -----
-    Sound under both readings. Under ``binary`` the paper's bound is exactly tight. Under ``joint``
-    it is unsafe (errata, section 3): exact posteriors decide, and in the end every group is judged
-    again by them.
+    The method is sound under both readings of the priors. Under ``binary`` the paper's bound is
+    exactly tight. Under ``joint`` that bound is unsafe (errata, section 3), so exact posteriors
+    decide, and at the end every group is judged again by exact posteriors.
 
-    Of tables of up to 12 people all groupings are gone through, so a grouping is found if there
-    is one. Of larger tables, none may be found although there is one.
+    For tables of up to 12 people every grouping is tried, so a grouping is found if one exists. For
+    larger tables the search may miss one that exists.
 
-    Facts on top of priors are asked of each group; links, which join groups, as if so many people
-    more were known. `publish` judges the release that was made, links and all.
+    Facts that adversaries know in addition to priors are applied to each group. Links join groups,
+    so the search treats each link as one more known person. `publish` judges the finished release
+    with the links themselves.
 
-    Ties are broken at random. Which people share a group depends on
-    their values: an adversary who knows the algorithm, and reasons from it, is not covered.
+    Ties are broken at random. Which people share a group depends on their values, so an adversary
+    who knows the algorithm and reasons from it is not covered.
 
     Examples
     --------
@@ -133,9 +135,9 @@ class ART(Grouper):
 
     @classmethod
     def from_settings(cls, settings: Mapping[str, Any], policy: Policy) -> ART:
-        """Make the method for a policy: with a limit for each requirement about priors.
+        """Make the method for a policy, with a limit for each requirement about priors.
 
-        `settings` are those of the method in the policy file.
+        `settings` are the method's settings in the policy file.
         """
         keys = {"below": "below", "at_most": "at_most", "at_most_times": "times"}
         limits = []
@@ -164,7 +166,7 @@ class ART(Grouper):
 
     @property
     def traits(self) -> Traits:
-        """The columns of the priors must say of everybody, exactly, what is known of them."""
+        """The traits of the method: the release must show the columns of the priors exactly."""
         tables = chain(*(limit.priors.tables for limit in self._all_limits()))
         exact = frozenset(chain(*(table.attributes for table in tables)))
         return Traits(needs=ONE_COLUMN, random=True, exact=exact)
@@ -186,9 +188,9 @@ class ART(Grouper):
     ) -> Grouping:
         """Group the rows of a table.
 
-        Of the policy only its form matters: in a generalized release, groups do not mix people of
-        different signatures, since the priors would say nothing of them. The limits say the rest.
-        The attributes of the priors must be among the quasi-identifiers.
+        Only the policy's form is used: in a generalized release, a group does not mix people of
+        different signatures, since the priors would say nothing about them. The limits are those of
+        the method. The attributes of the priors must be among the quasi-identifiers.
         """
         attributes = microdata.attributes
         values = [str(value) for value in microdata.values]

@@ -360,7 +360,7 @@ class Each:
 
 @dataclass(frozen=True, init=False)
 class All:
-    """Several properties at once.
+    """All of several properties at once.
 
     Examples
     --------
@@ -382,25 +382,25 @@ class All:
 
     @property
     def convex(self) -> bool:
-        """True where all parts are."""
+        """True if every part is convex."""
         return all(part.convex for part in self.parts)
 
     @property
     def complete(self) -> bool:
-        """True where all parts are."""
+        """True if every part is complete."""
         return all(part.complete for part in self.parts)
 
     def colour(self, value: Hashable) -> Hashable:
-        """The colours by all parts: alike where they are alike for each."""
+        """The colours that the parts give a value: values are alike if they are for every part."""
         return tuple([part.colour(value) for part in self.parts])
 
     def limit(self, size: int, colour: Hashable) -> int:
-        """The least limit."""
+        """The lowest of the parts' limits."""
         pairs = zip(self.parts, _colours_of_parts(colour), strict=True)
         return min(part.limit(size, colour_of_part) for part, colour_of_part in pairs)
 
     def allows(self, row: Row, total: int, size: int) -> bool:
-        """True if all do."""
+        """True if every part allows the probabilities."""
         for position, part in enumerate(self.parts):
             if not part.allows(_row_of_part(row, position), total, size):
                 return False
