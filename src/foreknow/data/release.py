@@ -63,51 +63,53 @@ class Parts(NamedTuple):
 
 
 class Release(ReleaseTables, Plain):
-    """A release to be audited: who is in which group, and the sensitive values of each group.
+    """A release to audit: the group of each person, and the sensitive values of each group.
 
     Make one with `from_groups`, `from_generalized` or `from_bucketized`. Nothing is counted
-    before `counts` is asked for; then it costs one GROUP BY.
+    until `counts` is used, which costs one GROUP BY.
 
     Attributes
     ----------
     semantics : {"single", "set", "multiset"}
-        Where sensitive columns differ, a mapping of each of them.
+        Whether a person has one value, a set, or a bag of values; a mapping of column to these
+        if the sensitive columns differ.
     group_columns : tuple of str
+        The columns that make the groups.
     sensitives : tuple of str
-        All sensitive columns; the first is the one of `counts`.
+        All sensitive columns; `counts` counts the first.
     beside : tuple of str
-        Sensitive and other columns that stand in one row, so that an adversary who knows some of
-        somebody sees more of the rest; see `seen`.
+        Sensitive and other columns that stand in one row: an adversary who knows a person's value
+        in one of them learns more about the others; see `seen`.
     other : tuple of str
-        Columns of the table that are published as they are, and that somebody may know.
+        Columns that are published unchanged, and that an adversary may know.
     unlinked : tuple of str
-        Columns of the table that are said to be shuffled within each group; a table may call
-        ``income`` then ``income_shuffled``.
+        Columns that are declared to be shuffled within each group. The table may name such a
+        column ``income_shuffled`` instead of ``income``.
     knows : tuple of str
-        Columns that divide its groups, since somebody knows them of everybody; see `seen`.
+        Columns that divide the groups because an adversary knows them of everybody; see `seen`.
     recognized : tuple of str
-        Where a group is called by an id: the columns that are published of everybody as they are,
-        and by which they can be recognized; see `alike`.
+        If groups have ids: the columns that are published unchanged for everybody, and by which
+        people can be recognized; see `alike`.
     schema : Schema or None
-        By which it was read, or the table that it was made of: it says who is counted.
+        The schema by which the release, or its original table, was read; it says who is counted.
     cohort : str
-        The column that says which of several releases shows somebody.
+        The column that says which of several releases shows a person.
     owners : (Microdata, int64 array) or None
-        For its owner: the table that it was made of, and the group of each row.
+        The original table and the group of each of its rows; only the owner has them.
     releases : tuple of (str, int)
-        Where several releases of the same people are judged as one: what each is called, and how
-        many people it shows.
+        If several releases of the same people are judged as one: the name of each release, and
+        the number of people that it shows.
     written : mapping of str to str
-        Of these, the day on which each was written, where its owner's folder says it.
+        The day on which each of `releases` was written, if the owner's folder has it.
     names_alike : tuple of (str, str)
-        Names in two of them that differ by hyphens and other marks alone.
+        Names of people in two of `releases` that differ only by hyphens and other marks.
     unsettled : Unsettled or None
-        Why they cannot be judged as one; see `foreknow.together`.
+        Why `releases` cannot be judged as one; see `foreknow.together`.
     has_earlier : bool
-        Whether its certificate says that it was published after others of the same people.
+        Whether the certificate says that earlier releases show the same people.
     linked : bool
-        Whether the table shows which of several values are of one person. It is judged by the
-        counts of its groups alone; published as it is, it would tell more.
+        Whether the table shows which values belong to the same person. The release is judged by
+        the counts of its groups alone; the table itself would reveal more.
 
     Examples
     --------
@@ -165,35 +167,35 @@ class Release(ReleaseTables, Plain):
         other: Sequence[str] = (),
         unlinked: Sequence[str] = (),
     ) -> Release:
-        """Take a table with a group column.
+        """Make a release of a table with a group column.
 
         Parameters
         ----------
         frame : path or frame
-            See `foreknow.data.engines.open_table`. Under ``single`` one row per person. Under
-            ``set`` and ``multiset`` one row per person and value, or one row per person with a
-            list.
+            A table that `foreknow.data.engines.open_table` reads. Under ``single`` it has one row
+            per person; under ``set`` and ``multiset``, one row per person and value, or one row per
+            person with a list.
         group : str
             The column with the group of each row; a null in it is an error.
         sensitive : str or sequence of str
             The column of sensitive values, or several. Under ``set`` and ``multiset`` a null in it
             adds no value.
         person : str, optional
-            The column that names people; needed for `members`, and under ``set`` and ``multiset``
-            where `sensitive` holds no lists. Under ``single`` nobody may stand in two rows.
+            The column that names people. `members` needs it, and so do ``set`` and ``multiset``
+            unless `sensitive` holds lists. Under ``single`` a person may have only one row.
         semantics : {"single", "set", "multiset"}, or mapping of column to one of these
-            Whether a person has one value, a set, or a bag of values. Of several columns, those
-            that are not named have one value, in which all rows of a person agree.
+            Whether a person has one value, a set, or a bag of values. Columns that the mapping does
+            not name have one value per person, which all rows of the person must repeat.
         missing : "error", "drop" or {"label": ...}
-            What to do with null sensitive values under ``single``.
+            How null sensitive values are handled under ``single``.
         reading : Reading, optional
             The encoding and delimiter of a CSV file. Values are compared as they are written.
         other : sequence of str
             Columns that are published beside the sensitive ones, and that an adversary may know.
         unlinked : sequence of str
-            Those of the sensitive and other columns that are shuffled within each group, so that
-            they tell nothing of what stands beside them. The table may call ``income`` then
-            ``income_shuffled``, as `publish` does.
+            Sensitive and other columns that are shuffled within each group, so that they reveal
+            nothing about the other columns of their row. The table may name such a column
+            ``income_shuffled`` instead of ``income``, as `publish` does.
 
         Examples
         --------
@@ -225,16 +227,16 @@ class Release(ReleaseTables, Plain):
         other: Sequence[str] = (),
         unlinked: Sequence[str] = (),
     ) -> Release:
-        """Take a table whose rows with equal quasi-identifiers form a group.
+        """Make a release of a table whose rows with equal quasi-identifiers form a group.
 
         Parameters
         ----------
         frame : path or frame
-            As in `from_groups`.
+            See `from_groups`.
         quasi_identifiers : sequence of str
-            The published columns; a null in them is a value of its own.
+            The published columns that make the groups; a null is a value of its own.
         sensitive, person, semantics, missing, reading, other, unlinked
-            As in `from_groups`.
+            See `from_groups`.
         """
         if isinstance(quasi_identifiers, str) or not quasi_identifiers:
             raise SchemaError("quasi_identifiers must be a list of at least one column")
@@ -257,29 +259,30 @@ class Release(ReleaseTables, Plain):
         reading: Reading | None = None,
         quasi_identifiers: Sequence[str] | None = None,
     ) -> Release:
-        """Take the table of (group, value, count) of a bucketized release.
+        """Make a release of the table of counts, (group, value, count), of a bucketized release.
 
         Parameters
         ----------
         tally : path or frame
-            One row per group and value, or combination of values, that occurs in it.
+            The table of counts, with one row for each value, or combination of values, that occurs
+            in a group.
         group : str or sequence of str
             The column with the group id, in which a null is an error; or the published
             quasi-identifiers that make a group, in which a null is a value of its own.
         sensitive, count : str
-            Its other columns.
+            The column of sensitive values (or a list of several), and the column of counts.
         semantics : {"single", "set", "multiset"}
             Whether a person has one value, a set, or a bag of values.
         people : path or frame, optional
-            The other table of the release, one row per person with the columns of the group.
-            Needed under ``set`` and ``multiset``: only it tells how many people a group has.
+            The other table of the release: one row per person, with the columns of `group`.
+            ``set`` and ``multiset`` need it, because only this table has the size of each group.
         person : str, optional
-            The column of `people` that names them; needed for `members`.
+            The column of `people` that names people; `members` needs it.
         reading : Reading, optional
-            As in `from_groups`.
+            See `from_groups`.
         quasi_identifiers : sequence of str, optional
-            Where a group has an id: the columns of `people` by which somebody can be recognized.
-            When left out, all of them.
+            The columns of `people` by which people can be recognized, if groups have ids; default:
+            all of its columns.
 
         Examples
         --------
@@ -344,31 +347,31 @@ class Release(ReleaseTables, Plain):
         missing: Missing | Mapping[str, str] = "error",
         reading: Reading | None = None,
     ) -> Release:
-        """Take what a warehouse counted: how many people share each combination of values.
+        """Make a release of a tally: the number of people with each combination of values.
 
-        It is judged as the table would be that was counted, of which each row is one person with
-        one value in each sensitive column. All columns are counted in one tally, so that each
-        requirement sees what stands beside its secret. What the tally has beyond them is not
-        judged; `foreknow sql` prints the query that makes one.
+        It is judged like the table that was counted, in which each row is one person with one
+        value in each sensitive column. The tally must count combinations of all columns named
+        here, so that each requirement sees the values beside its secret; further columns are not
+        judged. `foreknow sql` prints the query that makes a tally in a warehouse.
 
         Parameters
         ----------
         frame : path or frame
-            A row for each combination that occurs. Two rows may not be alike in all columns but
-            the count.
+            The tally, with one row for each combination that occurs. Two rows must differ in some
+            column other than the count.
         group : str or sequence of str
-            As in `from_bucketized`.
+            See `from_bucketized`.
         sensitive : str or sequence of str
             The column of sensitive values, or several.
         count : str
-            How many people: whole numbers from 1.
+            The column with the number of people: whole numbers from 1.
         other, missing, reading
-            As in `from_groups`.
+            See `from_groups`.
 
         Raises
         ------
         DataError
-            If a column is not there, a count is no whole number from 1, or a combination repeats.
+            If a column is missing, a count is no whole number from 1, or a combination repeats.
 
         Examples
         --------
@@ -398,15 +401,15 @@ class Release(ReleaseTables, Plain):
 
     @classmethod
     def of_counts(cls, counts: GroupCounts, sensitive: str = "") -> Release:
-        """A release of counts alone, which say how many people of each group have each value.
+        """Make a release of counts alone: the number of people with each value in each group.
 
-        It has no table of people, so columns beside the value, and names, are not known.
+        It has no table of people, and so no names and no columns beside the sensitive one.
 
         Parameters
         ----------
         counts : GroupCounts
         sensitive : str
-            The column that was counted, if it is named.
+            The name of the column that was counted; "" if it has none.
 
         Examples
         --------
@@ -426,23 +429,23 @@ class Release(ReleaseTables, Plain):
         unlinked: Sequence[str] = (),
         written: Reading | None = None,
     ) -> Release:
-        """Take a table as a schema describes it: by its group column, or its quasi-identifiers.
+        """Make a release of a table by a schema, which names the group column or quasi-identifiers.
 
         Parameters
         ----------
         frame : path, frame or Prepared
-            As in `from_groups`.
+            See `from_groups`.
         schema : Schema
         group : str, optional
-            The column with the group of each row; the schema's when left out. Quasi-identifiers in
-            the same rows stand beside the secret, as `other` does.
+            The column with the group of each row; default: the schema's. Quasi-identifiers in the
+            same rows are then known columns beside the secret, like `other`.
         unlinked : sequence of str
-            Columns that are said to be shuffled; only those are taken for it that the table calls
-            so, such as ``income_shuffled``.
+            Columns that are declared to be shuffled. A column counts as shuffled only if the table
+            names it so, such as ``income_shuffled``.
         written : Reading, optional
-            How numbers and dates of this very table are written. Left out, it may be the raw table,
-            which the schema's `reading` is about, or a release, whose values were read already;
-            what could be either is refused.
+            How this table writes numbers and dates. None: the table is either raw, and written as
+            the schema's `reading` says, or a release, whose values were read before; a table that
+            could be either is refused.
         """
         raw = isinstance(frame, Prepared) or written is not None
         prepared = prepare(frame, schema, written, raw=raw, as_written=True)
@@ -473,14 +476,14 @@ class Release(ReleaseTables, Plain):
 
     @cached_property
     def shared(self) -> tuple[str, ...]:
-        """Columns of a table, read by a schema, in which a few rows each share a value."""
+        """Columns in which a few rows share each value; none unless a schema read a raw table."""
         return () if self.raw is None else shared(self.raw.source, self.raw.schema)
 
     @cached_property
     def numbers(self) -> tuple[str, ...]:
-        """Columns that look like numbers of people, where nothing says whose rows are.
+        """Columns whose values look like ids of people, if no column is declared to name them.
 
-        Counted by its groups, and the first sensitive column.
+        Only group columns and the first sensitive column are looked at, by their counts.
         """
         schema, counts = self.schema, self._counted
         person = (schema or PLAIN).person or self.person
@@ -570,7 +573,7 @@ class Release(ReleaseTables, Plain):
         )
 
     def parts(self) -> Parts:
-        """Its tables as they are read, names and texts without what escapes formulas."""
+        """The tables of the release, without the marks that protect spreadsheets from formulas."""
         tables = self.tables
         if isinstance(tables, ValuesTable):
             if self._apart and len(self.sensitives) > 1:
@@ -600,14 +603,14 @@ class Release(ReleaseTables, Plain):
         return Parts(people, values, has_counts=True)
 
     def joined(self, releases: Sequence[Release], names: Sequence[str]) -> Release:
-        """The release with tables of other sensitive columns of the same groups.
+        """Join the release with releases of other sensitive columns of the same groups.
 
         Parameters
         ----------
         releases : sequence of Release
-            Those with the other columns.
+            The releases of the other columns.
         names : sequence of str
-            All sensitive columns, in order; the first is one of this release.
+            All sensitive columns, in order; the first belongs to this release.
         """
         table_of: dict[str, Any] = {}
         for release in releases:
@@ -622,7 +625,7 @@ class Release(ReleaseTables, Plain):
         )
 
     def described(self, **fields: Any) -> Self:
-        """The same release with other fields, such as its `schema`; its counts are kept."""
+        """A copy of the release with other fields, such as its `schema`; the counts are kept."""
         release = super().described(_by_policy=None, **fields)
         vars(release).pop("counts", None)  # which say the rules that they do not follow
         return release
@@ -643,10 +646,11 @@ class Release(ReleaseTables, Plain):
         return visible.naming(self._owner)
 
     def alike(self, knowing: Sequence[str] = ()) -> Self:
-        """The release by those who look alike to somebody who recognizes people by their columns.
+        """The release in groups of people who look alike by the columns that are published of them.
 
-        Itself, where these columns make its groups, or are not published. Else each combination of
-        `recognized` is a group, whoever has it: in the bucketized form they are exact.
+        That is the release itself if these columns make its groups, or are not published. Otherwise
+        (in the bucketized form, where they are exact) each combination of values of `recognized`
+        is a group.
 
         Parameters
         ----------
@@ -699,9 +703,9 @@ class Release(ReleaseTables, Plain):
 
     @contextmanager
     def reading(self, columns: Iterable[str]) -> Iterator[None]:
-        """Read some columns once, beside those of its groups, for all sights that are counted.
+        """Read some columns and the group columns once, for all sights counted in this context.
 
-        Raises an error at the end if these rows give other counts than those that were made before.
+        At the end, rows that give other counts than those made before raise an error.
         """
         tables = [self.tables, *(table for table in self._apart.values() if table.linked)]
         sees_more = False
@@ -729,24 +733,24 @@ class Release(ReleaseTables, Plain):
         return {"knowing": list(self.knows)} if self.knows else {}
 
     def read_as(self) -> dict[str, str]:
-        """How the labels of groups and the sensitive values were read."""
+        """How the labels of groups and the sensitive values were read, in words, by column."""
         groups = [g if isinstance(g, tuple) else (g,) for g in self.counts.groups or ()]
         columns = dict(zip(self.group_columns, zip(*groups, strict=True), strict=False))
         columns[self.tables.sensitive] = tuple(self.counts.values)
         return {name: described(in_order(list(set(labels)))) for name, labels in columns.items()}
 
     def naming(self, members: Members, holdings: Holdings | None = None) -> Self:
-        """The same release for its owner, who knows who is in which group, and who has what."""
+        """The release as its owner knows it, with the group and the values of each person."""
         return self.described(_owner=members, _held=holdings or self._held)
 
     @property
     def cases(self) -> bool:
-        """True if rows are cases, of which a person may have several."""
+        """True if rows are cases, and a person may have several."""
         return (self.schema or PLAIN).unit == "row"
 
     @property
     def by_policy(self) -> Self:
-        """The same release, to be described by a policy's schema."""
+        """The release without a schema, so that a policy's schema can describe it."""
         if self._by_policy is None:
             self._by_policy = self.described(schema=None)
         return self._by_policy
@@ -759,7 +763,7 @@ class Release(ReleaseTables, Plain):
 
     @cached_property
     def counts(self) -> GroupCounts:
-        """Counts per group and value, made on first use."""
+        """The number of people with each value in each group, counted on first use."""
         counts, labels = self._counted, cast("Any", self._counted.groups)
         if counts.group_columns:
             labels.cohort = self.cohort
@@ -767,14 +771,14 @@ class Release(ReleaseTables, Plain):
 
     @property
     def person(self) -> str | None:
-        """The column that names people; None where the release itself has none."""
+        """The column that names people; None if the release has no such column."""
         return None if self._owner is not None else super().person
 
     @property
     def members(self) -> Members:
-        """Everybody by name, and the position of their group in `counts`; found on first use.
+        """The name of each person, and the position of their group in `counts`; read on first use.
 
-        An `InputError` if the release was made without ``person=``.
+        Raises `InputError` if the release was made without ``person=``.
         """
         if self._owner is not None:
             return self._owner
@@ -784,16 +788,16 @@ class Release(ReleaseTables, Plain):
 
     @property
     def holdings(self) -> Holdings:
-        """Who has what: people by their position in `members`, values by their code in `counts`.
+        """The values of each person: positions in `members` with codes of values in `counts`.
 
-        An `InputError` if the table does not tell, or does not name people.
+        Raises `InputError` if the table does not show this, or does not name people.
         """
         if self._held is None:
             self._held = self.tables.holdings(self._counted)
         return self._held
 
     def signatures(self, attributes: Sequence[str]) -> Signatures:
-        """How many people of each group have which values of some columns; one GROUP BY.
+        """Count the people of each group by their values in some columns; one GROUP BY.
 
         Parameters
         ----------
@@ -803,24 +807,25 @@ class Release(ReleaseTables, Plain):
         Raises
         ------
         InputError
-            If the release has no such table: one of counts alone, or people with several values.
+            If there is no such table: the release has counts alone, or people have several values.
         """
         return self.tables.signatures(self._counted, attributes)
 
     @property
     def case_persons(self) -> list[str]:
-        """The column of a raw table that says whose cases its rows are; none where it has none."""
+        """The column of a raw table that names the person of each case; empty if there is none."""
         if self.raw is None:
             return []
         return [name for name in self.raw.schema.case_persons if name in self.raw.source.columns]
 
     def held(self, attributes: Sequence[str]) -> None:
-        """None: a release does not say who has which value beside which columns."""
+        """None, since a release does not say who has which value beside which columns."""
 
     def combinations(self) -> Combinations:
-        """How many people share each combination by which they look `alike`; one GROUP BY.
+        """Count the people with each combination of values that makes them look `alike`.
 
-        In a raw table of cases that says whose these are, a person counts once for a combination.
+        It costs one GROUP BY. In a raw table of cases with a column of persons, a person counts
+        once per combination.
         """
         if self.raw is None or not self.case_persons:
             return self.alike().tables.combinations()
@@ -832,17 +837,17 @@ class Release(ReleaseTables, Plain):
 
     @property
     def is_bare(self) -> bool:
-        """True if it has counts alone, without their table."""
+        """True if the release was made of counts, without a table."""
         return isinstance(self.tables, GivenCounts)
 
     @property
     def tallied(self) -> bool:
-        """True if the table came as counts, without single people."""
+        """True if the table is a tally, with a number of people in each row."""
         return isinstance(self.tables.table, Tally) and not self.releases
 
     @property
     def groups(self) -> dict[Label, int]:
-        """How many people each group has, by its label."""
+        """The number of people in each group, by the group's label."""
         sizes = self.counts.sizes.tolist()
         return {self.counts.group_label(group): size for group, size in enumerate(sizes)}
 
@@ -852,11 +857,10 @@ class Release(ReleaseTables, Plain):
     def unseen(
         self, known_columns: Sequence[str] = (), quasi_identifiers: Sequence[str] | None = None
     ) -> list[str]:
-        """Columns of the table that are neither groups, nor sensitive, nor among those known.
+        """Columns of the table that are not judged: no group, sensitive or known columns.
 
-        They were not judged: they may tell members of a group apart. Where people have a table of
-        their own, its columns only lead to a group if they are `quasi_identifiers`; where these are
-        not said, none of its columns is named.
+        They may tell members of a group apart. If people have a table of their own, its columns
+        other than `quasi_identifiers` are listed, too, but none of them if these are not given.
         """
         tables = self.tables
         judged_columns = {*tables.seen, *self.sensitives, *self.unlinked}
@@ -870,31 +874,31 @@ class Release(ReleaseTables, Plain):
         return [name for name in unjudged if name not in (*known_columns, self.cohort)]
 
     def by_column(self) -> dict[str, GroupCounts]:
-        """The counts of each sensitive column, if nothing beside it is known."""
+        """The counts of each sensitive column, for an adversary who knows no column beside it."""
         return {name: self.seen(name, []).counts for name in self.sensitives}
 
     @property
     def left_out(self) -> int:
-        """How many rows lack a sensitive value, so that this was not counted."""
+        """The number of rows that lack a sensitive value, which was therefore not counted."""
         return 0 if self.values_shown is None else self.values_shown.incomplete
 
     @cached_property
     def values_shown(self) -> Shown | None:
-        """Which rows show a value of which sensitive column; None where no row is left out."""
+        """Which sensitive columns have a value in which rows; None if no row is left out."""
         return self.tables.values_shown(self.sensitives)
 
     @property
     def rows_left_out(self) -> tuple[LeftOut, ...]:
-        """Rows that show no value of a sensitive column, for which they are not counted."""
+        """The rows without a value in a sensitive column, which that column's counts leave out."""
         return () if self.values_shown is None else self.values_shown.left_out
 
     @property
     def partly_left_out(self) -> bool:
-        """True if rows lack one sensitive value, so that this was not counted, and show another."""
+        """True if some rows are left out for one sensitive column and counted for another."""
         return self.values_shown is not None and self.values_shown.partly
 
     def refuse_partly_left_out(self, why: str) -> None:
-        """Refuse such rows where it is not known whether they count; `why`, and what to do."""
+        """Raise `UnsupportedError` if rows are `partly_left_out`; `why` ends the message."""
         if self.partly_left_out:
             raise UnsupportedError(
                 f"{self.name}: some rows have no {' or '.join(self.sensitives)} and show another "
@@ -903,7 +907,7 @@ class Release(ReleaseTables, Plain):
 
     @property
     def group_labels(self) -> GroupLabels:
-        """The labels of its groups, column by column."""
+        """The labels of the groups, column by column."""
         labels: Any = self._counted.groups or ()
         if self._counted.group_columns:
             return cast("GroupLabels", labels)
@@ -912,7 +916,7 @@ class Release(ReleaseTables, Plain):
 
     @property
     def suppressed(self) -> tuple[str, ...]:
-        """Columns that make groups, of which nothing is published: ``*`` or ``***`` everywhere."""
+        """Group columns that are fully suppressed: every label is ``*`` or ``***``."""
         if not self.tables.null_groups:
             return ()
         columns_with_labels = zip(self.group_columns, self.group_labels.parts, strict=False)

@@ -50,63 +50,66 @@ _IN_ANY_ORDER = ("identifiers", "quasi_identifiers", "other")
 @hints()
 @dataclass(frozen=True, kw_only=True)
 class Schema:
-    """Roles of the columns of a table.
+    """The roles of the columns of a table.
 
     Parameters
     ----------
     quasi_identifiers : sequence of str
         Columns that others may know of a person, such as age or zip code.
     sensitive : str or sequence of str
-        The column whose values must stay hidden; several are `sensitives`, this is the first.
+        The column whose values must stay hidden. Given several, they become `sensitives`, and
+        `sensitive` is the first.
     identifiers : sequence of str
-        Columns that name people; never published. None may repeat, unless `unit` says that rows
-        are no people; a missing value is no repeat.
+        Columns that name people; never published. Their values must not repeat (nulls may),
+        unless `unit` is "row".
     other : sequence of str
-        Columns published as they are, beside the sensitive value. A column without any role is
-        not published.
+        Columns that are published unchanged, beside the sensitive value. A column without a role
+        is not published.
     semantics : {"single", "set", "multiset"}, or mapping of column to one of these
         Whether a person has one sensitive value (one row), a set of them, or a bag (a row for
-        each, or one row with a list). Of several sensitive columns, those that are not named have
-        one value; where a person has several rows, they agree in these.
+        each, or one row with a list). Sensitive columns that the mapping does not name have one
+        value per person, which all rows of the person must repeat.
     person : str, optional
         The column that tells people apart; needed under ``set`` and ``multiset`` unless the
         sensitive column holds lists.
     unit : {"person", "row"}
-        What a row is about: a person, so that no identifier may repeat; or a case, of which a
-        person may have several. Where `person` says whose case it is, the owner counts people:
-        `k_anonymity` asks for so many, and a limit is about the sum over a person's cases. Without
-        it, what is said is about cases. Cases have one sensitive value each.
+        "person": a row is a person, and no identifier may repeat. "row": a row is a case with one
+        sensitive value, and a person may have several cases. If `person` names the person of each
+        case, the owner counts people: `k_anonymity` requires a number of people, and limits apply
+        to the sum over a person's cases. Without `person`, all results are about cases.
     group : str, optional
-        In a release: the column with the group of each row. Without it, rows with equal
+        The column of a release with the group of each row. None: rows with equal
         quasi-identifiers are a group.
     hierarchies : mapping of column to Hierarchy, or to the table that stands for one in a policy
-        How values of a quasi-identifier coarsen. One of the sensitive column says which of its
-        values are alike, or one secret (`Requirement.any_of`, `at_level`), for requirements that
-        ask that; it is published as it is.
+        The coarser labels of a quasi-identifier's values. A hierarchy of the sensitive column
+        says which values are alike, or are one secret (`Requirement.any_of`, `at_level`), for
+        requirements that use it; the column is published unchanged.
     types : mapping of column to "number", "text" or "date"
-        Overrules what a column looks like; zip codes without leading zeros are ``"text"``. The
-        values of a sensitive column stay texts, in which each number or date is one value.
+        Overrides the type that is detected; zip codes without leading zeros are ``"text"``. The
+        values of a sensitive column stay texts, but two spellings of a number or date are one
+        value.
     missing : "error", "drop" or {"label": ...}
-        What to do with people whose sensitive value is null; under ``set`` and ``multiset`` they
+        How people with a null sensitive value are handled; under ``set`` and ``multiset`` they
         have no value.
     reading : Reading or mapping of its parts
-        How the file is written, where nothing in it says so; such as ``{"encoding": "latin-1"}``.
+        The format of the file, if it cannot be detected, such as ``{"encoding": "latin-1"}``.
     folder : Path
-        Where relative paths of hierarchy files start.
+        The folder to which the paths of hierarchy files are relative.
     sensitives : sequence of str
-        All sensitive columns; those given as `sensitive` when left out.
+        All sensitive columns; default: those of `sensitive`.
     shared : mapping, optional
-        ``{"by": "household_id", "values": ["income"]}``: all rows of a household have one value of
-        these sensitive columns, and everybody knows it. `publish` shows it once for each household,
-        in its first row that is published, and requirements on it count households.
+        ``{"by": "household_id", "values": ["income"]}``: all rows of a household share one value
+        of these sensitive columns, and everybody knows that. `publish` shows the value once per
+        household, in its first published row, and requirements on the column count households.
     weights : str, optional
-        Of a survey, the column that says how many people of the population each row stands for.
-        It is not published; `risk_report` estimates risks by it.
+        The column of a survey with the number of people in the population that each row stands
+        for. It is not published; `risk_report` estimates risks from it.
     impossible : sequence of mappings
-        What cannot be, as everybody knows: ``{"values": ["O04"], "where": {"sex": ["m"]}}``, or
-        ``{"age": {"to": 11}}``. Who cannot have a value is not counted among those who might.
-        ``"O*"`` stands for every value that begins so; of several conditions all hold; of several
-        sensitive columns, ``"sensitive"`` names one. Columns need no role.
+        Rules that everybody knows about who cannot have a value, such as
+        ``{"values": ["O04"], "where": {"sex": ["m"]}}``, or ``{"age": {"to": 11}}`` for ``where``.
+        These people are not counted among those who might have the value. ``"O*"`` stands for
+        every value that begins with O; a rule applies if all its conditions do; ``"sensitive"``
+        names the column if there are several. The columns of ``where`` need no role.
 
     Raises
     ------
@@ -213,11 +216,11 @@ class Schema:
     def refuse_other(
         self, read_schema: Schema, *, published: bool = False, people: bool = False
     ) -> None:
-        """Refuse a table that was read by another schema where this one says otherwise.
+        """Raise `SchemaError` if a table was read by a schema that contradicts this one.
 
-        All that it says bears on who is counted, or on which values are one. Of what is `published`
-        some columns are not there, and a policy may be stricter; of `people` beside a release other
-        columns may be known.
+        All settings that decide who is counted, or which values are equal, must agree. For a table
+        that is `published`, columns may be missing and this schema may be stricter; for a table of
+        `people` beside a release, other columns may be known.
         """
         further_keys: Iterable[str] = _OF_THE_COUNTED if people else SchemaTable.model_fields
         if published:
@@ -248,12 +251,12 @@ class Schema:
         return "nothing" if setting is None else shorten(repr(setting), 80, placeholder=" ...")
 
     def rules_about(self, *columns: str | None) -> list[Rule]:
-        """The rules on some sensitive columns; None is the first."""
+        """The `impossible` rules about some sensitive columns; None stands for the first."""
         ruled = [column or self.sensitive for column in columns]
         return [rule for rule in self.impossible if rule.sensitive in ruled]
 
     def rules_of_people(self, column: str | None = None) -> Lacks:
-        """Rules about people that counts do not contain, on one sensitive column or on any."""
+        """Rules, households or cases that counts lack, for one sensitive column or for any."""
         values = self.shared_values
         return {
             Need.EVERYBODY: bool(self.impossible),
@@ -262,7 +265,7 @@ class Schema:
         }
 
     def of_column(self, name: str) -> Schema:
-        """A schema with one of the sensitive columns as the only one; the others are `other`."""
+        """The schema with only one sensitive column; the others become `other`."""
         other_columns = [column for column in self.sensitives if column != name]
         hierarchies, types = dict(self.hierarchies), dict(self.types)
         for column in other_columns:
@@ -280,52 +283,52 @@ class Schema:
 
     @property
     def conditions(self) -> list[str]:
-        """The columns that say who cannot have which values."""
+        """The columns in the conditions of the `impossible` rules."""
         return list(dict.fromkeys(chain.from_iterable(rule.where for rule in self.impossible)))
 
     @property
     def persons(self) -> list[str]:
-        """The column that says whose a row is, where there is one."""
+        """A list of the `person` column; empty if there is none."""
         return [] if self.person is None else [self.person]
 
     @property
     def noun(self) -> str:
-        """The word for its rows."""
+        """The word for rows: "people" or "cases"."""
         return {"person": "people", "row": "cases"}[self.unit]
 
     @property
     def counts_people(self) -> bool:
-        """True if rows are cases, and a column says whose they are."""
+        """True if rows are cases, and `person` names the person of each."""
         return bool(self.case_persons)
 
     @property
     def case_persons(self) -> list[str]:
-        """The column of the persons that are counted in place of their cases, if they are."""
+        """A list of the `person` column if rows are cases; empty otherwise."""
         return self.persons if self.unit == "row" else []
 
     @property
     def shared_columns(self) -> tuple[str, ...]:
-        """The column that says where a household's values are shown, and those of the values."""
+        """The column that marks rows with a household's values, and the columns of these."""
         shared = cast("Shared | None", self.shared)
         return () if shared is None else (shared.column, *shared.values)
 
     @property
     def shared_values(self) -> tuple[str, ...]:
-        """The sensitive columns whose values are those of a household."""
+        """The sensitive columns whose values belong to households."""
         return self.shared_columns[1:]
 
     @property
     def one_row_each(self) -> bool:
-        """True if what is counted is rows: neither the persons of cases, nor households."""
+        """True if rows are counted, and not the persons of cases or households."""
         return not (self.counts_people or self.shared_values)
 
     @property
     def several(self) -> dict[str, str]:
-        """The sensitive columns of which a person may have several values, with their semantics."""
+        """The sensitive columns in which a person may have several values, with their semantics."""
         return multivalued_columns(self.semantics, self.sensitives)
 
     def semantics_of(self, column: str | None = None) -> Semantics:
-        """How many values a person has of one sensitive column, or of the first."""
+        """The semantics of a sensitive column; of the first if None."""
         return cast("Semantics", self.several.get(column or self.sensitive, "single"))
 
     def _settle_sensitive(self) -> None:
@@ -353,7 +356,7 @@ class Schema:
         ]
 
     def role(self, column: str) -> str | None:
-        """Role of a column: identifier, quasi-identifier, sensitive, other, or None."""
+        """The role of a column: identifier, quasi-identifier, sensitive, other, or None."""
         return next((role for role, columns in self._by_role() if column in columns), None)
 
     @property
@@ -362,12 +365,12 @@ class Schema:
         return list(chain.from_iterable(columns for _, columns in self._by_role()))
 
     def naming(self, person: str | None = None) -> Schema:
-        """A schema that names people by a column: the given one, its own, or its only identifier.
+        """The schema with a `person` column: the given one, its own, or its only identifier.
 
         Raises
         ------
         SchemaError
-            If none of these says which column it is.
+            If there is no such column.
         """
         only = self.identifiers[0] if len(self.identifiers) == 1 else None
         person_column = person or self.person or only

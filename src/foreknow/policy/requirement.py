@@ -132,53 +132,57 @@ class Requirement:
     Parameters
     ----------
     adversary : Adversary, Criterion, or sequence of (adversary, below) pairs
-        Several pairs make a skyline; each has a limit of its own. A criterion has none. By its key
-        in a policy file, too: ``Requirement(k_anonymity=5)``.
+        The adversary that the release must withstand, or the criterion that it must meet.
+        Several pairs are a skyline, in which each adversary has a limit of its own; a criterion
+        has no limit. The key of a policy file works, too: ``Requirement(k_anonymity=5)``.
     below : number
-        The limit in (0, 1] of a single adversary; safe means strictly below.
+        The limit in (0, 1] of a single adversary; disclosures must be strictly below it.
     values : sequence of labels, optional
-        The sensitive values it is about; default: every value. Here, in `excluded` and in
-        `any_of`, ``"B20*"`` stands for every value that begins with B20. What nobody has is noted,
-        and refused where a value of the table looks like it, such as AIDS for AIDZ.
+        The sensitive values to protect; default: every value. Here, in `excluded` and in
+        `any_of`, ``"B20*"`` stands for every value that begins with B20. A value that nobody has
+        is noted, and refused if a value of the table looks like it, such as AIDS for AIDZ.
     excluded : sequence of labels
-        Values it is not about (``except`` in a policy file).
+        Values that need no protection (``except`` in a policy file).
     name : str
-        What messages and reports call it.
+        The name of the requirement in messages and reports.
     any_of : sequence of labels, mapping or str, optional
-        One secret, in place of `values`: that a person has one of these, whichever. A mapping
-        names sets, each a secret of its own: ``{"HIV": ["B20", "Z21"]}``, or ranges of numbers or
-        dates, ends included: ``{"low": {"to": 15000}, "high": {"from": 70000}}``. A text is a
-        label in the hierarchy of the sensitive column, at any level: all values below it.
+        In place of `values`, one secret: that a person has any of these values. A mapping names
+        several sets, each a secret of its own: ``{"HIV": ["B20", "Z21"]}``, or ranges of numbers
+        or dates, ends included: ``{"low": {"to": 15000}, "high": {"from": 70000}}``. A text is a
+        label at any level of the sensitive column's hierarchy, for all values below it.
     at_level : int, optional
-        In place of `any_of`: every label at this level of that hierarchy, from 1, is a secret of
-        its own, but those in `excluded`.
+        In place of `any_of`: every label at this level of the hierarchy, from 1, is a secret of
+        its own, except those in `excluded`.
     within : number or str, optional
-        For numbers and dates, in place of `values`: that a person's value lies in some window
-        that is so wide, such as 5000, "10%" of the lower end, or "30 days"; the worst window
-        counts. For people with one value each, against `Facts` and `Negations`.
+        In place of `values`, for numbers and dates: the width of a window, such as 5000, "10%"
+        (of its lower end) or "30 days". The secret is that a person's value lies in a window; the
+        worst window counts. Works for people with one value each, against `Facts` and `Negations`.
     at_most : number
-        In place of `below`, for priors: the limit may be reached. ``at_most="1/4"`` is
+        In place of `below`, for priors: a limit that may be reached. ``at_most="1/4"`` is
         4-robustness.
     at_most_times : number
-        In place of `below`, for priors: nobody may become more than so many times as likely to
-        have a value as before the release.
+        In place of `below`, for priors: the largest factor by which the release may raise a
+        person's probability of having a value.
     hierarchy : Hierarchy, optional
-        What labels stand for. A policy gives that of its schema.
+        The values that each label of `any_of` or `at_level` stands for; default: the hierarchy
+        in the policy's schema.
     absent : sequence of labels
-        Of the values that it names, those that nobody need have, whatever looks like them.
+        Values named here that may be missing from the table, even if one of its values looks
+        like them.
     sensitive : str, optional
-        The column it is about, where there are several.
+        The sensitive column; needed if there are several.
     knowing : sequence of str, optional
-        Columns whose values the adversary knows of everybody, beyond the quasi-identifiers. Left
-        out, all that are published beside the sensitive one in the same row; for a criterion of
-        people alone, such as k-anonymity, those among `other`, by which it tells people apart. An
-        empty list says that nobody knows any.
+        Columns that the adversary knows of everybody, beyond the quasi-identifiers. None means
+        all columns published in the same row as the sensitive one; for a criterion of people
+        alone, such as k-anonymity, those of them in `other`, which then tell people apart. An
+        empty list means no column.
 
     Attributes
     ----------
     points : tuple of Point
         Each adversary with its limit; empty for a criterion.
     criterion : Criterion or None
+        The criterion; None for adversaries.
 
     Raises
     ------
@@ -320,17 +324,17 @@ class Requirement:
 
     @cached_property
     def subject(self) -> Values:
-        """The subject: values, people or units."""
+        """The subject of the requirement: values, people or units."""
         return subject_of(self)
 
     @property
     def of_people(self) -> bool:
-        """True if it is a criterion about numbers of people, whatever their values."""
+        """True if the requirement is a criterion about numbers of people, whatever their values."""
         return self.subject.of_people
 
     @property
     def columns(self) -> tuple[str | None, ...]:
-        """The sensitive column whose values it is about, None for the first; empty if of people."""
+        """The sensitive column in question, None for the first; empty for a criterion of people."""
         return self.subject.columns
 
     @property
@@ -340,7 +344,7 @@ class Requirement:
 
     @property
     def counts_cases(self) -> bool:
-        """True if it is a criterion, which counts cases, where people may have several."""
+        """True for a criterion that counts cases, if people may have several."""
         return bool(self.persons) and not self.points
 
     @property
@@ -355,13 +359,13 @@ class Requirement:
 
     @property
     def limits_inference(self) -> bool:
-        """True if it limits how sure an adversary may become, or which values a group may have."""
+        """True if it limits an adversary's confidence, or the values that a group may have."""
         if self.criterion is not None:
             return self.criterion.limits_values()
         return any(point.limit.limits for point in self.points)
 
     def searched(self, exact: bool) -> Requirement:
-        """The requirement that a search asks of groups; `exact` if exact columns are published."""
+        """The requirement that a search checks; `exact` says that exact columns are published."""
         criterion = self.criterion
         if criterion is None:
             return self.at(point.searched for point in self.points)
@@ -372,7 +376,7 @@ class Requirement:
 
     @cached_property
     def attributes(self) -> set[str]:
-        """Columns of the priors that all of its adversaries have."""
+        """The columns on which the priors of all adversaries depend."""
         return set.intersection(*map(columns_of_priors, self.judged))
 
     def __repr__(self) -> str:
@@ -389,31 +393,31 @@ class Requirement:
 
     @property
     def secret(self) -> Secret:
-        """The values it is about, whichever key says so."""
+        """The values to protect, whichever key names them."""
         return Secret.of(self)
 
     @property
     def about_sets(self) -> bool:
-        """True if its secrets are sets of values, such as one illness of several codes."""
+        """True if the secrets are sets of values, such as one illness with several codes."""
         return self.target.as_one
 
     @cached_property
     def target(self) -> EachValue:
-        """The target: how the values of its secret are named and counted."""
+        """The target of the requirement, which names and counts the values of its secret."""
         return target_of(self)
 
     @property
     def width(self) -> Width | None:
-        """How near is near."""
+        """The width of a window (`within`); None if the secrets are no windows."""
         return cast("Width | None", self.within)
 
     @property
     def of_windows(self) -> bool:
-        """True if its secrets are windows of numbers or dates."""
+        """True if the secrets are windows of numbers or dates."""
         return self.target.near
 
     def sets(self, values: Labels) -> dict[str, tuple[str, ...]]:
-        """Its sets: for each name, the values of a table that belong to it.
+        """The values of a table that belong to each set, by the set's name.
 
         Raises
         ------
@@ -423,20 +427,20 @@ class Requirement:
         return self.target.sets(self.own(values))
 
     def only(self, name: str, members: tuple[str, ...]) -> Requirement:
-        """The same requirement about only one of its sets."""
+        """The requirement with only one of its sets."""
         return replace(self, any_of=Sets({name: members}), at_level=None, excluded=())
 
     @property
     def known(self) -> tuple[str, ...]:
-        """The columns that it says are known of everybody."""
+        """The columns that `knowing` names; empty if it is None."""
         return tuple(self.knowing or ())
 
     def by(self, columns: Sequence[str]) -> Requirement:
-        """The same against an adversary who knows only these columns of everybody."""
+        """The requirement against an adversary who knows exactly these columns of everybody."""
         return replace(self, knowing=columns)
 
     def knowing_all(self, layout: Layout) -> Requirement | None:
-        """The requirement if the assumed columns were known, too; None if there are none."""
+        """The requirement with the assumed columns known of everybody; None if there are none."""
         return self.subject.knowing_all(layout)
 
     def at(self, points: Iterable[Point]) -> Requirement:
@@ -455,7 +459,7 @@ class Requirement:
         return replace(self, adversary=point.adversary, **limits)
 
     def under(self, schema: Any) -> Requirement:
-        """The requirement with what its secret, criterion or adversaries need from a schema."""
+        """The requirement with the schema's hierarchy, rules and other facts that it needs."""
         column = self.sensitive or schema.sensitive
         hierarchy = schema.hierarchies.get(column, self.hierarchy)
         persons = "".join(schema.case_persons)
@@ -511,22 +515,22 @@ class Requirement:
         return replace(self, shown=shown_column, knowing=known_columns, excluded=tuple(excluded))
 
     def count(self, release: HasCounts, possible: Possible | None = None) -> RequirementCounts:
-        """The counts of a release that this requirement needs, and of who can have which values."""
+        """The counts that judge a release; `possible` says who can have which values."""
         return RequirementCounts.of(self, release, possible)
 
     def meant(self, values: Labels) -> TargetValues:
-        """The values of a table that it is about, compared as text."""
+        """The values of a table that the requirement protects, compared as text."""
         return self.target.meant(self.own(values))
 
     def own(self, values: Any) -> Labels:
-        """The values of its sensitive column."""
+        """The values of the requirement's sensitive column."""
         if isinstance(values, Mapping):
             values = values[self.sensitive or next(iter(values))]
         labels: Labels = values.values_of(self.sensitive)
         return labels
 
     def check_columns(self, sensitives: Sequence[str], schema: Schema | None = None) -> None:
-        """Refuse a requirement that names no column, or a column that it cannot be about."""
+        """Raise `PolicyError` if the sensitive or known columns do not fit those of a table."""
         if None in self.columns and len(sensitives) > 1:
             raise PolicyError(
                 f"{self.name}: say which column it is about: sensitive = "
@@ -571,15 +575,15 @@ class Requirement:
 
     @property
     def unit(self) -> str | None:
-        """For a criterion that counts units, such as households, the column of their numbers."""
+        """The column that numbers a criterion's units, such as households; None without."""
         return self.subject.unit
 
     def owned(self, schema: Schema) -> tuple[str, ...]:
-        """The columns that it looks at but a release does not show; only the owner has them."""
+        """The columns that the requirement needs and only the owner has."""
         return self.subject.owned(schema)
 
     def by_owner(self, schema: Schema, rules: Sequence[Rule]) -> str:
-        """The part that only the owner can judge, in words; `rules` bear on its column."""
+        """The part that only the owner can judge, in words, with `rules` about its column."""
         text = self.subject.words
         if self.sums_cases:
             text += f", added up over all cases of each {self.persons}"
@@ -593,37 +597,37 @@ class Requirement:
         return text if self.name.startswith("require") else f"{self.name}: {text}"
 
     def filed(self, schema: Schema) -> Requirement:
-        """The part of it that a release can show; the requirement itself if that is all."""
+        """The part that a release can show; the requirement itself if that is all."""
         if not (hidden := self.owned(schema)):
             return self
         return replace(self.without(hidden), adversary=self.subject.filed)
 
     def without(self, columns: Collection[str]) -> Requirement:
-        """The same where nobody knows some columns of anybody."""
+        """The requirement with some columns removed from those that the adversary knows."""
         if self.knowing is None:
             return self
         return replace(self, knowing=[name for name in self.known if name not in columns])
 
     def seen_columns(self, layout: Layout) -> Seen:
-        """The adversary's sight, if columns are published in this layout."""
+        """The columns that the adversary sees in a release of this layout."""
         return self.subject.seen_columns(layout)
 
     @property
     def by_counts(self) -> bool:
-        """True if it needs only the number of people with each value in each group."""
+        """True if the number of people with each value in each group is enough to judge it."""
         return not (self.known or self.has_priors or self.unit)
 
     def monotone(self, semantics: Semantics) -> bool:
-        """True if merging groups can never make a release fail it."""
+        """True if merging groups never makes a release fail that passed before."""
         return all(kind.monotone(semantics) for kind in self.judged)
 
     @property
     def searched_exactly(self) -> bool:
-        """True if a search in which merging cannot hurt never refuses groups that hold."""
+        """True if a search by monotone figures refuses only groups that fail the requirement."""
         return self.target.searched_exactly
 
     def failures(self, release: HasCounts) -> list[str]:
-        """A message for each point that fails, with the figure that it attains."""
+        """A message for each adversary or criterion that fails, with the figure attained."""
         requirement_counts = self.count(release)
         failing = [e for e in requirement_counts.explanations() if not e.safe]
         name = self.name
@@ -642,7 +646,7 @@ class Requirement:
         return messages
 
     def secret_and_sight(self, known_columns: Sequence[str]) -> dict[str, Any]:
-        """Its secret and sight for a result, with the columns known of everybody."""
+        """The secret and the known columns, by the keys of a policy file, for a result."""
         table = self.to_dict()
         return {
             "values": None,
@@ -652,7 +656,7 @@ class Requirement:
         }
 
     def published(self, values: Any, schema: Schema | None, layout: Layout) -> dict[str, Any]:
-        """The table for a certificate, with defaults written out."""
+        """The ``[[require]]`` table for a certificate, with defaults written out."""
         table, criterion = self.to_dict(values), self.criterion
         table.pop("absent", None)  # which is about the raw table
         if criterion is not None:
@@ -664,7 +668,7 @@ class Requirement:
     def to_dict(self, values: Any = None) -> dict[str, Any]:
         """The ``[[require]]`` table of a policy file.
 
-        With the values of a table, labels are written out as sets of these values.
+        If the values of a table are given, labels are replaced by sets of these values.
         """
         table = {
             "name": None if self.name.startswith("require") else self.name,

@@ -346,23 +346,25 @@ class Statements:
     Parameters
     ----------
     *statements : str or formula
-        Such as ``"Tom != Cancer"`` or ``Has("Ann", "AIDS").implies(Has("Tom", "AIDS"))``. The
-        language: ``Tom = AIDS`` (he has it), ``AIDS in Tom`` (the same), ``Tom != Cancer``,
-        ``Cancer not in Tom``, ``same(Ann, Tom)`` (the same values), ``not``, ``and``, ``or``,
-        ``->``, ``<->``, parentheses. Names with spaces, or that are words of the language, go
-        into quotes. A name means the person or value whose label prints like it.
+        A text such as ``"Tom != Cancer"``, or a formula such as
+        ``Has("Ann", "AIDS").implies(Has("Tom", "AIDS"))``. The language of texts has ``Tom = AIDS``
+        or ``AIDS in Tom`` (he has it), ``Tom != Cancer`` or ``Cancer not in Tom``,
+        ``same(Ann, Tom)`` (the same values), ``not``, ``and``, ``or``, ``->``, ``<->`` and
+        parentheses. Put names in quotes if they have spaces or are words of the language. A name
+        means the person or value whose label prints like it.
     budget : int
-        The most steps of exact inference for one answer. The default takes about ten seconds.
+        The most steps of exact inference for one answer; the default takes about ten seconds.
     priors : Priors, optional
-        How likely values are for people of each kind, by one table under the joint reading. Then
-        worlds are as likely as the product of the priors of their values. The release must have
-        the columns of the people that it names.
+        The probabilities of values for people with each combination of attributes: one table
+        under the joint reading. The weight of a world is then the product of the priors of its
+        values, and the release must name people and have the columns of the priors. None: worlds
+        are weighted as in the notes.
 
     Raises
     ------
     StatementError
-        If a statement cannot be read, or, once a release is asked about, names a person or value
-        that is not in it.
+        If a statement cannot be read. Later, when a release is given: if a statement names a
+        person or value that is not in it.
     ContradictionError
         If no world agrees with all statements.
     UnsupportedError
@@ -370,12 +372,12 @@ class Statements:
 
     Notes
     -----
-    A world assigns the bag of each group to its members. Under ``single`` all distinct ways are
-    equally likely. Under ``set``, each value that occurs o times goes to any o members, equally
-    likely; under ``multiset``, each occurrence goes to any member; values are independent then.
-    The posterior is the share of the worlds that agree with all statements in which the person
-    has the value. "Privacy Skyline" (Chen, LeFevre, Ramakrishnan), section 2; "Worst-Case
-    Background Knowledge" (Martin and others), section 2.
+    A world assigns the bag of each group to its members. Under ``single`` all distinct
+    assignments are equally likely. Under ``set``, a value that occurs o times goes to a random
+    set of o members; under ``multiset``, each occurrence goes to a random member; then values
+    are independent of each other. The posterior is the share of worlds in which the person has
+    the value, among the worlds that agree with all statements. "Privacy Skyline" (Chen, LeFevre,
+    Ramakrishnan), section 2; "Worst-Case Background Knowledge" (Martin and others), section 2.
 
     Examples
     --------
@@ -423,14 +425,14 @@ class Statements:
     # ---- asking about people --------------------------------------------------------------
 
     def posterior(self, release: HasCounts, person: Label, value: Label) -> Posterior:
-        """How likely it is that a person has a value, given the statements.
+        """Compute the posterior probability, given the statements, that a person has a value.
 
         Parameters
         ----------
         release : Release
-            One that names its people (``person=``).
+            A release that names people (``person=``).
         person, value : label
-            As in the release, or as they print.
+            The labels in the release, or how they print.
         """
         case = self._case(release)
         model = case.model
@@ -443,19 +445,19 @@ class Statements:
         values: Iterable[Label] | None = None,
         any_of: Iterable[Label] | Mapping[str, Iterable[Label]] | None = None,
     ) -> Posteriors:
-        """Posteriors of many people: person -> value -> `Posterior`, worked out when asked for.
+        """The posteriors of many people: person -> value -> `Posterior`, each computed on access.
 
         Parameters
         ----------
         release : Release
+            A release that names people (``person=``).
         people : iterable of label, optional
-            Everybody, when left out; of repeated ones, the first counts.
+            The people to ask about, without repeats; default: everybody.
         values : iterable of label, optional
-            All values of the person's group, when left out; of repeated ones, the first counts.
+            The values to ask about, without repeats; default: all values of the person's group.
         any_of : iterable of label or mapping, optional
-            Values that are asked about together: whether a person has one of them. It is added to
-            `values`, or stands alone where these are left out. A mapping gives them a name:
-            ``{"HIV": ["B20", "Z21"]}``.
+            Values of which a person has at least one, as one more value to ask about; without
+            `values`, the only one. A mapping gives the set a name: ``{"HIV": ["B20", "Z21"]}``.
         """
         case = self._case(release)
         model = case.model
@@ -502,7 +504,7 @@ class Statements:
     # ---- as an adversary ------------------------------------------------------------------
 
     def disclosure(self, release: HasCounts, value: Label | None = None) -> Disclosure:
-        """Find the highest posterior of a value over all people, or of any value."""
+        """Find the highest posterior of a value, or of any value if None, over all people."""
         if value is None:
             return worst(self.disclosures(release).values())
         case = self._case(release)
@@ -519,14 +521,14 @@ class Statements:
         return {value: case.highest(code) for code, value in enumerate(case.model.counts.values)}
 
     def monotone(self, semantics: Semantics = "single") -> bool:
-        """True if merging groups never raises a disclosure: not with statements."""
+        """False: with statements, merging groups can raise a disclosure."""
         return False
 
     def chances(self, release: HasCounts) -> None:
-        """Not counted: what statements say is of people by their names."""
+        """None, since statements are about named people."""
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain values for JSON; fractions as texts."""
+        """Plain values for JSON, with statements as texts; priors are not included."""
         return {
             "statements": {
                 "texts": list(map(str, self.statements)),

@@ -62,33 +62,33 @@ _MARK = "\ue000"  # around the number that stands for a name, so that no digit j
 
 @dataclass(frozen=True)
 class Reading:
-    r"""How a file is to be read; what is left out is found in the file, or is as in ISO.
+    r"""The format of a file; settings left out are detected, or follow ISO.
 
     Parameters
     ----------
     encoding : str, optional
-        Of a CSV file that is not UTF-8, such as "latin-1", "cp1252" or "utf-16".
+        The encoding of a CSV file that is not UTF-8, such as "latin-1", "cp1252" or "utf-16".
     delimiter : str, optional
-        What stands between the fields of a CSV file; "tab" is one, too.
+        The character between the fields of a CSV file, or "tab".
     decimal : "." or ","
-        What stands before the decimals of quasi-identifiers and sensitive numbers. With a comma,
-        points stand between thousands: 1.234,5.
+        The decimal mark of quasi-identifiers and sensitive numbers. If it is a comma, points
+        separate thousands: 1.234,5.
     date_format : str, optional
-        How dates in these columns are written, such as "dd.mm.yyyy" or "%d.%m.%Y".
+        The format of dates in these columns, such as "dd.mm.yyyy" or "%d.%m.%Y".
     missing : sequence of str, or mapping of column to these
         Texts that stand for a missing value, such as "NA" and "k. A.", in every column of a raw
-        table. Upper and lower case differ; blanks around a text do not count. By column, "*" is
-        every one, and codes are those of numbers and days, too: ``{"*": ["NA"], "age": ["-1"]}``.
+        table. Case matters; blanks around a text do not. In a mapping, "*" means every column, and
+        the texts of one column also match numbers and dates: ``{"*": ["NA"], "age": ["-1"]}``.
     latest_year : int, optional
-        Which year is the latest that two digits of a `date_format` may mean: of 2025, 25 is 2025
-        and 26 is 1926.
+        The latest year that two digits in a `date_format` may mean: with 2025, 25 is 2025 and 26
+        is 1926.
     thousands : "," or "." or "'" or " ", optional
-        What stands between thousands: 1,234.5. With a decimal comma it is a point.
+        The mark between thousands: 1,234.5. With a decimal comma the default is a point.
     currency : str, optional
-        What stands before or after some amounts, such as "$" or "EUR": $1,234.5.
+        The sign before or after some amounts, such as "$" or "EUR": $1,234.5.
     separators : mapping of column to str
-        Of sensitive columns in which one cell holds all values of a person, what stands between
-        these: ``{"answers": "|"}``. Blanks around a value do not count.
+        The text between values, for sensitive columns in which one cell holds all values of a
+        person: ``{"answers": "|"}``. Blanks around a value do not count.
 
     Examples
     --------
@@ -144,7 +144,7 @@ class Reading:
 
     @classmethod
     def of(cls, setting: Any) -> Reading:
-        """Take a `Reading`, or the table that stands for one in a policy."""
+        """Make a `Reading` of one, or of its table in a policy."""
         if isinstance(setting, cls):
             return setting
         if not isinstance(setting, Mapping):
@@ -160,7 +160,7 @@ class Reading:
         return cls(**setting)
 
     def over(self, fallback: Reading) -> Reading:
-        """The reading, completed by another; where it lists texts, codes of columns stay."""
+        """The reading, with settings of another where it has none; codes of columns are kept."""
         settings = self.to_dict()
         if self.spellings and not self.missing_of and fallback.missing_of:
             settings["missing"] = {EVERY_COLUMN: self.spellings, **fallback.missing_of}
@@ -184,7 +184,7 @@ class Reading:
 
     @property
     def missing_of(self) -> dict[str, Sequence[str]]:
-        """The codes that stand for a missing value in one column, by column."""
+        """The codes that stand for a missing value in single columns, by column."""
         if isinstance(self.missing, Mapping):
             return {name: codes for name, codes in self.missing.items() if name != EVERY_COLUMN}
         return {}
@@ -195,25 +195,25 @@ class Reading:
 
     @property
     def converts(self) -> bool:
-        """True if it says anything of values."""
+        """True if a setting changes how values are read: decimals, dates, thousands or currency."""
         value_settings = (self.decimal, self.date_format, self.thousands, self.currency)
         return any(part is not None for part in value_settings)
 
     @property
     def guesses_century(self) -> bool:
-        """True if years are written with two digits, and nothing says of which century."""
+        """True if years have two digits, and `latest_year` does not settle the century."""
         return self.latest_year is None and "%y" in (self.date_format or "")
 
     @cached_property
     def as_date(self) -> Callable[[str], date] | None:
-        """Read one date; a text that is none raises `ValueError`."""
+        """A function that reads one date, or raises `ValueError`; None without `date_format`."""
         if self.date_format is None:
             return None
         return date_reader(self.date_format, self.latest_year)
 
     @cached_property
     def as_amount(self) -> Callable[[str], Decimal] | None:
-        """Read one number with a currency, or with marks between thousands, or with neither."""
+        """A function that reads one amount; None without `currency` and `thousands`."""
         if self.currency is None and self.thousands is None:
             return None
         return amount_reader(self.decimal or ".", self.thousands, self.currency or "")

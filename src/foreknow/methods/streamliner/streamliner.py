@@ -64,20 +64,19 @@ _BY_EXCHANGE = replace(
 @hints()
 @dataclass(frozen=True)
 class Streamliner(WithL):
-    """Groups in which no value has more than 1/l; adversaries may know the method, except `gda`.
+    """Groups in which no value has a share above 1/l, safe if the method is known, except `gda`.
 
     Parameters
     ----------
     l : int, optional
-        At least 2. When left out, the smallest with which the groups hold what the policy requires,
-        as far as that can be told from how many of each group have each value; for ``gda`` and
-        ``gsa``, with which groups of ``rda`` do.
+        At least 2. None: the smallest l for which the counts of the groups meet the policy, as
+        far as counts can show that; ``gda`` and ``gsa`` take the smallest l of ``rda``.
     variant : {"rda", "ria", "gda", "gsa"}
-        See the table below.
+        The way to make groups; see the table below.
     weights : mapping of str to int, optional
-        How much each quasi-identifier counts in the distance that ``gda`` uses; 1 where nothing is
-        said. ``gsa`` divides attributes of more weight first. Refused for ``rda`` and ``ria``,
-        which do not look at quasi-identifiers.
+        The weight of each quasi-identifier in the distance that ``gda`` uses; default: 1. ``gsa``
+        divides attributes of more weight first. ``rda`` and ``ria`` do not look at
+        quasi-identifiers and refuse weights.
 
     Notes
     -----
@@ -91,19 +90,20 @@ class Streamliner(WithL):
                                                      for each of its members
     ======= ======================================== ==========================================
 
-    In the generalized form, groups that look alike are published as one. Then no value is likelier
-    than 1/l for anybody, under rda, ria and gsa; but that need not be the frequency in the box.
+    In the generalized form, groups that look alike are published as one. No value is then likelier
+    than 1/l for anybody under rda, ria and gsa, but its probability may differ from its frequency
+    in the published group.
 
-    RDA and RIA decide for values, not for people; which people of a value are meant is random. So
-    every table that agrees with a release leads to it with the same probability, and the release
-    says nothing about which of them is the true one. **That needs a secret seed**: an adversary
-    who knows it can run the method on every table that agrees with the release and keep those that
-    lead to it. So random numbers come from the system's entropy when no seed is given, and the
-    first run is released: the best of several would be chosen by people. Give a seed in tests only.
+    RDA and RIA choose values, and then take random people with these values. So every table that
+    agrees with a release leads to it with the same probability, and the release does not show
+    which of these tables is the true one. **This needs a secret seed**: an adversary who knows the
+    seed can run the method on every table that agrees with the release, and keep those that lead
+    to it. Without a seed, random numbers come from the system's entropy, and the first run is
+    released, since a choice among several runs would depend on people. Give a seed only in tests.
 
-    GDA is as published, and unsafe; it logs a warning. GSA (guided, symmetric) is ours: the proof
-    is in its module. It does not divide tables of fewer than 16 groups, nor some in which a value
-    is nearly as frequent as l allows: there it is RDA, and logs that (level info).
+    GDA follows its paper, and is unsafe; it logs a warning. GSA (guided, symmetric) is Foreknow's
+    own method; its module has the proof. GSA works like RDA on tables of fewer than 16 groups, and
+    on some in which a value is nearly as frequent as l allows; it logs that (level info).
 
     Examples
     --------
@@ -173,7 +173,7 @@ class Streamliner(WithL):
 
     @property
     def traits(self) -> Traits:
-        """GSA goes by the order of rows; GDA's groups reveal more than frequencies."""
+        """The traits of the variant, such as whether the order of rows matters, and its proof."""
         return Traits(
             needs=ONE_COLUMN,
             symmetric=self.variant != "gsa",
