@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import chain
+from typing import NamedTuple
 
 import numpy as np
 
@@ -72,41 +73,42 @@ class BlockTree:
     _levels: dict[int, tuple[Placed, ...]] = field(default_factory=dict, repr=False)
     _known: dict[object, Block] = field(default_factory=dict, repr=False)
 
-    def level(self, i: int) -> tuple[Placed, ...]:
+    def level(self, level: int) -> tuple[Placed, ...]:
         """Blocks of a level, with their people."""
-        if i not in self._levels:
-            self._levels[i] = tuple(self._placed_blocks(i))
-        return self._levels[i]
+        if level not in self._levels:
+            self._levels[level] = tuple(self._placed_blocks(level))
+        return self._levels[level]
 
-    def _placed_blocks(self, i: int) -> list[Placed]:
-        """The blocks of level i, each with the people of its cells.
+    def _placed_blocks(self, level: int) -> list[Placed]:
+        """The blocks of a level, each with the people of its cells.
 
-        A cell is the people who are in the same groups at all levels up to i; a block is a part of
-        the table whose cells are linked by groups of some level.
+        A cell is the people who are in the same groups at this and all lower levels; a block is a
+        part of the table whose cells are linked by groups of some level.
         """
-        functions = self.partitions[: i + 1]
+        functions = self.partitions[: level + 1]
         cell_of, part_of = renumber(zip(*functions, strict=True)), _join_parts(functions)
-        parts: list[list[tuple[int, ...]]] = [[] for _ in range(max(part_of) + 1)]
+        cells_by_part: list[list[tuple[int, ...]]] = [[] for _ in range(max(part_of) + 1)]
         for people in _members(cell_of):
-            parts[part_of[people[0]]].append(people)
-        homes = list(map(self._homes, range(i)))  # of each lower level
+            cells_by_part[part_of[people[0]]].append(people)
+        homes_by_level = list(map(self._homes, range(level)))
         placed_blocks = []
-        for part in parts:
-            first_people = [people[0] for people in part]
+        for cells in cells_by_part:
+            # All people of a cell are in the same groups, so one of them tells which.
+            first_people = [people[0] for people in cells]
             levels_below = []
-            for home in homes:
-                levels_below.append(_blocks_below([home[person] for person in first_people]))
-            group_of = renumber(functions[i][person] for person in first_people)
-            block = self.shape(tuple(map(len, part)), group_of, tuple(levels_below))
-            placed_blocks.append(Placed(block, tuple(part)))
+            for homes in homes_by_level:
+                levels_below.append(_blocks_below([homes[person] for person in first_people]))
+            group_of = renumber(functions[level][person] for person in first_people)
+            block = self.shape(tuple(map(len, cells)), group_of, tuple(levels_below))
+            placed_blocks.append(Placed(block, tuple(cells)))
         return placed_blocks
 
-    def _homes(self, j: int) -> dict[int, tuple[int, Block, int]]:
-        """The place of the block of each person at a level, the block, and the group in it."""
-        homes: dict[int, tuple[int, Block, int]] = {}
-        for position, placed in enumerate(self.level(j)):
+    def _homes(self, level: int) -> dict[int, _Home]:
+        """Where each person is at a level."""
+        homes: dict[int, _Home] = {}
+        for position, placed in enumerate(self.level(level)):
             for group, people in enumerate(placed.groups):
-                homes |= dict.fromkeys(people, (position, placed.block, group))
+                homes |= dict.fromkeys(people, _Home(position, placed.block, group))
         return homes
 
     def shape(
@@ -151,16 +153,23 @@ class BlockTree:
         return smaller, cell_of
 
 
-def _blocks_below(homes: Sequence[tuple[int, Block, int]]) -> tuple[Below, ...]:
+class _Home(NamedTuple):
+    """Where a person is at a level: the place of their block, the block, and their group in it."""
+
+    position: int
+    block: Block
+    group: int
+
+
+def _blocks_below(homes: Sequence[_Home]) -> tuple[Below, ...]:
     """The blocks of a lower level in which the cells of a block lie, with the group of each cell.
 
-    `homes` has, for each cell, the place of its lower block, that block, and its group there. The
-    group of a cell that lies elsewhere is -1.
+    `homes` has an entry for each cell. The group of a cell that lies elsewhere is -1.
     """
-    block_at = {position: block for position, block, _ in homes}
+    block_at = {home.position: home.block for home in homes}
     blocks_below = []
     for position, block in block_at.items():
-        groups = [group if home == position else -1 for home, _, group in homes]
+        groups = [home.group if home.position == position else -1 for home in homes]
         blocks_below.append(Below(block, tuple(groups)))
     return tuple(blocks_below)
 
@@ -171,10 +180,9 @@ def _join_parts(partitions: Sequence[Sequence[int]]) -> tuple[int, ...]:
     >>> _join_parts([(0, 0, 1, 1, 2), (0, 1, 1, 2, 3)])
     (0, 0, 0, 0, 1)
     """
+    # Of each person, the first one with whom a chain connects them, as far as is known.
     first_connected, first_before = np.arange(len(partitions[0])), None
-    while (
-        first_before is None or (first_connected != first_before).any()
-    ):  # the first person that is connected
+    while first_before is None or (first_connected != first_before).any():
         first_before = first_connected
         for group_of in map(np.array, partitions):
             first_of_group = np.full(group_of.max() + 1, len(first_connected))
@@ -192,6 +200,7 @@ def _members(numbers: Sequence[int]) -> tuple[tuple[int, ...], ...]:
 
 
 def _sums(group_of: Sequence[int], sizes: Sequence[int]) -> tuple[int, ...]:
+    """The people of each group, from the group and the size of each cell."""
     sums = [0] * (max(group_of) + 1)
     for group, size in zip(group_of, sizes, strict=True):
         sums[group] += size

@@ -305,9 +305,8 @@ class Exact:
         """
         if not counts.size:
             return False
-        for counted_block in {
-            id(counted_block): counted_block for counted_block in counts.parts
-        }.values():
+        distinct_blocks = {id(counted): counted for counted in counts.parts}
+        for counted_block in distinct_blocks.values():
             for cell, group in enumerate(counted_block.block.group_of):
                 row = []
                 for column in counted_block.columns:

@@ -121,16 +121,21 @@ class _Shape:
         A batch is its groups and the number of divisions.
         """
         batches = []
+        # A batch that is divided `depth` times has a multiple of ``unit * 2**depth`` groups: so
+        # sizes are whole at every division, even after failures.
         unit = lcm(self.least, 1 << self.failures) // self.least
+
+        def largest_batch(n_groups: int, depth: int) -> int:
+            return n_groups // (unit << depth) * (unit << depth)
+
         while depth := max(len(groups) // self.least_groups, 1).bit_length() - 1:
-            while depth and 3 * (len(groups) // (unit << depth) * (unit << depth)) < 2 * len(
-                groups
-            ):
+            # As deep as possible, if two thirds of the groups find room.
+            while depth and 3 * largest_batch(len(groups), depth) < 2 * len(groups):
                 depth -= 1
-            n_in_batch = len(groups) // (unit << depth) * (unit << depth) if depth else 0
+            n_in_batch = largest_batch(len(groups), depth) if depth else 0
             if not n_in_batch:
                 break
-            positions = np.arange(n_in_batch) * len(groups) // n_in_batch
+            positions = np.arange(n_in_batch) * len(groups) // n_in_batch  # evenly spread
             batches.append((groups[positions], depth))
             groups = np.delete(groups, positions)
         return batches, groups
@@ -170,6 +175,7 @@ def groups_of_gsa(
             *(len(codes), int(value_counts.max()), l),
         )
         return groups_of_plan(plan, codes, value_counts, random)
+    # Of each planned group: its number if it stays as it is, and the batch that it is in; -1 else.
     final, batch_of = np.full((2, plan.n_groups), -1)
     final[undivided] = np.arange(len(undivided))
     for number, (group_numbers, _) in enumerate(batches):
@@ -336,7 +342,11 @@ def _seat_people(cell: NDArray[Any], values: NDArray[Any], n_groups: int) -> NDA
 
 
 def _half(part_of_person: NDArray[Any], cell: NDArray[Any], values: NDArray[Any]) -> NDArray[Any]:
-    """True for half of the people of each part: equal in each cell, and per value as can be."""
+    """True for half of the people of each part: half of each cell, and of each value, nearly.
+
+    Everybody has one partner of the same cell, and one of the same value, nearly: so people form
+    rings in which these alternate, and every other one of a ring is taken.
+    """
     value_order = np.lexsort((values, part_of_person))
     starts = np.union1d(starts_of(values[value_order]), starts_of(part_of_person[value_order]))
     sizes = np.diff(starts, append=len(part_of_person))

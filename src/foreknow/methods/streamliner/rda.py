@@ -67,8 +67,9 @@ class _Turns(NamedTuple):
 class _Drawing:
     """The colours while people are drawn, the largest first.
 
-    `less` is minus the number of people that each has left, so that it rises; colours before
-    `first` have nobody left.
+    `order` has the colours; the other arrays follow it. `less` is minus the number of people that
+    each has left, so that it rises, as `np.searchsorted` needs; colours before `first` have nobody
+    left. `slots` has the colours of each group, of which `done` are filled.
     """
 
     def __init__(self, sizes: IntArray, l: int) -> None:
@@ -92,6 +93,7 @@ class _Drawing:
                 self.first += 1
 
     def _enough(self) -> bool:
+        """True if at least l colours have people left."""
         position = self.first + self.l - 1
         return position < len(self.less) and bool(self.less[position])
 
