@@ -5,12 +5,14 @@ first policy has, what it leaves to decide, and the one edit, if any, that a per
 """
 
 import csv
+import re
 import tomllib
 from collections import Counter, defaultdict
 from dataclasses import dataclass, field
 from fractions import Fraction
 from pathlib import Path
 
+import numpy as np
 import pyarrow.parquet as pq
 import pytest
 
@@ -90,7 +92,7 @@ TABLES = {
         ["age", "sex"],
         "salary",
         ["id"],
-        decide={"salary": "write -1200, 33000 or 5 in the table"},
+        decide={"salary": 'add reading = { units = { "k" = 1000 } } to the schema'},
     ),
     "euros_with_cents": Told(
         ["alter", "geschlecht"],
@@ -232,6 +234,107 @@ def test_what_is_published(name, told, tmp_path):
     tables, people = tomllib.loads(policy.read_text("utf-8")), raw(name, told.delimiter)
     n_shown = counted_again(people, told, tables, out)
     assert fk.verify(out).people == n_shown
+
+
+WIDE = """
+[[require]]
+facts = { l = 1 }
+within = "5%"
+below = 0.9
+"""
+
+
+@pytest.mark.parametrize(
+    ("name", "column", "numbers"),
+    [
+        ("accounting_negatives", "balance", {"(5,800)": "-5800", "1,500": "1500"}),
+        ("thousands_by_k", "salary", {"52k": "52000", "37k": "37000"}),
+    ],
+)
+def test_advised_reading_reads_numbers(name, column, numbers, tmp_path):
+    """The line that the question names makes numbers of texts, of which some are near others."""
+    table, policy, out = HERE / f"{name}.csv", tmp_path / "policy.toml", tmp_path / "out"
+    text = fk.suggest_policy(table).to_toml()
+    line = re.search(r"add (reading = \{.*\}) to the schema", text)[1]
+    policy.write_text(text.replace("[schema]\n", f"[schema]\n{line}\n") + WIDE, encoding="utf-8")
+    made = fk.publish(table, policy, out=str(out), seed=1)
+    assert made.audit.safe
+    shown = Counter(made.to_pandas()[column].map(Fraction))
+    kept = Counter(
+        Fraction(text[1:-1].replace(",", "")) * -1
+        if text[:1] == "("
+        else Fraction(text.replace(",", "").replace("k", "000"))
+        for text in (row[column] for row in raw(name, ","))
+    )
+    assert shown == kept
+    assert all(Fraction(number) in shown for number in numbers.values())
+    assert fk.verify(out).people == len(raw(name, ","))
+
+
+@pytest.mark.parametrize(
+    ("texts", "numbers", "reading"),
+    [
+        (["(1,200)", "$(3)", "7"], None, {"thousands": ",", "negative": "()"}),
+        (["(-3)", "7"], None, {"negative": "()"}),
+        (["(1,200.50)", "(0)"], ["-1200.50", "0"], {"thousands": ",", "negative": "()"}),
+        (["1.5k", "2 k", "30", "(4k)"], ["1500", "2000", "30", "-4000"], "k"),
+        (["$1.5k", "2k $"], ["1500", "2000"], {"units": {"k": 1000}, "currency": "$"}),
+        (["5%", "12.5%"], ["0.05", "0.125"], {"units": {"%": 0.01}}),
+        (["5 kg"], None, "k"),
+    ],
+)
+def test_amounts_in_words(texts, numbers, reading):
+    settings = {"units": {"k": 1000}, "negative": "()"} if reading == "k" else reading
+    declared = fk.Reading(**settings)
+    assert fk.Reading.of(declared.to_dict()) == declared
+    if numbers is None:
+        with pytest.raises(ValueError, match="is no amount"):
+            [declared.as_amount(text) for text in texts]
+    else:
+        assert [str(declared.as_amount(text)) for text in texts] == numbers
+
+
+@pytest.mark.parametrize(
+    "setting",
+    [
+        {"negative": "-"},
+        {"units": {"k": 0}},
+        {"units": {"2": 5}},
+        {"units": ["k"]},
+        {"units": {"k": True}},
+    ],
+)
+def test_wrong_words_of_numbers(setting):
+    with pytest.raises(fk.InputError, match=r"units must be|negative must be"):
+        fk.Reading(**setting)
+
+
+def test_codes_in_brackets(tmp_path):
+    """A code for no answer is one, however the file writes its number."""
+    (tmp_path / "t.csv").write_text(
+        "id,age,pay\n"
+        + "".join(
+            f'{i},{30 + i % 3},"{pay}"\n'
+            for i, pay in enumerate(["(9,999)", "-9999", "2k", "99k"] * 5)
+        )
+    )
+    schema = fk.Schema(
+        identifiers=["id"],
+        quasi_identifiers=["age"],
+        sensitive="pay",
+        missing={"label": "no answer"},
+        reading={
+            "thousands": ",",
+            "negative": "()",
+            "units": {"k": 1000},
+            "missing": {"pay": ["-9999", "99k"]},
+        },
+    )
+    counts = fk.Microdata(tmp_path / "t.csv", schema).counts(np.zeros(20, int))
+    assert {str(v): int(n) for v, n in zip(counts.values, counts.totals, strict=True)} == {
+        "2000": 5,
+        "no answer": 15,
+    }
 
 
 def raw(name, delimiter):

@@ -332,7 +332,9 @@ class SchemaTable(Settings):
     impossible: list[ImpossibleTable] = Field(default=[])
     types: dict[str, Kind] = Field(default={})
     missing: Annotated[Any, BeforeValidator(as_missing)] = "error"
-    reading: dict[str, str | int | list[str] | dict[str, str | list[str]]] = Field(default={})
+    reading: dict[str, str | int | list[str] | dict[str, str | float | list[str]]] = Field(
+        default={}
+    )
     hierarchies: dict[str, dict[str, Any]] = Field(default={})
 
     @property

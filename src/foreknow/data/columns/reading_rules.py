@@ -86,6 +86,10 @@ class Reading:
         The mark between thousands: 1,234.5. With a decimal comma the default is a point.
     currency : str, optional
         The sign before or after some amounts, such as "$" or "EUR": $1,234.5.
+    negative : "()", optional
+        Amounts in brackets are negative: (1,200).
+    units : mapping of str to number, optional
+        What a word behind a number multiplies it by: ``{"k": 1000}`` reads 33k.
     separators : mapping of column to str
         The text between values, for sensitive columns in which one cell holds all values of a
         person: ``{"answers": "|"}``. Blanks around a value do not count.
@@ -104,13 +108,15 @@ class Reading:
     latest_year: int | None = None
     thousands: str | None = None
     currency: str | None = None
+    negative: str | None = None
+    units: Mapping[str, Any] = field(default_factory=dict, hash=False)
     separators: Mapping[str, str] = field(default_factory=dict, hash=False)
 
     def __post_init__(self) -> None:
         """Bring the settings into one form; `SchemaError` for those that contradict each other."""
         object.__setattr__(self, "missing", _missing(self.missing))
         for one_field in fields(self):
-            if one_field.name in ("missing", "latest_year", "separators"):
+            if one_field.name in ("missing", "latest_year", "separators", "units"):
                 continue
             setting = getattr(self, one_field.name)
             if setting is not None and not isinstance(setting, str):
@@ -130,6 +136,9 @@ class Reading:
         ):
             raise SchemaError(f"latest_year must be a year such as 2025, not {self.latest_year!r}")
         object.__setattr__(self, "separators", _separators(self.separators))
+        object.__setattr__(self, "units", _units(self.units))
+        if self.negative not in (None, "()"):
+            raise SchemaError(f'negative must be "()", not {self.negative!r}')
         if self.thousands not in (None, ",", ".", "'", " "):
             raise SchemaError(f'thousands must be ",", ".", "\'" or " ", not {self.thousands!r}')
         if self.thousands is not None and self.thousands == (self.decimal or "."):
@@ -171,7 +180,11 @@ class Reading:
         settings: dict[str, Any] = {**asdict(self), "missing": list(self.spellings)}
         if isinstance(self.missing, Mapping):
             settings["missing"] = {name: list(listed) for name, listed in self.missing.items()}
-        for name in ("missing", "separators"):
+        settings["units"] = {unit: float(factor) for unit, factor in self.units.items()}
+        for unit, factor in self.units.items():
+            if factor == int(factor):
+                settings["units"][unit] = int(factor)
+        for name in ("missing", "separators", "units"):
             settings[name] = settings[name] or None
         return {name: setting for name, setting in settings.items() if setting is not None}
 
@@ -195,9 +208,8 @@ class Reading:
 
     @property
     def converts(self) -> bool:
-        """True if a setting changes how values are read: decimals, dates, thousands or currency."""
-        value_settings = (self.decimal, self.date_format, self.thousands, self.currency)
-        return any(part is not None for part in value_settings)
+        """True if a setting changes how values are read: decimals, dates or amounts."""
+        return self.decimal is not None or self.date_format is not None or self._has_amounts
 
     @property
     def guesses_century(self) -> bool:
@@ -213,10 +225,20 @@ class Reading:
 
     @cached_property
     def as_amount(self) -> Callable[[str], Decimal] | None:
-        """A function that reads one amount; None without `currency` and `thousands`."""
-        if self.currency is None and self.thousands is None:
-            return None
-        return amount_reader(self.decimal or ".", self.thousands, self.currency or "")
+        """A function that reads one amount; None without a setting of amounts."""
+        return self.amounts if self._has_amounts else None
+
+    @property
+    def _has_amounts(self) -> bool:
+        """True if a currency, a mark between thousands, brackets or a unit is set."""
+        return bool(self.units) or (self.currency, self.thousands, self.negative) != (None,) * 3
+
+    @property
+    def amounts(self) -> Callable[[str], Decimal]:
+        """A function that reads one number by these settings."""
+        decimal, has_brackets = self.decimal or ".", self.negative is not None
+        read = amount_reader(decimal, self.thousands, self.currency or "", tuple(self.units))
+        return partial(_read_in_brackets, read, has_brackets, self.units)
 
 
 @dataclass(frozen=True)
@@ -264,11 +286,13 @@ def _read_date(
     return moment if timed else moment.date()
 
 
-def amount_reader(decimal: str, thousands: str | None, currency: str) -> Callable[[str], Decimal]:
-    """Read amounts; a text that is none raises `ValueError`.
+def amount_reader(
+    decimal: str, thousands: str | None, currency: str, units: Sequence[str] = ()
+) -> Callable[[str], tuple[Decimal, str]]:
+    """Read amounts, and the unit behind each; a text that is none raises `ValueError`.
 
     >>> amount_reader(".", ",", "$")("$11,310.50 ")
-    Decimal('11310.50')
+    (Decimal('11310.50'), '')
     """
     same = {None: "." if decimal == "," else "", " ": " \u00a0\u202f", "'": "'\u2019"}
     between = re.escape(same.get(thousands, thousands) or "")
@@ -278,14 +302,38 @@ def amount_reader(decimal: str, thousands: str | None, currency: str) -> Callabl
     sign = re.escape(currency)
     amount = re.compile(
         rf"(?P<minus>-?)(?P<before>{sign}\s?)?(?P<after>-?)(?P<whole>{grouped}0|[1-9]\d*)"
-        rf"(?P<rest>{re.escape(decimal)}(\d+|[-–—]))?(?P<behind>\s?{sign})?"
+        rf"(?P<rest>{re.escape(decimal)}(\d+|[-–—]))?"
+        rf"(?:\s?(?P<unit>{'|'.join(map(re.escape, units)) or '(?!)'}))?(?P<behind>\s?{sign})?"
     )
 
     return partial(_read_amount, amount, decimal, sign)
 
 
-def _read_amount(amount: re.Pattern[str], decimal: str, sign: str, text: str) -> Decimal:
-    """The number in a text that matches the pattern of `amount_reader`, or a `ValueError`."""
+def _read_in_brackets(
+    read: Callable[[str], tuple[Decimal, str]],
+    has_brackets: bool,
+    units: Mapping[str, Decimal],
+    text: str,
+) -> Decimal:
+    """The number in a text that may stand in brackets or before a unit, or a `ValueError`.
+
+    >>> Reading(thousands=",", negative="()", units={"k": 1000}).as_amount("(1,200.5k)")
+    Decimal('-1200500')
+    """
+    inner = text.strip(BLANKS)
+    is_negative = has_brackets and inner[:1] == "(" and inner[-1:] == ")"
+    number, unit = read(inner[1:-1] if is_negative else text)
+    if is_negative and "-" in inner:
+        raise ValueError(f"{text!r} is no amount")
+    if unit:
+        number = Decimal(f"{(number * units[unit]).normalize():f}")
+    return -number if is_negative and number else number
+
+
+def _read_amount(
+    amount: re.Pattern[str], decimal: str, sign: str, text: str
+) -> tuple[Decimal, str]:
+    """The number and unit in a text that matches the pattern of `amount_reader`."""
     matched = amount.fullmatch(text.strip(BLANKS)) if _has_plain_digits(text) else None
     if matched is None:
         raise ValueError(f"{text!r} is no amount")
@@ -294,9 +342,8 @@ def _read_amount(amount: re.Pattern[str], decimal: str, sign: str, text: str) ->
     if two_minus_signs or two_currencies:
         raise ValueError(f"{text!r} is no amount")
     digits, decimals = re.sub(r"\D", "", matched["whole"]), re.sub(r"\D", "", matched["rest"] or "")
-    return Decimal(
-        f"{matched['minus'] or matched['after']}{digits}{'.' * bool(decimals)}{decimals}"
-    )
+    minus = matched["minus"] or matched["after"]
+    return Decimal(f"{minus}{digits}{'.' * bool(decimals)}{decimals}"), matched["unit"] or ""
 
 
 def _has_plain_digits(text: str) -> bool:
@@ -307,6 +354,22 @@ def _numbered_month(matched: re.Match[str]) -> str:
     """The number of a month in marks, in place of its name; another word as it is."""
     number = _MONTHS.get(matched[0].lower())
     return matched[0] if number is None else f"{_MARK}{number:02d}{_MARK}"
+
+
+def _units(setting: Any) -> dict[str, Decimal]:
+    """Read the setting `units`: numbers above 0 by words without digits and signs of numbers."""
+    if not isinstance(setting, Mapping):
+        raise SchemaError(f"units must be a table such as {{ k = 1000 }}, not {setting!r}")
+    units: dict[str, Decimal] = {}
+    for unit, factor in setting.items():
+        is_number = isinstance(factor, (int, float, Decimal)) and not isinstance(factor, bool)
+        number = Decimal(str(factor)) if is_number else Decimal(0)
+        if not _CURRENCY.fullmatch(str(unit)) or not (number.is_finite() and number > 0):
+            raise SchemaError(
+                f"units must be numbers above 0 by words such as k, not {unit!r} = {factor!r}"
+            )
+        units[str(unit)] = number
+    return units
 
 
 def _missing(setting: Any) -> tuple[str, ...] | dict[str, tuple[str, ...]]:

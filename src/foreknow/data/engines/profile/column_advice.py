@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from foreknow.data.columns.reading_rules import to_add
+from foreknow.data.columns.reading_rules import Reading, to_add
 from foreknow.data.engines.profile.reading_options import (
     COMMA,
     POINT,
@@ -300,6 +300,33 @@ def has_unread_numbers(values: Sequence[str]) -> bool:
     return is_any_marked and len(matches) >= _NEARLY_ALL * len(values) and len(values) > 2
 
 
+# What each unit multiplies by; k stands for thousands, M may be anything.
+_UNITS = {"k": "1000", "K": "1000", "%": "1"}
+
+
+def _words_in_reading(values: Sequence[str]) -> str:
+    """The settings of a reading by which texts such as (1,200) or 33k are numbers; else empty."""
+    matches = [match for value in values if (match := _IN_WORDS.fullmatch(value.strip()))]
+    units = {str(match["unit"]).strip() for match in matches if match["unit"]}
+    brackets = any(match["sign"] and match["close"] for match in matches)
+    plain = ["".join(re.findall(r"[\d.,' $€£-]", value)).strip() for value in values]
+    marks = dict(amount_marks(plain))
+    if not marks and any(re.search(r"\d,\d{3}\b", text) for text in plain):
+        marks = {"thousands": ","}
+    settings = [f'{key} = "{mark}"' for key, mark in marks.items()]
+    settings += ['negative = "()"'] * brackets
+    terms = [f"{json.dumps(unit)} = {_UNITS[unit]}" for unit in sorted(units & {*_UNITS})]
+    settings += [f"units = {{ {', '.join(terms)} }}"] * bool(terms)
+    known_units = dict.fromkeys(units & {*_UNITS}, 1)
+    reading = Reading.of({**marks, "negative": "()" if brackets else None, "units": known_units})
+    try:
+        for value in values:
+            reading.amounts(value)
+    except ValueError:
+        return ""
+    return ", ".join(settings)
+
+
 def doubts(name: str, domain: Sequence[Any]) -> str | None:
     """A warning that a column may have been read wrongly, and what to do about it, or None.
 
@@ -316,9 +343,13 @@ def doubts(name: str, domain: Sequence[Any]) -> str | None:
         if marks := amount_marks(values):
             return f"looks like amounts; if it is, {as_reading(marks)}"
         if has_unread_numbers(values):
+            settings = _words_in_reading(values)
+            advice = "write -1200, 33000 or 5 in the table"
+            if settings:
+                advice = f"to read them, add reading = {{ {settings} }} to the schema"
             return (
                 "looks like numbers, some written as (1,200), 33k or 5%, and is taken for texts, "
-                "so that no value counts as near another; write -1200, 33000 or 5 in the table"
+                f"so that no value counts as near another; {advice}"
             )
     elif all(map(_is_whole_with_decimals, values)):
         return (

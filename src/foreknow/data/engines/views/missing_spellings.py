@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Collection, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from datetime import date, time
 from decimal import Decimal
 from typing import Any
@@ -13,7 +14,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from foreknow.data.columns.reading_rules import BLANKS, Reading, amount_reader
+from foreknow.data.columns.reading_rules import BLANKS, Reading
 from foreknow.data.engines.table import Table, is_listed, is_text, sql_text
 from foreknow_judge.numbers import is_code, read_number
 
@@ -207,8 +208,7 @@ def _number_of(code: str, reading: Reading) -> Decimal | int | None:
     [Decimal('1000'), Decimal('99.0'), Decimal('99.0'), None]
     """
     with suppress(ValueError):
-        read = amount_reader(reading.decimal or ".", reading.thousands, reading.currency or "")
-        return read(code)
+        return reading.amounts(code)
     return None if is_code(code) else read_number(code)
 
 
@@ -220,6 +220,26 @@ def _pattern_of_number(number: str, reading: Reading) -> str:
     >>> [pattern.fullmatch(text) is not None for text in texts]
     [True, True, True, True, False, False]
     """
+    in_plain_digits = _pattern_in_digits(number, reading)
+    patterns = [in_plain_digits] if in_plain_digits else []
+    for unit, factor in reading.units.items():
+        share = Decimal(number) / factor
+        if share * factor == Decimal(number):
+            patterns.append(_pattern_in_digits(f"{share.normalize():f}", reading, unit))
+    return "|".join(patterns)
+
+
+def _pattern_in_digits(number: str, reading: Reading, unit: str = "") -> str:
+    """A pattern for all texts that are a number, before a unit; also in brackets if these say so.
+
+    >>> pattern = re.compile(_pattern_in_digits("-9", Reading(negative="()"), "k"))
+    >>> [pattern.fullmatch(text) is not None for text in ("-9k", "(9 k)", "9k", "-9")]
+    [True, True, False, False]
+    """
+    if reading.negative and number.startswith("-"):
+        plain = _pattern_in_digits(number, replace(reading, negative=None), unit)
+        positive = _pattern_in_digits(number[1:], replace(reading, negative=None), unit)
+        return f"({plain}|[(]{positive}[)])"
     whole, _, decimals = number.removeprefix("-").partition(".")
     decimals = decimals.rstrip("0")
     marks = reading.thousands or ("." if reading.decimal == "," else "")
@@ -230,6 +250,9 @@ def _pattern_of_number(number: str, reading: Reading) -> str:
         whole = f"({whole}|{f'[{signs}]'.join(groups)})"
     after = f"[{reading.decimal or '.'}]{decimals}0*"
     text = whole + (after if decimals else f"({after})?")
+    if unit:
+        spelled_unit = re.sub(r"(\W)", r"[\1]", unit)
+        text += f"[\\s\u00a0\u202f]?{spelled_unit}"
     minus = "-" * number.startswith("-")
     if reading.currency is None:
         return minus + text
