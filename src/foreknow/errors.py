@@ -70,14 +70,14 @@ class ContradictionError(StatementError):
 
 
 class NoSafeRelease(ForeknowError):
-    """Not even one group of everybody is safe; the message says which requirement fails.
+    """Even one group of everybody is unsafe; the message says which requirement fails.
 
     Attributes
     ----------
     said : str
         The message without the way out.
     way_out : tuple of str
-        What to change, line by line; lines that begin with two blanks can be pasted into a policy.
+        Lines that say what to change; those that begin with two blanks can be pasted into a policy.
     """
 
     code = "no-safe-release"
@@ -90,7 +90,7 @@ class NoSafeRelease(ForeknowError):
 class NotSettled(ForeknowError):
     """Groups of several releases overlap in a way that allows no joint verdict on them.
 
-    This is an answer, not a mistake: neither safe nor unsafe.
+    This is a result, not a mistake: the releases are neither known to be safe nor to be unsafe.
     """
 
     code = "not-settled"

@@ -56,27 +56,28 @@ class _OfValues(OfGroups):
 
 @dataclass(frozen=True)
 class LDiversity(_OfValues):
-    """Every group has values of at least a certain diversity.
+    """The sensitive values of every group have at least a certain diversity.
 
-    | kind | every group | `measure` |
+    | kind | condition on every group | `measure` |
     | --- | --- | --- |
-    | distinct | has at least `l` different values | the fewest |
-    | entropy | has values of an entropy of at least log(`l`) | e to the least entropy |
-    | recursive | its commonest value occurs less than `c` times as often as all from the `l`-th commonest on, together | the most times |
+    | distinct | it has at least `l` different values | the fewest values |
+    | entropy | its values have an entropy of at least log(`l`) | e to the least entropy |
+    | recursive | its commonest value occurs less than `c` times as often as all from the `l`-th commonest on, together | the largest ratio |
 
     Parameters
     ----------
     l : number
-        At least 1, and 2 for recursive; whole but for entropy.
+        The least diversity: at least 1, or 2 for recursive; whole except for entropy.
     kind : {"distinct", "entropy", "recursive"}
+        How diversity is measured.
     c : number, optional
-        Above 0; for recursive only.
+        The limit on the ratio for recursive, above 0. None for the other kinds.
 
     Notes
     -----
-    `measure` is exact, but for entropy: there it is rounded down to six decimals, while `holds` is
-    decided exactly. Recursive is strict, and then the same as that ``Negations(l - 2)`` stays below
-    c / (c + 1).
+    `measure` is exact, except for entropy, where it is rounded down to six decimals; `holds` is
+    always decided exactly. Recursive diversity is strict, and so equivalent to ``Negations(l - 2)``
+    staying below c / (c + 1).
 
     Examples
     --------
@@ -112,11 +113,11 @@ class LDiversity(_OfValues):
 
     @property
     def speaks(self) -> KnowledgeReach:
-        """The reach: the values that a group has; or how often it has the target's."""
+        """The reach: the values of a group, or how often it has the target's value."""
         return KnowledgeReach(0 if self.kind == "distinct" else 1, alike=True)
 
     def limits_values(self, counts: GroupCounts | None = None) -> bool:
-        """True if a group of a single value can fail: every group has a value."""
+        """True if a group with a single value can fail; false if no group can."""
         return self.kind == "recursive" or as_fraction(self.l) > 1
 
     def stricter(self, share: Fraction, decoys: int | None) -> LDiversity:
@@ -169,7 +170,7 @@ class LDiversity(_OfValues):
         )
 
     def leaving(self, counts: GroupCounts, table_counts: Any) -> IntArray:
-        """How many people must leave each group at least, all or until it holds."""
+        """The fewest people who must leave each group until it holds; all if it cannot hold."""
         if self.kind == "distinct":  # nobody brings a value by leaving
             return np.where(self.failing(counts), counts.sizes, 0)
         if self.kind == "entropy":
@@ -282,17 +283,17 @@ class AlphaK(_OfValues):
 
 
 def is_recursively_diverse(release: HasCounts, c: Number, l: int) -> bool:
-    """True if every group is recursively (c, l)-diverse, in the strict form.
+    """Return whether every group is recursively (c, l)-diverse, in the strict form.
 
-    The most frequent value of each group occurs strictly less than c times as often as all values
-    together that come after the l - 1 most frequent ones.
+    The most frequent value of each group must occur strictly less than c times as often as all
+    values after the l - 1 most frequent ones together.
 
     Parameters
     ----------
     release : Release or GroupCounts
-        Under ``single``.
+        The release, under ``single``.
     c : number
-        Above 0.
+        The limit on the ratio, above 0.
     l : int
         At least 2.
 
@@ -303,7 +304,7 @@ def is_recursively_diverse(release: HasCounts, c: Number, l: int) -> bool:
 
     Notes
     -----
-    The same as that ``Negations(l - 2)`` stays below c / (c + 1), for every value. Definition 17 of
+    Equivalent to ``Negations(l - 2)`` staying below c / (c + 1), for every value. Definition 17 of
     "Worst-Case Background Knowledge" lost the strictness and its parentheses: with "at most", one
     person with a and one with b would be (1, 2)-diverse, and each value be disclosed with 1/2.
 

@@ -48,27 +48,27 @@ _FRACTION = re.compile("[.<]")  # in labels of numbers that are not all whole
 
 @dataclass(frozen=True)
 class Levels(OfGroups):
-    """Labels of some columns show no number from one on, and no node below a level.
+    """Labels of some columns are no finer than limits allow: a top, a bottom, or a level.
 
-    It is judged on what is written, and methods that generalize see these columns no finer. With a
-    `top` of 90, all ages from 90 on are one value, ``90 or more``, and no label has an end above;
-    with a `bottom` of 15, all up to 15 are one, ``15 or less``. Days are ``2020-01-01 or later``
-    and ``1936-12-31 or earlier``. With `at_least` 2, each label is one or several whole nodes of
-    level 2 of its hierarchy.
-    `measure` is how many people have a label that shows more; it holds where that is nobody.
+    The limits are judged on the written labels; methods that generalize see these columns no finer.
+    With a `top` of 90, all ages from 90 on are one value, ``90 or more``, and no label ends above
+    it; with a `bottom` of 15, all ages up to 15 are one value, ``15 or less``. Days become
+    ``2020-01-01 or later`` and ``1936-12-31 or earlier``. With `at_least` 2, each label is one or
+    several whole nodes of level 2 of its hierarchy. `measure` is the number of people whose label
+    shows more; the criterion holds if it is 0.
 
     Parameters
     ----------
     limits : mapping of column to mapping
-        Such as ``{"age": {"bottom": 15, "top": 90}, "zip": {"at_least": 2}}``; one column may have
-        several. Top and bottom are for numbers, with intervals or without a hierarchy, and for
-        days without a hierarchy (a date, or a text such as "1936-12-31"). `at_least` is from 1,
-        for columns with intervals, a mask, dates or a tree.
+        The limits of each column: ``{"age": {"bottom": 15, "top": 90}, "zip": {"at_least": 2}}``. A
+        column may have several. Top and bottom are for numbers, with intervals or without a
+        hierarchy, and for days without a hierarchy (a date, or a text such as "1936-12-31").
+        `at_least`, from 1, is for columns with intervals, a mask, dates or a tree.
 
     Notes
     -----
     A label that cannot be read as numbers, or as days, shows more than a top or bottom allows.
-    Other columns than quasi-identifiers are not looked at.
+    Only quasi-identifiers are judged.
 
     Examples
     --------
@@ -121,7 +121,7 @@ class Levels(OfGroups):
 
     @classmethod
     def from_settings(cls, settings: Any, folder: Path) -> Levels:
-        """Make it of its table in a policy file, or of what a certificate states."""
+        """Build it from its table in a policy file, or from the entry of a certificate."""
         limits: dict[str, Any] = {}
         hierarchies: dict[str, Any] = {}
         for column, setting in settings.items():
@@ -132,11 +132,11 @@ class Levels(OfGroups):
 
     @property
     def levels(self) -> dict[str, Level]:
-        """The level at which methods may see each column."""
+        """The finest level at which methods may see each column."""
         return {column: Level(**{"at_least": 0, **limit}) for column, limit in self.limits.items()}
 
     def under(self, schema: Schema, sensitive: str | None = None) -> Levels:
-        """The criterion with the hierarchies of a schema, whose columns it must be about."""
+        """The criterion with the hierarchies of a schema, which must have its columns."""
         # A certificate's schema has only the names of some; the requirement states these itself.
         hierarchies: Mapping[str, Any] = {**self.hierarchies, **schema.hierarchies}
         for column, limit in self.limits.items():
@@ -175,7 +175,7 @@ class Levels(OfGroups):
             )
 
     def attained(self, release: HasCounts) -> Attained:
-        """How many people have a label that shows too much, and what it is."""
+        """The number of people whose label shows too much, and such a label."""
         counts = classes_of(release)
         fails = self.fails(counts)
         n_people, group = int(counts.sizes[fails].sum()), int(np.argmax(fails))
@@ -197,7 +197,7 @@ class Levels(OfGroups):
                 yield f"{column} below level {limit['at_least']}"
 
     def fails(self, counts: GroupCounts) -> BoolArray:
-        """For each group, whether one of its labels shows more than the limits allow."""
+        """True for each group with a label that shows more than the limits allow."""
         if not counts.group_columns:
             raise InputError(
                 "levels are of labels, by column, and this has groups without: give a Release"
@@ -245,7 +245,7 @@ class Levels(OfGroups):
         return {self.key: limits}
 
     def published(self) -> dict[str, Any]:
-        """Its entry in a certificate, with the hierarchies that define the levels."""
+        """The entry in a certificate, with the hierarchies that define the levels."""
         table = self.to_dict()
         for column, limit in table[self.key].items():
             if "at_least" in limit:

@@ -83,13 +83,13 @@ def k_anonymity(release: Any, quasi_identifiers: Sequence[str] | str | None = No
     ----------
     release : Release, Publication or GroupCounts; or a path or frame
     quasi_identifiers : sequence of str, optional
-        Of a path or frame, which is taken as it is, with the values that stand in it: the columns
-        that others may know.
+        The columns of a path or frame that others may know. The table is taken as it is, with its
+        exact values.
 
     Notes
     -----
-    Where everybody's sensitive value is their identity, it is at least k exactly where
-    ``Facts(k=k - 2)`` stays below 1 (Proposition 3 of "Privacy Skyline"), for k of 2 or more.
+    If everybody's sensitive value is their identity, a release is k-anonymous, for k of 2 or more,
+    exactly if ``Facts(k=k - 2)`` stays below 1 (Proposition 3 of "Privacy Skyline").
 
     Examples
     --------
@@ -134,11 +134,12 @@ def l_diversity(
     ----------
     release : Release, Publication or GroupCounts; or a path or frame
     quasi_identifiers, sensitive
-        Of a path or frame: the columns that others may know, and the one that must stay hidden.
+        The columns of a path or frame that others may know, and the one that must stay hidden.
     kind : {"distinct", "entropy", "recursive"}
-        See `LDiversity`; of recursive (c, l)-diversity, which c it takes for an `l`.
+        How diversity is measured; see `LDiversity`. For recursive, returns the ratio that c must
+        exceed.
     l : int
-        For recursive.
+        The l of recursive (c, l)-diversity.
 
     Examples
     --------
@@ -291,7 +292,7 @@ def enhanced_beta_likeness(
 
 @_measuring
 def is_k_anonymous(release: Any, quasi_identifiers: Any = None, k: Any = None) -> bool:
-    """Return whether everybody looks like at least k people; k and the columns in any order.
+    """Return whether everybody looks like at least k people; takes k and columns in any order.
 
     Examples
     --------

@@ -288,7 +288,7 @@ class Microdata:
 
     @property
     def rows_left_out(self) -> tuple[LeftOut, ...]:
-        """Rows that show no value of a sensitive column; none of them is published."""
+        """The rows without a value in a sensitive column, none of which is published."""
         return self.rows_read.left_out
 
     @property

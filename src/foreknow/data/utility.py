@@ -180,23 +180,24 @@ def given_groups(microdata: Microdata, groups: Any) -> IntArray:
 
 
 def optimal_discernibility(people: int, least: int) -> int:
-    """The least discernibility that groups of at least so many people can have.
+    """Return the least discernibility of groups that have at least `least` people each.
 
-    As many groups as possible, as even as possible: dividing a group lowers the sum of squares,
-    and so does moving someone to a group that is smaller by two or more. It is the optimal cost
-    that *Privacy Streamliner* compares with (section 4.2); where `least` does not divide
-    `people`, it is above ``people * least``.
+    The best groups are as many and as even as possible: dividing a group lowers the sum of squares,
+    and so does moving a person to a group that is smaller by two or more. It is the optimal cost
+    that *Privacy Streamliner* compares with (section 4.2); if `least` does not divide `people`, it
+    is above ``people * least``.
 
     Parameters
     ----------
     people : int
+        The number of people.
     least : int
         The least size of a group, such as the l of l-diversity.
 
     Raises
     ------
     InputError
-        If there is no such group: fewer people than `least`, or `least` below 1.
+        If no group is large enough: `people` is below `least`, or `least` below 1.
 
     Examples
     --------

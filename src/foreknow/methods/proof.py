@@ -28,21 +28,22 @@ class Proof:
     Parameters
     ----------
     why : str
-        In one clause, what is proved, and why.
+        One clause that says what is proved, and why.
     page : str
-        Where it is written out, in the documentation.
+        The page of the documentation with the proof.
     keeps : callable
-        ``keeps(policy)``: whether what the method makes holds what the policy requires against
-        this adversary, too, in the form that the policy says.
+        ``keeps(policy)``: whether releases of the method, in the form of the policy, hold its
+        requirements against this adversary, too.
     frequencies : bool
-        Of groups that can be told apart, everybody's posterior is the frequency in their group.
+        Whether everybody's posterior is the frequency in their group, if groups can be told apart.
     highest : Fraction, optional
-        No posterior is higher, whatever groups look alike to a reader.
+        An upper bound on all posteriors, even if groups look alike to a reader. None: no bound.
     least : int
-        People of its smallest groups.
+        The least number of people of a group.
     equal : int, optional
-        Where the number of people is a multiple of this, all groups have so many people, and less
-        than twice as many otherwise; people come into them whatever their quasi-identifiers.
+        The size of all groups if the number of people is a multiple of it; otherwise groups have
+        less than twice as many people. Quasi-identifiers do not matter for who is in which group.
+        None: sizes differ.
     """
 
     why: str
@@ -57,7 +58,7 @@ class Proof:
         return f"{self.why} ({self.page})" if self.page else self.why
 
     def said(self, policy: Policy) -> str:
-        """The finding about an adversary who knows the method, in the words of `Scope`."""
+        """The finding about an adversary who knows the method, in the terms of `Scope`."""
         # What is proved is about people, and one column of theirs, with nothing beside.
         if len(policy.looked_at) > 1 or policy.needed_schema.counts_people:
             return NOT_JUDGED
@@ -68,7 +69,7 @@ class Proof:
         return NOT_JUDGED if self.highest is None else f"{AT_MOST}{self.highest}"
 
     def may_be(self, words: str, form: str) -> bool:
-        """True if certificates of the method can have these words for a release in a form."""
+        """True if certificates of the method can hold this finding for a release in a form."""
         if words.startswith(AT_MOST):
             return words == f"{AT_MOST}{self.highest}"
         if words == FREQUENCIES:
@@ -76,20 +77,20 @@ class Proof:
         return self.by_frequencies(form) or not self.frequencies
 
     def by_frequencies(self, form: str | None) -> bool:
-        """True if everybody's posterior is the frequency in their group, in a form."""
+        """True if everybody's posterior is the frequency in their group, for the given form."""
         return self.frequencies and form == "bucketized"
 
     def equally_large(self, people: int) -> bool:
-        """True if `people` can only be in groups that are equally large."""
+        """True if all groups of so many `people` have the same size."""
         return self.equal is not None and not people % self.equal
 
     def limit_of_boxes(
         self, policy: Policy, people: int, values: Labels
     ) -> tuple[str, Fraction, int] | None:
-        """The first requirement whose limit readers may reach who cannot tell groups apart.
+        """The first requirement whose limit a reader who cannot tell groups apart may reach.
 
-        Groups of the generalized form may look alike. Returned are its name, the limit, and how
-        many values its largest set has; None if no limit is reached.
+        Groups of the generalized form may look alike. Returns the name of the requirement, the
+        limit, and the number of values of its largest set; None if no limit is reached.
         """
         if self.highest is None or self.equally_large(people):
             return None

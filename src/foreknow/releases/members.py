@@ -94,21 +94,20 @@ def named_release(
     person: str | None = None,
     microdata: Microdata | None = None,
 ) -> Release:
-    """Open one's own written release with the names of its people; for the owner only.
+    """Open a written release with the names of its people; for its owner only.
 
     Parameters
     ----------
     folder : path
-        What `publish` wrote.
+        The folder that `publish` wrote.
     members : path, optional
-        The ``members.parquet`` that `publish` wrote for the owner; the one of ``FOLDER.owner``
-        when left out.
+        The ``members.parquet`` that `publish` wrote for the owner; the default is the one in
+        ``FOLDER.owner``.
     person : str, optional
-        Its column that names people. When left out: the schema's person, or the only identifier;
-        where there are none, ``row``, the position in the source.
+        The column of `members` that names people. The default is the schema's person, or the only
+        identifier; without one, ``row``, the position in the source.
     microdata : Microdata, optional
-        The table that was published. With it, it is known who has which value, as `name_people`
-        needs it.
+        The table that was published, which says who has which value; `name_people` needs it.
 
     Returns
     -------

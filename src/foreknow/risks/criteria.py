@@ -430,18 +430,18 @@ def _population_stated(settings: Any, folder: Path) -> Population:
 
 @dataclass(frozen=True)
 class KMap(OfPopulation):
-    """Everybody looks like at least k people of the population, by the labels of their group.
+    """Every person looks like at least k people of the population, by the labels of the group.
 
-    K-anonymity counts the people of the table; k-map those of the population that they come from
-    (Sweeney, "k-Anonymity: A Model for Protecting Privacy").
+    K-anonymity counts the people of the table; k-map counts the people of the population from
+    which the table comes (Sweeney, "k-Anonymity: A Model for Protecting Privacy").
 
     Parameters
     ----------
     k : int
-        From 1.
+        The least number of people, at least 1.
     population : path or frame
-        One row per person, with the quasi-identifiers of the release. Never published: a
-        certificate has its digest, and the verifier asks for it.
+        One row per person, with the quasi-identifiers of the release. It is never published: a
+        certificate holds its digest, and the verifier asks for the file.
 
     Examples
     --------
@@ -477,12 +477,12 @@ class KMap(OfPopulation):
         return Attained(fewest, fewest >= self.k, text, counts.group_label(group))
 
     def fails(self, counts: GroupCounts) -> BoolArray:
-        """True for each group that looks like too few of the population."""
+        """True for each group that looks like too few people of the population."""
         is_too_small: BoolArray = self.population.place(counts).people < self.k
         return is_too_small
 
     def ways_out(self, release: HasCounts) -> list[str]:
-        """A k-anonymity that implies this k-map, as lines; or that there are too few people."""
+        """A k-anonymity that implies this k-map, as lines; or a line on too few people."""
         people = classes_of(release).n_people
         if self.k > people:
             return [
@@ -640,34 +640,35 @@ class DeltaPresence(OfPopulation):
 
 @dataclass(frozen=True)
 class PopulationRisk(Limits, OfPopulation):
-    """How easily people of a population are recognized by who compares groups with it, at most.
+    """Limits on how easily a reader who knows a population recognizes people in a release.
 
-    Who of the population could be in a group is read from the labels of the group, as for `KMap`.
-    Each limit may be reached.
+    The labels of a group tell which people of the population could be in it, as for `KMap`.
 
-    | limit | of a release |
+    | limit | figure of the release |
     | --- | --- |
     | journalist | 1 over the fewest people of the population who could be in a group |
-    | uniqueness | people of the table whose groups nobody else of the population could be in, as a share of all people of the table |
+    | uniqueness | share of the table's people in groups that nobody else could be in |
 
-    Of both, both must hold; `measure` is the first that does not, else the first that is given.
+    If both limits are given, both must hold; `measure` is the figure of the first that fails, else
+    of the first that is given.
 
     Parameters
     ----------
     journalist : number, optional
-        Above 0, at most 1.
+        The limit on the first figure, above 0 and at most 1. None: no limit.
     uniqueness : number, optional
-        From 0 to 1.
+        The limit on the second figure, from 0 to 1. None: no limit.
     population : path or frame
         One row per person, with the quasi-identifiers of the release: everybody of the table, and
-        others. Never published: a certificate has its digest, and the verifier asks for it.
+        others. It is never published: a certificate holds its digest, and the verifier asks for the
+        file.
     strict : bool
-        Whether limits may not be reached.
+        Whether figures must stay below their limits. By default they may reach them.
 
     Notes
     -----
-    Each group is compared with the population by itself. Where labels of groups overlap, several
-    together may tell more; words of the verdict say so.
+    Each group is compared with the population by itself. If labels of groups overlap, several
+    groups together may tell more; the verdict says so.
 
     Examples
     --------
@@ -683,7 +684,7 @@ class PopulationRisk(Limits, OfPopulation):
     Fraction(1, 1)
     >>> PopulationRisk(uniqueness=0.5, population=everybody).holds(release)
     True
-    """  # noqa: E501
+    """
 
     journalist: Number | None = None
     uniqueness: Number | None = None
@@ -720,7 +721,7 @@ class PopulationRisk(Limits, OfPopulation):
         return self._attained(figures, counts.group_label(group), overlap_text * placement.overlap)
 
     def fails(self, counts: GroupCounts) -> BoolArray:
-        """True for each group that looks like too few, or like one person where too many do."""
+        """True for each group that looks like too few, or like one person if too many groups do."""
         people_in_group = self.population.place(counts).people
         fails: BoolArray = people_in_group < self.least_of("journalist")
         is_unique = people_in_group == 1
@@ -728,7 +729,7 @@ class PopulationRisk(Limits, OfPopulation):
         return fails | is_unique if self.too_many(unique, counts.n_people) else fails
 
     def ways_out(self, release: HasCounts) -> list[str]:
-        """A k-anonymity that implies these limits, as lines; or that there are too few people."""
+        """A k-anonymity that implies these limits, as lines; or a line on too few people."""
         k = max(self.least_of("journalist"), 1 if self.uniqueness is None else 2)
         if k > classes_of(release).n_people:
             return ["The table has fewer people: require k_anonymity, or allow more"]

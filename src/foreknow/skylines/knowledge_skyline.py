@@ -187,35 +187,35 @@ def knowledge_skyline(
     ----------
     release : Release or GroupCounts
     value : label
-        A sensitive value that occurs in some group; left out with `within`.
+        A sensitive value that occurs in some group; not needed with `any_of` or `within`.
     confidence : number
-        In (0, 1]; the release withstands (l, k, m) if the breach probability of
+        A number in (0, 1]. The release withstands (l, k, m) if the breach probability of
         ``Facts(l, k, m)`` is strictly below it.
     any_of : iterable of labels, optional
-        In place of `value`: that a person has one of these, whichever.
+        A set of values in place of `value`: the breach is that a person has any of them.
     within : number or str, optional
-        In place of a value, for numbers and dates: that a person's value lies in some window that
-        is so wide, such as 5000 or "10%", whichever it is. Each point that is tried is a pass
-        over the release.
+        The width of windows in place of `value`, such as 5000 or "10%", for numbers and dates: the
+        breach is that a person's value lies in some window of this width. Each point that is tried
+        takes a pass over the release.
 
     Returns
     -------
     list of (l, k, m)
-        Sorted; every point is withstood, and no other point with at least as much of each. Empty
-        if not even an adversary without facts is withstood. l is at most the number of other
-        values that occur in the release: to know of more of them adds nothing.
+        The points in sorted order. The release withstands each of them, and no other point with at
+        least as much of each. Empty if it does not even withstand an adversary without facts. l is
+        at most the number of other values that occur in the release: more add nothing.
 
     Raises
     ------
     DataError
         If no group contains the value.
     InputError
-        If there is no confidence, or not one of value and within.
+        If there is no confidence, or not exactly one of value, any_of and within.
 
     Notes
     -----
-    After the profiles of the cells were found, O(L M p log K) for L values of l, K and M the most
-    that is withstood of k and of m alone, and p profiles; p is a handful.
+    After the profiles of the cells are found, it takes O(L M p log K) for L values of l, K and M
+    the most that is withstood of k and of m alone, and p profiles; p is small.
 
     Examples
     --------
@@ -295,13 +295,13 @@ def knowledge_skylines(release: HasCounts, confidence: Number) -> Skylines:
     ----------
     release : Release or GroupCounts
     confidence : number
-        As in `knowledge_skyline`.
+        See `knowledge_skyline`.
 
     Returns
     -------
     Skylines
-        A mapping of each value to its list of points, which is found when it is asked for.
-        `.classes` has the values by class, `.of_all` what is withstood of all values together.
+        A mapping of each value to its list of points, which is computed on access. `.classes` has
+        the values by class, `.of_all` the points that all values withstand together.
 
     Examples
     --------

@@ -24,28 +24,31 @@ from foreknow_judge.errors import InputError
 
 @dataclass(frozen=True, repr=False)
 class NamedWitness(Plain):
-    """A worst case in which everybody has a name; for the owner of the table only.
+    """A worst case with the names of its people; for the owner of the table only.
 
     Attributes
     ----------
     target : label
-        The person found out, who really has the value.
+        The person who is found out, and really has the value.
     value : label
+        The sensitive value of the target.
     probability : float
+        `exact` as a float.
     exact : Fraction
-        The probability for an adversary who knows the statements.
+        The probability of the value for an adversary who knows the statements.
     ruled_out : tuple of labels
         Under ``single``, values that the target does not have. Under ``set`` and ``multiset``,
         values that the target has only together with `value`.
     known : tuple of (person, value)
-        Under ``single`` other people, and what they have. Under ``set`` and ``multiset`` people
+        Under ``single``, other people and their values. Under ``set`` and ``multiset``, people
         who do not have `value`.
     relatives : tuple of labels
-        People such that, if one of them has the value, so has the target.
+        People linked to the target: if one of them has the value, so does the target.
     semantics : {"single", "set", "multiset"}
+        How many values a person may have.
     untrue : tuple of str
-        Statements that do not hold in the table; only under ``multiset``, where the worst case
-        may be that fewer people have the value, each more often.
+        Statements that do not hold in the table. They occur only under ``multiset``, where in the
+        worst case fewer people may have the value, each more often.
     """
 
     _json_fields = "target value probability exact semantics statements untrue"
@@ -77,7 +80,7 @@ class NamedWitness(Plain):
         return tuple(statements)
 
     def sentence(self) -> str:
-        """Say it in words; long lists are cut."""
+        """The worst case as text; long lists are cut."""
         return page_of(self).headline
 
     def __repr__(self) -> str:
@@ -96,22 +99,22 @@ class NamedWitness(Plain):
 
 
 def name_people(release: Release, disclosure: Disclosure) -> NamedWitness:
-    """Name the people of a worst case: who is found out, and through which facts about whom.
+    """Name the people of a worst case: who is found out, and through facts about which people.
 
-    The result is for the owner of the table: it takes the first people that will do, and no report
-    or certificate contains it.
+    The result is for the owner of the table: it takes the first people who fit, and no report or
+    certificate contains it.
 
     Parameters
     ----------
     release : Release
-        With the column that names people, and a row for each value that someone has.
+        A release with a column that names people, and a row for each value that a person has.
     disclosure : Disclosure
-        Of an adversary with `Facts`, on this release.
+        A disclosure of this release to an adversary with `Facts`.
 
     Raises
     ------
     InputError
-        If the release names nobody or does not tell who has what, or if the disclosure is not
+        If the release names nobody or does not say who has which value, or if the disclosure is not
         one of this release.
 
     Examples

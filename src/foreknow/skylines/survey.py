@@ -73,26 +73,29 @@ class SurveyedLevel:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class LatticeSurvey(Result):
-    """Every generalization of a table: its groups, least entropy, and worst disclosures.
+    """All generalizations of a table, with their groups, least entropies and worst disclosures.
 
     Attributes
     ----------
     attributes : tuple of str
         The quasi-identifiers.
     tops : Node
-        The highest level of each.
+        The highest level of each quasi-identifier.
     knowledge : tuple of int
-        Pieces of knowledge, rising.
+        The surveyed numbers of pieces of knowledge, rising.
     kind : {"implications", "negations"}
+        The kind of a piece of knowledge.
     groups, entropy : arrays, shape (nodes,)
-        Nodes are in lexicographic order; entropy is in bits.
+        The number of groups of each node, and their least entropy in bits; nodes are in
+        lexicographic order.
     disclosures : float64 array, shape (nodes, pieces)
-        1 only where it is certain.
+        The worst disclosure of each node by `knowledge`; 1 only if a value is certain.
     levels : tuple of tuples of SurveyedLevel
         The levels of each quasi-identifier.
     people : int
+        The number of people of the table.
     name, sensitive : str
-        What the table and its sensitive column are called.
+        The names of the table and of its sensitive column.
     in_cases : bool
         Whether rows are cases, of which a person may have several.
     """
@@ -121,7 +124,7 @@ class LatticeSurvey(Result):
 
     @property
     def n_plain(self) -> int:
-        """How many nodes have a group with only one value, which is thereby disclosed."""
+        """The number of nodes that disclose a value because a group has only that value."""
         return int(np.count_nonzero(self.entropy == 0))
 
     @property
@@ -130,10 +133,10 @@ class LatticeSurvey(Result):
         return tuple(map(self._node, range(self.n_nodes)))
 
     def best(self, k: int) -> tuple[SurveyedNode, ...]:
-        """For each entropy, rising, the node that discloses least.
+        """The node that discloses least for each entropy, by rising entropy.
 
-        This is what figure 6 of the paper plots. As there, nodes in which some group has only one
-        value are left out. `k` is one of the numbers in `knowledge`.
+        Figure 6 of the paper plots these. As there, nodes in which some group has only one value
+        are left out. `k` is one of the numbers in `knowledge`.
         """
         disclosures = self.disclosures[:, self._column(k)]
         order = np.lexsort((disclosures, self.entropy))
@@ -142,11 +145,11 @@ class LatticeSurvey(Result):
         return tuple(map(self._node, order[first].tolist()))
 
     def node(self, levels: Iterable[int]) -> SurveyedNode:
-        """One node by its levels."""
+        """The node with the given levels."""
         return self._node(self._number(tuple(levels)))
 
     def disclosure(self, levels: Iterable[int], k: int) -> Disclosure:
-        """The worst disclosure of a node, computed again with its fraction and witness."""
+        """The worst disclosure of a node, computed again with its exact fraction and witness."""
         node = self._lattice.node(self._number(tuple(levels)))
         return _ADVERSARIES[self.kind](k).disclosure(self._rollup.view(node).counts)
 

@@ -69,7 +69,7 @@ class Has(_Formula):
     Parameters
     ----------
     person, value : label
-        As they print: ``Has(4, 17)`` is ``Has("4", "17")``.
+        The person and the value, as they print: ``Has(4, 17)`` is ``Has("4", "17")``.
 
     Examples
     --------

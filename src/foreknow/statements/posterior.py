@@ -27,10 +27,11 @@ class Posterior(Plain):
     Attributes
     ----------
     person, value : label
+        The person, and the value.
     exact : Fraction
-        The probability.
+        The probability, given the release and what is known.
     before : Fraction
-        What the release alone says.
+        The probability, given the release alone.
     """
 
     _json_fields = "person value probability exact before"

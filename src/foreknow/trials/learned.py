@@ -79,22 +79,22 @@ class LearnedSettings(Settings):
 class Learned:
     """An attacker who learns from the release how values go with columns, then reads the groups.
 
-    What others call random worlds takes every assignment of a group's values to its people to be
-    equally likely. This attacker knows as little beforehand, and weighs them: first they learn
-    P(value | by) from all groups together, then they become as sure of each person as `Priors` of
-    that would be. Of the groups, a person's own does not count for what is learned of them, so that
+    The random worlds assumption takes every assignment of a group's values to its people to be
+    equally likely. This attacker knows as little beforehand, but weighs the assignments: they learn
+    P(value | by) from all groups together, and then infer each person's value as an adversary with
+    these `Priors` would. What is learned for a person leaves out the person's group, so that
     nothing is counted twice.
 
-    It is **an attack, and no bound**: another attacker may learn more, so no requirement takes it.
-    Statistics are learned by expectation and maximization from the frequencies of the groups, with
-    several smoothings, of exact values and of bins of numbers; and by extremely randomized trees.
-    Of these, the one counts that predicts the groups best from all others. Nothing is
-    drawn at random that a seed could change.
+    It is **an attack, not a bound**: another attacker may learn more, so no requirement takes it.
+    Statistics are learned by expectation maximization from the frequencies of the groups, with
+    several smoothings, for exact values and for bins of numbers; and by extremely randomized trees.
+    The result that predicts each group best from all others is used. Nothing is random in a way
+    that a seed could change.
 
     Parameters
     ----------
     by : sequence of str
-        The columns that are known of everybody: several are taken together.
+        The columns that are known for everybody. Several columns are taken together.
 
     Examples
     --------
@@ -133,13 +133,14 @@ class Learned:
             raise InputError(f"Learned: by names a column twice: {', '.join(self.by)}")
 
     def disclosure(self, release: HasCounts, value: Label | None = None) -> Disclosure:
-        """Find the highest posterior of a value, or of all values, by what was learned.
+        """Find the highest learned posterior of a value, or of all values.
 
         Parameters
         ----------
         release : Release
-            With one value per person, and the columns of everybody.
+            A release with one value per person, and the columns of everybody.
         value : label, optional
+            The sensitive value; the default is the one with the highest posterior.
 
         Returns
         -------
@@ -150,26 +151,26 @@ class Learned:
         return highest or Disclosure(value, 0.0, estimated=True)
 
     def disclosures(self, release: HasCounts) -> dict[Label, Disclosure]:
-        """Every sensitive value's disclosure."""
+        """The disclosure of each sensitive value."""
         visible = _seen_by(release, self.by)
         return max(
             learnings(visible, self.by), key=lambda learning: learning.predicts
         ).disclosures()
 
     def chances(self, release: HasCounts) -> None:
-        """None: a trial counts guesses instead."""
+        """Always None: a trial counts guesses instead."""
 
     def monotone(self, semantics: Semantics = "single") -> bool:
-        """Never true: what can be learned depends on all groups."""
+        """Always False: what can be learned depends on all groups."""
         return False
 
     @classmethod
     def from_settings(cls, settings: Any, folder: Path) -> Learned:
-        """Make it of its table in a policy file."""
+        """Build it from its table in a policy file."""
         return cls(settings.by)
 
     def to_dict(self) -> dict[str, Any]:
-        """The table that stands for it in a policy file."""
+        """The table of the attack in a policy file."""
         return {"learned": {"by": list(self.by)}}
 
     def __repr__(self) -> str:

@@ -38,34 +38,33 @@ def learned_report(
     within: Number | None = None,
     name: str | None = None,
 ) -> Trial:
-    """Attack a release by learning from it, and say what the most successful attacker finds.
+    """Attack a release by learning from it, and report what the most successful attacker finds.
 
-    Attackers learn from all groups together how values go with columns, and then read the groups:
-    see `Learned`. With the table that the release was made of, right guesses are counted; without
-    it, the trial says what an attacker would claim.
+    Attackers learn from all groups together how values go with columns, and then read the groups;
+    see `Learned`. With the table behind the release, right guesses are counted; without it, the
+    trial reports what an attacker would claim.
 
     Parameters
     ----------
     release : Release, Publication or folder that `publish` wrote
     by : sequence of str, optional
-        The columns that the attacker knows for everybody. When left out, each quasi-identifier
-        alone is tried, and the two best together.
+        The columns that the attacker knows for everybody. The default is to try each
+        quasi-identifier alone, and the two best together.
     people : Microdata, path or frame, optional
-        The table that the release was made of, or the exact columns of everybody.
+        The table behind the release, or the exact columns of everybody.
     policy : Policy, path or mapping, optional
-        Says how `people` is read.
+        The policy by which `people` is read.
     members : path, optional
-        The owner's ``members.parquet`` of a folder, or the folder that it is in; that of
-        ``FOLDER.owner`` when left out.
+        The owner's ``members.parquet``, or its folder; the default is ``FOLDER.owner``.
     limit : number
         The probability from which a guess counts as sure.
     sensitive : str, optional
-        The column that is guessed; default: the first.
+        The column that is guessed; the default is the first.
     within : number or text, optional
-        How near a guess of a number or date must be, such as "10%"; as in the policy of the release
-        when left out.
+        How near a guess of a number or date must be, such as "10%"; the default is that of the
+        policy of the release.
     name : str, optional
-        What to call the release.
+        The name of the release in the result.
 
     Returns
     -------

@@ -53,13 +53,13 @@ class Implications:
     """An adversary who knows at most k basic implications, whichever they are.
 
     A basic implication says: if these people have these values, then one of those people has one
-    of those values. The worst of them begin with one person's value each, and all end with what
+    of those values. In the worst case, each begins with one person's value, and all end with what
     the adversary wants to know (Theorem 9).
 
     Parameters
     ----------
     k : int
-        How many implications.
+        The largest number of implications.
 
     Raises
     ------
@@ -69,11 +69,12 @@ class Implications:
     Notes
     -----
     Without a value, `disclosure` is the maximum disclosure of the paper (definition 6): the target
-    value is then one that is most frequent in its group. With a value it is the highest posterior
-    of that value, exactly too (see `foreknow.adversaries.implications.minima`). Under ``single``
-    only: the paper is about one sensitive value per person.
+    value is then one that is most frequent in its group. With a value, it is the highest posterior
+    of that value, also exact (see `foreknow.adversaries.implications.minima`). Only ``single`` is
+    supported: the paper is about one sensitive value per person.
 
-    For G groups, O(G k^2 log k) vector operations once; then any smaller k costs microseconds.
+    The first k takes O(G k^2 log k) vector operations for G groups; then any smaller k takes
+    microseconds.
 
     Examples
     --------
@@ -99,7 +100,7 @@ class Implications:
 
     @property
     def speaks(self) -> KnowledgeReach:
-        """The target and k implications: the target may become likelier by any of them."""
+        """The reach: the target, and k other groups whose people an implication may name."""
         return KnowledgeReach(1, self.k, joined=True)
 
     def disclosure(self, release: HasCounts, value: Label | None = None) -> Disclosure:
@@ -109,7 +110,7 @@ class Implications:
         ----------
         release : Release or GroupCounts
         value : label, optional
-            The sensitive value; default: any. A value that occurs nowhere has probability 0.
+            The sensitive value; the default is any. A value that does not occur has probability 0.
         """
         counts = self._counts(release)
         if value is None:
@@ -123,7 +124,7 @@ class Implications:
         return self._disclosure(counts, value, self._chance(counts, odds), lambda: (cells, odds))
 
     def disclosures(self, release: HasCounts) -> dict[Label, Disclosure]:
-        """Every sensitive value's disclosure."""
+        """The disclosure of each sensitive value."""
         counts = self._counts(release)
         k = self._most(counts)
         atoms = spread(self._attained(counts).least[: k + 1])
@@ -166,7 +167,7 @@ class Implications:
     def ledger(
         self, threshold: Number, values: BoolArray | None = None, semantics: Semantics = "single"
     ) -> MinLedger:
-        """Return a ledger, by which a search asks whether changed groups stay safe.
+        """Return a ledger, which tells a search whether changed groups stay safe.
 
         It keeps 2k + 2 minima over all groups: for 0 to k atoms, the least chance that they leave,
         and the least odds against a target.
@@ -176,16 +177,16 @@ class Implications:
         threshold : number
             The release is safe while every breach probability is strictly below it.
         values : bool array, shape (values,), optional
-            The sensitive values that are secrets (by code); default: all.
+            True for the sensitive values that are secrets; the default is all.
         semantics : "single"
-            No other is supported.
+            The only one that is supported.
         """
         require(self, several_values(semantics))
         return MinLedger(ImplicationsMeasure(self.k, values), as_threshold(threshold), values)
 
     @classmethod
     def from_settings(cls, settings: Any, folder: Path) -> Implications:
-        """Make them of their table in a policy file."""
+        """Build them from their table in a policy file."""
         return cls(settings.k)
 
     def to_dict(self) -> dict[str, Any]:
@@ -275,12 +276,12 @@ class Implications:
 @hints()
 @dataclass(frozen=True)
 class Negations:
-    """An adversary who knows at most k times that someone does not have some value.
+    """An adversary who knows at most k negations: that a person does not have a value.
 
     Parameters
     ----------
     k : int
-        How many negations, about any people.
+        The largest number of negations, about any people.
 
     Raises
     ------
@@ -289,10 +290,10 @@ class Negations:
 
     Notes
     -----
-    Weaker than `Implications` of the same k, or as strong: a negation is an implication between
-    the values of one person. The worst are about one target; but where some people cannot have a
-    value, that others lack it may tell more, and the worst of both is a bound. Safety below
-    c / (c + 1) is strict recursive (c, k + 2)-diversity.
+    At most as strong as `Implications` with the same k: a negation is an implication between the
+    values of one person. The worst negations are about the target. If some people cannot have a
+    value, negations about others may tell more; the worse of both cases is then a bound. Safety
+    below c / (c + 1) is strict recursive (c, k + 2)-diversity.
 
     Examples
     --------
@@ -314,7 +315,7 @@ class Negations:
 
     @property
     def speaks(self) -> KnowledgeReach:
-        """The target and k others: their values may be known as well."""
+        """The reach: the target and k others, whose values may be known as well."""
         return KnowledgeReach(1 + self.k, alike=True)
 
     def disclosure(self, release: HasCounts, value: Label | None = None) -> Disclosure:
@@ -322,7 +323,7 @@ class Negations:
         return Facts(l=self.k).disclosure(self._counts(release), value)
 
     def disclosures(self, release: HasCounts) -> Mapping[Label, Disclosure]:
-        """Every sensitive value's disclosure."""
+        """The disclosure of each sensitive value."""
         return Facts(l=self.k).disclosures(self._counts(release))
 
     def chances(self, release: HasCounts) -> Chances:
@@ -342,7 +343,7 @@ class Negations:
 
     @classmethod
     def from_settings(cls, settings: Any, folder: Path) -> Negations:
-        """Make them of their table in a policy file."""
+        """Build them from their table in a policy file."""
         return cls(settings.k)
 
     def to_dict(self) -> dict[str, Any]:

@@ -28,7 +28,7 @@ _LEAST = Fraction(1, 2**1022)
 class PriorTable:
     """The distribution of sensitive values for each signature of one attribute set.
 
-    Definition 2 of the paper. Labels are texts, compared as they print; None is a missing value
+    See definition 2 of the paper. Labels are texts, compared as they print; None is a missing value
     of an attribute.
 
     Parameters
@@ -38,15 +38,15 @@ class PriorTable:
     values : tuple of str
         The sensitive values.
     chances : mapping of signature to tuple of Fraction
-        A probability for each of the values.
+        The probability of each value, by signature.
     name : str
-        What messages call the table.
+        The name of the table in messages.
     learned : bool
-        Whether it was learned from a table of people. Then it can state a person's value as
-        certain: of a signature that only one person has. `publish` keeps it with the owner.
+        Whether the table was learned from a table of people. Then it can state a person's value as
+        certain, if no one else has the person's signature. `publish` keeps it with the owner.
     estimated : bool
-        Whether it was estimated from a release alone, as anybody can. What comes of it is an
-        estimate, so no requirement takes it.
+        Whether the table was estimated from a release alone, as anybody can. Posteriors from it are
+        estimates, so no requirement takes it.
 
     Raises
     ------
@@ -109,7 +109,7 @@ class PriorTable:
     def matrix(self, signatures: Sequence[Signature], values: Sequence[str]) -> PriorMatrix:
         """The probabilities of `values` (columns) for people with `signatures` (rows).
 
-        Raises `DataError` if the table has none for one of them.
+        Raises `DataError` if the table has no probability for a signature or value.
         """
         column_of = {value: i for i, value in enumerate(self.values)}
         for value in values:
@@ -126,9 +126,9 @@ class PriorTable:
         return PriorMatrix(rows)
 
     def united(self, members: Sequence[str], name: str) -> PriorTable:
-        """The table in which the values `members` are one value, called `name`.
+        """The table with the values `members` as one value, called `name`.
 
-        It is as likely as they are together.
+        Its probability is the sum of theirs.
         """
         for value in members:
             if value not in self.values:
@@ -146,7 +146,7 @@ class PriorTable:
     def spelled(self, reading: Any, sensitive: str, label: str | None) -> PriorTable:
         """The table with the schema's spellings of a missing value read as missing.
 
-        `label` is what the release shows in place of a missing sensitive value; None if there is
+        `label` is the label that the release shows for a missing sensitive value; None if there is
         none.
         """
         chances, of_columns = dict(self.chances), [*map(reading.spellings_of, self.attributes)]
@@ -199,14 +199,14 @@ class PriorTable:
     def to_csv(self, path: str | Path) -> None:
         """Write the table as `Priors` reads it, with exact fractions, whole or not at all.
 
-        Learned priors have a further column, ``learned``, which says ``yes`` in each row. They are
-        for the owner of the table, and only the owner can read the file. Where they were estimated
-        from a release it says ``estimated``.
+        Learned priors have a further column, ``learned``, with ``yes`` in each row, or
+        ``estimated`` if they were estimated from a release. Priors learned from a table are for
+        its owner, and only the owner can read the file.
 
         Raises
         ------
         DataError
-            If an attribute is missing for some: CSV cannot tell that from an empty text.
+            If an attribute is missing in a signature: CSV cannot tell it from an empty text.
         """
         text = io.StringIO()
         writer = csv.writer(text, lineterminator="\n")
@@ -229,7 +229,7 @@ class PriorTable:
 
     @classmethod
     def from_dict(cls, table: Mapping[str, Any], name: str = "the priors") -> PriorTable:
-        """Make a table of what `to_dict` gave; raises `DataError` if it is something else."""
+        """Build a table from the result of `to_dict`; raises `DataError` for anything else."""
         chances: dict[Signature, tuple[Fraction, ...]] = {}
         try:
             attributes, values = tuple(table["attributes"]), tuple(table["values"])

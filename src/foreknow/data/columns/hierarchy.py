@@ -144,16 +144,16 @@ class _Kind:
 class Intervals(_Kind):
     """Numbers in intervals of growing width, aligned at an origin.
 
-    Arithmetic is decimal and exact. Widths, origin and values that are floats mean the decimal
-    that they print as: 0.3 lies in "0.3 to <0.4", not below it. Labels read "20 to 24" (or "20",
-    when one wide) where origin, widths and all values are whole numbers.
+    Arithmetic is decimal and exact. A float stands for the decimal that it prints as: 0.3 lies in
+    "0.3 to <0.4", not below it. If origin, widths and all values are whole numbers, labels read
+    "20 to 24" (or "20" for a width of 1).
 
     Parameters
     ----------
     widths : sequence of int, float, Decimal or text such as "0.5"
         Width at level 1, 2, ...: above 0, increasing, each a whole multiple of the one before.
     origin : int, float, Decimal or text
-        Where an interval of every width starts.
+        A number at which an interval of every width starts.
 
     Examples
     --------
@@ -231,14 +231,14 @@ class Intervals(_Kind):
 
 @dataclass(frozen=True)
 class Mask(_Kind):
-    """Codes of one length, of which level j masks the last j characters; the last level is "*".
+    """Codes of one length, whose last j characters level j masks; the last level is "*".
 
     Parameters
     ----------
     length : int
-        Characters of every value.
+        Number of characters of every value.
     character : str
-        What stands for a masked character.
+        The character that replaces a masked one.
 
     Examples
     --------
@@ -348,13 +348,13 @@ class DateLevels(_Kind):
 
 @dataclass(frozen=True)
 class Ordered(_Kind):
-    """An order of categories without levels: what a range of them means, and nothing more.
+    """An order of categories without levels, which gives ranges of them a meaning.
 
     Parameters
     ----------
     values : sequence
-        All values a column may have, from first to last; a null comes before them. Numbers and
-        dates may be written as texts.
+        All values that a column may have, from first to last; a null comes before them. Numbers
+        and dates may be written as texts.
 
     Examples
     --------
@@ -379,7 +379,7 @@ class Ordered(_Kind):
         object.__setattr__(self, "values", values)
 
     def levels(self, domain: Sequence[Any], column: str, first_row: FirstRow) -> Levels:
-        """Put the values in order, with no levels, not even a top; see `Hierarchy.levels`."""
+        """The values in order, without any levels, even a top one; see `Hierarchy.levels`."""
         return Levels(super().levels(domain, column, first_row).order, (), ())
 
     def _lay(self, values: list[Any], refuse: Refusal) -> tuple[ArrayLike, Iterable[Level]]:

@@ -33,31 +33,33 @@ NO_LIMIT: Share = (Fraction(1), False)
 
 @dataclass(frozen=True)
 class Limit:
-    """How likely values may become to an adversary who knows some priors.
+    """A limit on the posteriors of values, for an adversary who knows some priors.
 
     Parameters
     ----------
     priors : Priors
-        What the adversary knows. Each of its attribute sets by itself.
+        The priors that the adversary knows. Each of their attribute sets is used by itself.
     at_most : number, optional
-        No posterior may exceed it: 1/r.
+        The highest posterior that is allowed: 1/r.
     below : number, optional
-        Every posterior must stay strictly below it.
+        A number that every posterior must stay strictly below.
     times : number, optional
-        No posterior may exceed so many times the prior of the same person and value; 1 or more.
+        The highest ratio of a posterior to the prior of the same person and value; 1 or more.
     values : sequence of labels, optional
-        The sensitive values it is about; default: every value. Labels are compared as they
+        The sensitive values that are limited; the default is all. Labels are compared as they
         print.
     excluded : sequence of labels
-        Values it is not about.
+        Sensitive values that are not limited.
     sets : function, optional
-        From the values of a table to sets of them by name, whose posteriors are limited together.
-        Each value then has its part of the limit, by how many people have it: the sum is kept.
+        A function from the values of a table to sets of them by name, whose posteriors are limited
+        together. Each value then gets a share of the limit, by the number of people who have it,
+        so that the sum keeps the limit. None: values are limited one by one.
 
     Raises
     ------
     InputError
-        If none of the three is given, or one is out of its range; if values contradict each other.
+        If `at_most`, `below` and `times` are all missing, or one is out of its range; or if values
+        contradict each other.
 
     Examples
     --------
@@ -107,15 +109,15 @@ class Limit:
         return f"Limit({', '.join(arguments)})"
 
     def about(self, labels: Sequence[str]) -> NDArray[np.bool_]:
-        """True for each sensitive value that the limit is about."""
+        """True for each sensitive value that is limited."""
         return chosen(labels, self.values, self.excluded)
 
     def tables(
         self, priors: PriorMatrix, labels: Sequence[str], people: IntArray
     ) -> list[LimitTable]:
-        """The limits for each signature and value; `people` counts who has each value.
+        """The limits for each signature and value; `people` counts the people with each value.
 
-        Each value of a set has its share of the limit, by how many have it.
+        Each value of a set gets a share of the limit, by the number of people who have it.
         """
         if self.sets is None:
             return [self.table(priors, self.about(labels))]

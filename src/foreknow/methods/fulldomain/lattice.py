@@ -184,7 +184,7 @@ _WORDS = ("unknown", "safe", "unsafe")
 
 @dataclass(frozen=True, eq=False, repr=False)
 class LatticeResult(Result):
-    """The nodes of a lattice: safe, unsafe, or never asked about; and the chosen one.
+    """The nodes of a lattice, whether each is safe, unsafe or unknown, and the chosen one.
 
     A node is a tuple of levels, one per quasi-identifier in the schema's order; 0 is exact, the
     highest level is suppressed. Arrays over nodes are in lexicographic order.
@@ -194,40 +194,41 @@ class LatticeResult(Result):
     attributes : tuple of str
         The quasi-identifiers.
     names : tuple of tuples of str
-        What each level of each is called, from "exact" to "*".
+        The names of the levels of each quasi-identifier, from "exact" to "*".
     tops : Node
-        The highest level of each.
+        The highest level of each quasi-identifier.
     status : int8 array, shape (nodes,)
-        0 unknown, 1 safe, 2 unsafe.
+        The status of each node: 0 unknown, 1 safe, 2 unsafe.
     checked : bool array, shape (nodes,)
-        Which nodes were judged themselves; the status of the others follows from these.
+        True for nodes that were judged themselves; the status of the others follows from these.
     losses : float64 array, shape (nodes,)
-        What safe nodes lose by the objective; not a number where it was not needed.
+        The loss of safe nodes by the objective; NaN where it was not needed.
     suppressed : dict of Node to int
-        How many people are suppressed at the nodes that are only safe so.
+        The number of people suppressed at each node that is only safe with suppression.
     minimal : tuple of Node
-        The safe nodes below which all are known to be unsafe.
+        The safe nodes below which all nodes are known to be unsafe.
     chosen : Node
+        The node of the release.
     outlier_group : int or None
-        The group of the people who hide everything at the chosen node.
+        The group of the people who hide everything at the chosen node; None if nobody does.
     hidden : bool array, shape (groups, attributes), or None
-        The suppressed cells of each group of the chosen node, where single cells are suppressed.
+        The suppressed cells of each group of the chosen node; None unless single cells are
+        suppressed.
     hidden_people : int
         The number of people who hide everything at the chosen node.
     objective, find : str
-        What was asked for.
+        The objective, and what the search was to find.
     complete : bool
-        Whether the search was finished, not cut off by its time budget or by how many nodes it
-        may judge.
+        Whether the search finished before its time budget or its limit on judged nodes.
     gap : float or None
-        No safe node loses as little as the chosen one less this: proven, and 0 where the search
-        was finished. None where nothing is known.
+        How much less than the chosen node a safe node might lose, at most: proven, and 0 if the
+        search finished. None: unknown.
     listed : tuple of Node or None
-        Of a lattice too large to say something of every node: those that were judged, to which
-        the arrays belong. None: all.
+        The judged nodes, to which the arrays belong, if the lattice is too large for arrays over
+        all nodes. None: the arrays are over all nodes.
     limits_inference : bool
-        Whether anything that was asked of them limits what is inferred; else a safe node is one
-        that holds what was asked.
+        Whether a requirement limits inference. If none does, "safe" only means that the
+        requirements hold.
     in_cases : bool
         Whether rows are cases, of which a person may have several.
     """
@@ -257,7 +258,7 @@ class LatticeResult(Result):
 
     @cached_property
     def groups(self) -> IntArray:
-        """Group of each row of the source at the chosen node; -1 for rows that are left out."""
+        """The group of each row of the source at the chosen node; -1 for rows that are left out."""
         return self._spread()
 
     @property
@@ -281,12 +282,12 @@ class LatticeResult(Result):
 
     @property
     def n_nodes(self) -> int:
-        """Nodes of the lattice."""
+        """The number of nodes of the lattice."""
         return math.prod(top + 1 for top in self.tops)
 
     @property
     def n_checked(self) -> int:
-        """Nodes that were judged themselves."""
+        """The number of nodes that were judged themselves."""
         return int(self.checked.sum())
 
     def in_words(self, node: Node) -> dict[str, str]:
@@ -296,7 +297,7 @@ class LatticeResult(Result):
         return dict(zip(self.attributes, level_names, strict=True))
 
     def nodes(self, status: str | None = None) -> list[Node]:
-        """The nodes, or those that are "safe", "unsafe" or "unknown"; of those `listed`, if any."""
+        """The nodes, or the "safe", "unsafe" or "unknown" ones; of those `listed`, if any."""
         positions = range(len(self.status))
         if status is None:
             return list(map(self._node, positions))
@@ -317,11 +318,11 @@ class LatticeResult(Result):
 
     @cached_property
     def minimal_set(self) -> frozenset[Node]:
-        """The minimal nodes, for looking up."""
+        """The minimal nodes as a set."""
         return frozenset(self.minimal)
 
     def loss_of(self, node: Node) -> float | None:
-        """The loss of a safe node; None where it is not known."""
+        """The loss of a safe node; None if it is not known."""
         position = self._number(node)
         return (
             None

@@ -231,7 +231,7 @@ class InOrder(Grouper):
                 )
 
     def _traits(self) -> Traits:
-        """The traits that each of the three methods declares."""
+        """The traits that the three methods declare."""
         return Traits(
             needs=ONE_COLUMN,
             symmetric=self.symmetric,
@@ -337,18 +337,19 @@ class JumpResult:
 class Naive(InOrder):
     """Not safe: the first generalization whose permutation set has the property (Table 6).
 
-    **Not safe**: an adversary who knows the algorithm rules out the tables that would have been
-    released earlier. It is here to be compared with.
+    **Not safe**: an adversary who knows the algorithm rules out the tables that it would have
+    generalized by an earlier function. Use it only for comparisons.
 
     Parameters
     ----------
     functions : list
-        In the order in which they are tried: ``"AB|CD"``, lists of groups, or group numbers; for
-        rows also lattice nodes (see `search`), by default a chain of them.
+        The generalizations, in the order in which they are tried: ``"AB|CD"``, lists of groups, or
+        group numbers; for rows also lattice nodes (see `search`). The default for rows is a chain
+        of nodes.
     property : Property
         `MaxRatio`, `Distinct`, `Entropy`, `Recursive`, `KAnonymity`, `Each`, or a callable.
     steps : int
-        How many steps exact counting may take.
+        The most steps that exact counting may take.
 
     Examples
     --------
@@ -405,20 +406,20 @@ class Safe(InOrder):
 
 @dataclass(frozen=True, init=False)
 class Jump(InOrder):
-    """The k-jump algorithms: jump on where only the disclosure set is not safe (Tables 9 and 13).
+    """The k-jump algorithms, which jump on if only the disclosure set fails (Tables 9 and 13).
 
-    What any of them releases is safe against an adversary who knows it, distances included. Which
-    of them releases more depends on the table. What is said of `Safe` about *nothing*, and about
-    properties that are not convex, is true of these, too.
+    The release is safe against an adversary who knows the algorithm and its distances. Which
+    distances release more depends on the table. The remarks on `Safe` about *nothing*, and about
+    properties that are not convex, apply here, too.
 
     Parameters
     ----------
     functions, property, steps
-        As for `Naive`; a function may occur several times.
+        See `Naive`; a function may occur several times.
     distances : int or sequence of int
         How far to jump from each function whose permutation set is safe and whose disclosure set
-        is not. The first never matters, nor how far a jump goes past the last function. Counted
-        from 0, as everywhere in code; reports call the first function g1.
+        is not. The first distance never matters, nor how far a jump goes past the last function.
+        Functions are counted from 0, as everywhere in code; reports call the first g1.
 
     Examples
     --------

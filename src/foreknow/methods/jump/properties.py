@@ -89,18 +89,20 @@ class _OfSomeValues:
 class MaxRatio(_OfSomeValues):
     """Nobody has any value with a probability above a limit.
 
-    The limit itself is allowed, as in the paper ("no greater than 1/2"); elsewhere in Foreknow a
-    requirement says *below*. ``strict=True`` asks for below here, too.
+    The limit itself is allowed, as in the paper ("no greater than 1/2"), unless `strict` is true.
+    Requirements of a policy say *below* instead.
 
     Parameters
     ----------
     limit : number or str
-        Above 0, at most 1.
+        The highest probability, above 0 and at most 1.
     strict : bool
+        Whether probabilities must stay below the limit.
     values : list, optional
-        The values that matter; all by default. Compared as they print, as in a policy.
+        The values that are limited; the default is all. They are compared as they print, as in a
+        policy.
     excluded : list
-        Values that do not matter.
+        Values that are not limited.
 
     Examples
     --------
@@ -131,14 +133,14 @@ class MaxRatio(_OfSomeValues):
         return f"MaxRatio('{self.most}'{extra}{self._value_arguments()})"
 
     def limit(self, size: int, colour: Hashable) -> int:
-        """The largest whole number within the ratio."""
+        """The most people of a group of this size who may have one value."""
         if colour:
             return size
         highest = self.most.numerator * size
         return (highest - 1 if self.strict else highest) // self.most.denominator
 
     def allows(self, row: Row, total: int, size: int) -> bool:
-        """Compare in whole numbers."""
+        """True if no limited value has too large a share; compares whole numbers."""
         highest = self.most.numerator * total - (1 if self.strict else 0)
         by = self.most.denominator
         return all(count * by <= highest for colour, count in row if not colour)

@@ -59,27 +59,29 @@ _FEW = 20
 
 @dataclass(frozen=True, eq=False)
 class PolicySuggestion(Plain):
-    """A first policy for a table, which it can keep; see `suggest_policy`.
+    """A first policy for a table, which a release of it can satisfy; see `suggest_policy`.
 
     Attributes
     ----------
     name : str
-        What the table is called.
+        The name of the table.
     rows : int
+        The number of rows of the table.
     columns : tuple of ColumnSuggestion
-        In the order of the table.
+        A suggestion for each column, in the order of the table.
     policy : Policy
+        The suggested policy.
     notes : tuple of str
-        What was found out about the limit, a sentence each.
+        Findings about the limit, one sentence each.
     repeated : tuple of str
         Identifiers that repeat, so that a row is not a person: nothing is published until the
-        policy says what it is.
+        policy says what a row is.
     costs : tuple of str
-        Columns that give the sensitive one away, or that cost much of the others, a sentence each.
+        Sentences about columns that give the sensitive one away, or make others much coarser.
     folder : Path
-        Where hierarchy files that the policy names are.
+        The folder of the hierarchy files that the policy names.
     spellings : tuple of str
-        What is read as a missing value by its looks.
+        Texts that look like missing values, and are read as such.
     codes : mapping of column to list of str
         Numbers that may stand for a missing value.
     """
@@ -115,9 +117,9 @@ class PolicySuggestion(Plain):
         )
 
     def to_toml(self, folder: str | Path = ".") -> str:
-        """The policy file, with what was found about each column and limit as comments.
+        """The text of the policy file, with comments on each column and limit.
 
-        Hierarchy files are named as they are found from a `folder`.
+        Paths of hierarchy files are relative to `folder`.
         """
         return "\n".join(lines_of(self, Path(folder))) + "\n"
 
@@ -127,7 +129,7 @@ class PolicySuggestion(Plain):
         Raises
         ------
         OutputError
-            If there is something of this name.
+            If the file exists already.
         """
         write_new(path, self.to_toml(Path(path).parent))
 

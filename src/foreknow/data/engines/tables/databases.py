@@ -55,18 +55,18 @@ def admit_pandas() -> None:
 def limit_memory(limit: str | None) -> None:
     """Limit how much memory DuckDB uses in this process from now on; it spills the rest to disk.
 
-    The counts that Python gets come on top. Relations of your own connections have their own
-    limits.
+    The counts that Python receives take further memory. Relations of your own connections keep
+    their limits.
 
     Parameters
     ----------
     limit : str or None
-        Such as "4GB" or "500 MiB"; DuckDB's own limit, 80% of the machine's memory, for None.
+        An amount such as "4GB" or "500 MiB". None: DuckDB's default, 80% of the machine's memory.
 
     Raises
     ------
     InputError
-        If it is not an amount of memory, or less than 64 MB.
+        If `limit` is not an amount of memory, or is less than 64 MB.
 
     Examples
     --------
