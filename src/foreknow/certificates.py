@@ -42,46 +42,49 @@ class Certificate(CertificateRead, Plain):
     policy : mapping
         The tables of the policy file.
     form, format : str
-        Of the release.
+        The form of the release and the format of its files.
     groups : tuple of str
         The columns that make a group.
     sensitive : str
+        The sensitive column.
     people, n_groups : int
+        The number of people and of groups.
     method : mapping
         The anonymizer and its settings.
     findings : tuple of mappings
-        What `Verdict.to_dict` gives, for each requirement and point.
+        The result of `Verdict.to_dict` for each requirement and point.
     source : mapping
         The number of rows of the original table, and its digest with a key that stays with the
         owner: a plain digest would let anyone test guesses of the whole table.
     seeded : bool
-        Whether the order of rows came from a seed, which stays with the owner too.
+        Whether the order of rows came from a seed, which stays with the owner, too.
     escaped : bool
         Whether texts that look like formulas were written with an apostrophe before them.
-    semantics : "single", "set" or "multiset"; of several columns that differ, a mapping
+    semantics : "single", "set" or "multiset"
+        Whether a person has one value, a set or a multiset of values; a mapping if columns differ.
     minimal : bool
         Whether no group can be divided further in the ways that the method tries.
     notes : tuple of str
-        What the owner should know of the release, in plain words.
+        Remarks on the release for its owner, in plain words.
     files : mapping of file name to SHA-256 digest
         Empty until the release is written.
     versions : mapping
-        Of Foreknow, Python and the packages that the result depends on.
+        The versions of Foreknow, Python and the packages that the result depends on.
     scope : mapping
-        What the findings do not look at, as `Scope.to_dict` gives it.
+        What the findings do not cover, as in `Scope.to_dict`.
     grids : mapping of str to str
-        For columns whose ranges begin and end on a grid, the grid, such as "in steps of 5".
+        The grid of each column whose ranges begin and end on one, such as "in steps of 5".
     delimiter : str
-        Of CSV.
+        The delimiter of CSV files.
     commas : tuple of str
         Columns written with decimal commas: commas and points are swapped in the files.
     after : tuple of mappings
-        The releases that were published before, of other people of the same register: the digest
-        of each certificate, and how many people it shows for the first time.
+        Earlier releases about other people of the same register: the digest of each certificate,
+        and how many people it shows for the first time.
     report : str, optional
         SHA-256 digest of ``report.html``; None before the release is written.
     code_book : str, optional
-        SHA-256 digest of ``datapackage.json``, which says what the columns hold.
+        SHA-256 digest of ``datapackage.json``, which describes the columns.
     """
 
     scope: Mapping[str, Any] = field(default_factory=dict)
@@ -91,11 +94,11 @@ class Certificate(CertificateRead, Plain):
 
     @property
     def safe(self) -> bool:
-        """True if every finding is safe, and there is at least one."""
+        """True if there is a finding and every finding is safe."""
         return bool(self.findings) and all(finding["safe"] for finding in self.findings)
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain values for JSON, with the version of their format."""
+        """The certificate as plain values for JSON, with the version of the format."""
         table: dict[str, Any] = {"format": FORMAT, "version": FORMAT_VERSION, "safe": self.safe}
         for entry in fields(self):
             value = plain(getattr(self, entry.name))
@@ -114,15 +117,15 @@ class Certificate(CertificateRead, Plain):
         return f"<code>{escape(repr(self))}</code>"
 
     def check(self, release: str | Path, priors: str | Path | None = None) -> list[str]:
-        """Judge a written release afresh, and compare with what is certified.
+        """Judge a written release again, and compare the result with the certificate.
 
         Parameters
         ----------
         release : path
             The folder that was written, or its release file.
         priors : path, optional
-            The ``priors.json`` of the owner, where priors were learned and so are not in the
-            certificate; the one in ``FOLDER.owner`` when left out.
+            The owner's ``priors.json``, if priors were learned and so are not in the certificate;
+            default: the one in ``FOLDER.owner``.
 
         Returns
         -------
@@ -132,7 +135,8 @@ class Certificate(CertificateRead, Plain):
         Raises
         ------
         CertificateError
-            If it cannot be judged: a file is missing, or all is right but the priors are missing.
+            If the release cannot be judged: a file is missing, or all is right but the priors are
+            missing.
         """
         from foreknow_judge.verify import judge
 

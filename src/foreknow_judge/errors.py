@@ -29,20 +29,20 @@ _NO_MEMORY = (
 
 
 class ForeknowError(Exception):
-    """Root of everything that Foreknow raises on purpose.
+    """The base class of every error that Foreknow raises on purpose.
 
-    Raised with a code of `MESSAGES` and its fields (the first by its place, others by their
-    names), or with a sentence of one's own.
+    It is raised with a code of `MESSAGES` and its fields (the first by position, others by name),
+    or with a sentence.
 
     Attributes
     ----------
     code : str
-        The kind of mistake, such as ``"unknown-column"``; that of the class for a sentence of
-        one's own. Combinations that are refused are listed in ``docs/reference/support.md``.
+        The kind of mistake, such as ``"unknown-column"``; for a sentence, the code of the class.
+        Combinations that are refused are listed in ``docs/reference/support.md``.
     title : str
-        The same in words.
+        The kind of mistake, in words.
     fields : dict
-        What the sentence is about, such as `column`, `file`, `key` and `value`.
+        What the message is about, such as `column`, `file`, `key` and `value`.
     """
 
     code = "error"

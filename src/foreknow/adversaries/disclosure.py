@@ -30,27 +30,26 @@ class Witness(Protocol):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Disclosure(Plain):
-    """The highest posterior an adversary can reach, for one sensitive value.
+    """The highest posterior that an adversary can reach, for one sensitive value.
 
     Attributes
     ----------
     value : label or None
-        The sensitive value; None only where there is no value at all.
+        The sensitive value; None only if there is no value at all.
     probability : float
-        In [0, 1]; within 1e-9 of `exact`.
+        The posterior, from 0 to 1; within 1e-9 of `exact`.
     exact : Fraction or None
-        The probability as a fraction, computed on first use; None only where the adversary
-        cannot give one.
+        The probability as a fraction, computed on first use; None only if the adversary cannot
+        compute one.
     witness : Witness or None
-        What attains it, computed on first use; None where the probability is 0.
+        The people, values and facts that attain the probability, computed on first use; None if the
+        probability is 0.
     estimated : bool
         Whether the probability is only the upper end of a statistical interval.
     bounded : bool
-        Whether the probability is only an upper bound, though never too low: then there is no
-        `exact`.
+        Whether the probability is an upper bound that may be too high; `exact` is then None.
     prior : Fraction or None
-        How likely it was before the release, where the disclosure is the highest of all relative
-        to that.
+        The probability before the release, if the disclosure is the highest relative to it.
     """
 
     _json_fields = "value probability exact estimated? bounded? prior? witness"
@@ -72,7 +71,7 @@ class Disclosure(Plain):
 
     @cached_property
     def settled(self) -> Fraction | None:
-        """The fraction that limits are compared with: the probability or its bound."""
+        """The fraction that is compared with limits: the exact probability or its bound."""
         return self._bound() if self.bounded else self.exact
 
     @cached_property
@@ -81,15 +80,15 @@ class Disclosure(Plain):
         return self._witness()
 
     def below(self, threshold: Number) -> bool:
-        """True if the probability is strictly below a threshold, settled exactly.
+        """True if the probability is strictly below a threshold, compared exactly.
 
-        An estimate settles nothing: it is never below a threshold of 1 or less.
+        An estimate is never below a threshold of 1 or less.
 
         Parameters
         ----------
         threshold : float, Fraction, Decimal or str
-            A float stands for the decimal number it prints as (0.1 is one tenth); a text may
-            be ``"1/3"`` or ``"0.5"``.
+            A float stands for the decimal number it prints as (0.1 is one tenth); a text may be
+            ``"1/3"`` or ``"0.5"``.
         """
         bound = as_fraction(threshold)
         if not 0 < bound <= 1:
@@ -102,7 +101,7 @@ class Disclosure(Plain):
         return self._compare_with(lt, bound)
 
     def at_most(self, threshold: Number) -> bool:
-        """True if the probability is at most a threshold, settled as `below` is."""
+        """True if the probability is at most a threshold, compared as in `below`."""
         bound = as_fraction(threshold)
         if self.estimated or abs(self.probability - float(bound)) > CLOSE:
             return self.below(bound) or bound >= 1
@@ -114,13 +113,13 @@ class Disclosure(Plain):
         return fraction is not None and compared(fraction, bound)
 
     def keeps(self, limit: Limit) -> bool:
-        """True if the probability keeps a limit, settled as `below` and `at_most` are."""
+        """True if the probability keeps a limit, compared as in `below` and `at_most`."""
         bound = limit.at(self.prior)
         return self.at_most(bound) if limit.inclusive else self.below(bound)
 
     @property
     def group(self) -> Label:
-        """The group of the person who is found out; None where there is no witness."""
+        """The group of the person whose value is disclosed; None if there is no witness."""
         return None if self.witness is None else self.witness.group
 
     def __repr__(self) -> str:

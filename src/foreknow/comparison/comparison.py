@@ -52,51 +52,55 @@ _PARTS, _FEWEST = (16, 8), 800
 
 @dataclass(frozen=True)
 class Candidate(Plain):
-    """A method at a limit: the release that it makes, measured; or why there is none.
+    """A method at a limit, with the measured release that it makes or the reason why there is none.
 
     Attributes
     ----------
     method : str
+        The name of the method.
     limit : Fraction or None
-        Of the strictest requirement, the others in proportion; None where no requirement has one.
+        The limit of the strictest requirement; the others change in proportion. None if no
+        requirement has a limit.
     amounts : mapping of str to int
-        What the adversaries know, where that is not as in the policy.
+        What the adversaries know, if it differs from the policy.
     status : str
-        "safe"; "holds" (where nothing that is required limits inference); "no safe release";
-        "refused" (the method does not serve such a policy), "out of time", "failed" or "stopped"
-        (before it was done). Or "unsafe", which no release of `publish` is.
+        "safe"; "holds" (no requirement limits inference); "no safe release"; "refused" (the method
+        does not serve such a policy); "out of time"; "failed"; or "stopped" (before it was done).
+        "unsafe" does not occur for releases of `publish`.
     why : str
-        Of what is not safe, a sentence.
+        A sentence that says why the release is not safe.
     form : "generalized" or "bucketized", or None
+        The form of the release.
     holds_as_given : bool or None
-        Whether the release is also safe by the policy as it was given.
+        Whether the release is also safe by the original policy.
     loss : float or None
-        The NCP, averaged over quasi-identifiers; None where they are exact.
+        The NCP, averaged over quasi-identifiers; None if they are exact.
     query_error, average_query_error : float or None
         The median and the average relative error of count queries about all quasi-identifiers.
     people, groups : int or None
+        The number of people and of groups.
     over : int or None
-        People over the limits of the policy as it was given: of the requirement with the most.
-        None where that cannot be counted.
+        The number of people over a limit of the original policy, for the requirement with the most.
+        None if it cannot be counted.
     at_most : bool
         Whether `over` is only an upper bound.
     risk : float or None
-        How sure an adversary of the policy as it was given can become, at worst: of the
-        requirement whose limit varies.
+        How sure an adversary of the original policy can become, at worst, for the requirement whose
+        limit varies.
     exact : str or None
-        The same as a fraction, where it is known.
+        `risk` as a fraction; None if it is not known exactly.
     method_known : str or None
-        What came of an adversary who knows the method; see `Scope`.
+        The outcome for an adversary who knows the method; see `Scope`.
     seconds : float or None
-        That `publish` took, with other processes beside it.
+        How long `publish` took, in seconds, with other processes running.
     misplaced : float or None
-        Of cross tables of what models explain, the share of people in another cell, on average.
+        The average share of people who are in another cell of cross tables of what models explain.
     fit : Fit or None
         The first regression; see `Models`.
     needs : float or None
-        Of a run that was ended: how long it would take, about, by what it takes of fewer people.
+        The estimated time of a run that ran out of time, in seconds, from runs with fewer people.
     trial : Trial or None
-        Of a release that shows exact columns of everybody: what can be learned from it.
+        What can be learned from a release that shows exact columns of everybody.
     """
 
     _json_fields = "* safe"
@@ -126,7 +130,7 @@ class Candidate(Plain):
 
     @property
     def safe(self) -> bool:
-        """True if there is a release that holds the policy at the limit."""
+        """True if a release holds the policy at the limit."""
         return self.status in ("safe", "holds")
 
 
@@ -137,23 +141,23 @@ class Comparison(Result):
     Attributes
     ----------
     name : str
-        What the table is called.
+        The name of the table.
     policy : Policy
-        As it was given.
+        The original policy.
     limit : Fraction or None
-        The policy's own limit of the strictest requirement.
+        The policy's limit of the strictest requirement; None if no requirement has a limit.
     candidates : tuple of Candidate
         The methods in the order of the call, each at all limits and amounts.
     queries, seed : int
-        How many queries were asked of each release; the seed of the queries and the methods.
+        The number of queries for each release, and the seed of queries and methods.
     seconds : float or None
-        After which a run was ended.
+        The time limit of a run; None: no limit.
     processes : int
-        How many ran at once; 0: one after the other in the caller's.
+        The number of runs at the same time; 0: one after the other in the calling process.
     complete : bool
-        Whether all runs came to their end; else it was stopped before.
+        Whether all runs ended; False if the comparison was stopped before.
     asked : tuple of str
-        The methods that were asked for, or else that of the policy.
+        The methods that the call names, or else the policy's method.
     """
 
     format = "foreknow comparison"
@@ -175,12 +179,12 @@ class Comparison(Result):
 
     @property
     def in_cases(self) -> bool:
-        """True if rows are cases, of which a person may have several."""
+        """True if rows are cases and a person may have several."""
         return self.policy.needed_schema.unit == "row"
 
     @property
     def limits_inference(self) -> bool:
-        """True if any requirement limits what is inferred, and not only who looks alike."""
+        """True if a requirement limits what is inferred, not only who looks alike."""
         if self.safe:  # then it is known whether the table has what requirements are about
             return any(candidate.status == "safe" for candidate in self.safe)
         return self.policy.limits_inference
@@ -205,7 +209,7 @@ class Comparison(Result):
         return {**super()._content(), "frontier": frontier}
 
     def to_frame(self, library: str = "pandas") -> Any:
-        """The candidates as a frame of "pandas", "polars" or "arrow", a row each."""
+        """The candidates as a frame of "pandas", "polars" or "arrow", with a row for each."""
         rows = []
         for candidate in self.candidates:
             row = candidate.to_dict()
@@ -284,37 +288,43 @@ def compare(
     processes: int | None = None,
     **keys: Unpack[Arguments],
 ) -> Comparison:
-    """Publish a table by several methods at several limits, measure each release, keep none.
+    """Publish a table by several methods at several limits, and measure each release.
 
-    Every run does what `publish` does with that method, the policy with that limit, and that seed;
-    every release is asked the same queries as by `query_error`. Nothing is written. Ctrl-C ends
-    the runs, and what was finished is returned.
+    Every run does what `publish` does with that method, the policy with that limit, and that seed.
+    All releases are asked the same queries as by `query_error`. Nothing is written, and no release
+    is kept. Ctrl-C ends the runs and returns those that are finished.
 
     Parameters
     ----------
     table : Microdata, path or frame
+        The table to publish.
     policy : Policy, path or mapping, optional
+        The policy of all runs.
     methods : sequence of str, optional
-        Their names in policy files; default: the policy's own, and all but jump, safe and naive.
+        Names of methods, as in policy files; default: the policy's method, and all except jump,
+        safe and naive.
     limits : sequence of numbers, optional
         Limits for the strictest requirement that has one; the limits of all others change in
         proportion, up to 1. Limits in multiples of the prior do not change. Default: the policy's
-        own, and 1/2, 3/4, 5/4 and 3/2 times it, if at most 1.
+        limit, and 1/2, 3/4, 5/4 and 3/2 times it, if at most 1.
     amounts : mapping of str to whole numbers, optional
         What adversaries know: ``{"k": [1, 3]}`` tries every k with each limit, for all adversaries
         of the policy that have a k. Default: as in the policy.
     seconds : float, optional
-        After which a run is ended; None: never.
+        The time limit of a run; None: no limit.
     queries : int
+        The number of queries for each release.
     models : bool or sequence of str
-        Whether to fit models to each release, too, as `utility_report` does; or what they explain.
+        Whether to fit models to each release, too, as in `utility_report`; or the columns that the
+        models explain.
     seed : int
-        For queries, methods and models.
+        Random seed for queries, methods and models.
     processes : int, optional
-        The number of runs at the same time; default: the number of cores. 0: in this process, one
-        after the other and without a time limit, for policies with classes of your own script.
+        The number of runs at the same time; default: the number of cores. With 0, runs take place
+        one after the other in this process, without a time limit; use it for policies with classes
+        of your own script.
     **said
-        In place of a policy, or beside one, its keys, as of `audit`.
+        Keys of a policy, as in `audit`, instead of `policy` or in addition to it.
 
     Returns
     -------
@@ -323,8 +333,8 @@ def compare(
     Raises
     ------
     InputError
-        If the table, the policy, a method or a limit cannot be used at all. What one method does
-        not serve is a candidate with the sentence why.
+        If the table, the policy, a method or a limit cannot be used at all. If one method does not
+        serve the policy, its candidate says why.
 
     Examples
     --------

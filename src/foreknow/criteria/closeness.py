@@ -396,15 +396,17 @@ class TCloseness(_OfTable):
 class BetaLikeness(_OfTable):
     """No value is more frequent in a group than in the whole table by more than a factor.
 
-    With the shares p in the group and q in the table: (p - q) / q is at most beta for every value;
-    enhanced, also at most -log(q), in natural logarithms (Cao and Karras, "Publishing Microdata
-    with a Robust Privacy Guarantee"). `measure` is the largest (p - q) / q, or 0.
+    Let p be a value's share in a group and q its share in the table. For every value, (p - q) / q
+    is at most beta. Enhanced beta-likeness also requires at most -log(q), a natural logarithm (Cao
+    and Karras, "Publishing Microdata with a Robust Privacy Guarantee"). `measure` is the largest (p
+    - q) / q, or 0.
 
     Parameters
     ----------
     beta : number
-        Above 0; may be reached.
+        The largest (p - q) / q allowed. Above 0.
     enhanced : bool
+        Whether to require enhanced beta-likeness.
 
     Examples
     --------
@@ -447,7 +449,7 @@ class BetaLikeness(_OfTable):
         )
 
     def distances(self, counts: GroupCounts, table_counts: IntArray) -> FloatArray:
-        """How far each group is, nearly."""
+        """The largest (p - q) / q of each group, or 0, as a float."""
         of_group, of_table = _shares(counts, table_counts)
         return np.maximum(_most_of(of_group / of_table - 1, counts), 0)
 
@@ -460,7 +462,7 @@ class BetaLikeness(_OfTable):
         return highest
 
     def failing(self, counts: GroupCounts, table_counts: IntArray) -> BoolArray:
-        """True for each group that has a value too often; if enhanced, too often for its share."""
+        """True for each group with a value that is more frequent than beta, or -log(q), allows."""
         fails = super().failing(counts, table_counts)
         if not self.enhanced:
             return fails
@@ -479,15 +481,15 @@ class BetaLikeness(_OfTable):
 class DeltaDisclosure(_OfTable):
     """Every value of the table is in every group, about as frequent as in the table.
 
-    With the shares p in the group and q in the table: the natural logarithm of p / q is between
-    -delta and delta, strictly (Brickell and Shmatikov, "The Cost of Privacy"). `measure` is the
-    largest p / q or q / p, infinity where a value is missing in a group: its logarithm must be
-    below delta.
+    Let p be a value's share in a group and q its share in the table. The natural logarithm of p / q
+    is strictly between -delta and delta (Brickell and Shmatikov, "The Cost of Privacy"). `measure`
+    is the largest p / q or q / p, or infinity if a value is missing in a group; its logarithm must
+    be below delta.
 
     Parameters
     ----------
     delta : number
-        Above 0.
+        Above 0, at most 500.
 
     Examples
     --------
@@ -537,7 +539,7 @@ class DeltaDisclosure(_OfTable):
         )
 
     def distances(self, counts: GroupCounts, table_counts: IntArray) -> FloatArray:
-        """How far each group is, nearly."""
+        """The largest p / q or q / p of each group as a float; infinity if a value is missing."""
         of_group, of_table = _shares(counts, table_counts)
         distances = _most_of(np.maximum(of_group / of_table, of_table / of_group), counts)
         distances[np.diff(counts.offsets) < np.count_nonzero(table_counts)] = np.inf

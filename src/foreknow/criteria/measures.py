@@ -192,14 +192,14 @@ def beta_likeness(
     beta: Number = 1,
     enhanced: bool = True,
 ) -> int | Fraction | float:
-    """Return which beta a release, or a table as it is, has; see `BetaLikeness`.
+    """Return the beta of a release, or of an unpublished table; see `BetaLikeness`.
 
     Parameters
     ----------
     release, quasi_identifiers, sensitive
-        As for `l_diversity`.
+        As in `l_diversity`.
     beta, enhanced
-        See `BetaLikeness`.
+        As in `BetaLikeness`.
 
     Examples
     --------
@@ -218,12 +218,12 @@ def delta_disclosure(
     quasi_identifiers: Sequence[str] | str | None = None,
     sensitive: str | None = None,
 ) -> float:
-    """Return which delta a release, or a table as it is, has; see `DeltaDisclosure`.
+    """Return the delta of a release, or of an unpublished table; see `DeltaDisclosure`.
 
     Parameters
     ----------
     release, quasi_identifiers, sensitive
-        As for `l_diversity`.
+        As in `l_diversity`.
 
     Examples
     --------
@@ -245,7 +245,7 @@ def entropy_l_diversity(
     quasi_identifiers: Sequence[str] | str | None = None,
     sensitive: str | None = None,
 ) -> int | Fraction | float:
-    """Return the largest l for which a release, or a table as it is, is entropy l-diverse."""
+    """Return the largest l for which a release, or an unpublished table, is entropy l-diverse."""
     return l_diversity(release, quasi_identifiers, sensitive, kind="entropy")
 
 
@@ -276,7 +276,7 @@ def basic_beta_likeness(
     quasi_identifiers: Sequence[str] | str | None = None,
     sensitive: str | None = None,
 ) -> int | Fraction | float:
-    """Return which basic beta a release, or a table as it is, has; see `BetaLikeness`."""
+    """Return the basic beta of a release, or of an unpublished table; see `BetaLikeness`."""
     return beta_likeness(release, quasi_identifiers, sensitive, enhanced=False)
 
 
@@ -286,7 +286,7 @@ def enhanced_beta_likeness(
     quasi_identifiers: Sequence[str] | str | None = None,
     sensitive: str | None = None,
 ) -> int | Fraction | float:
-    """Return which enhanced beta a release, or a table as it is, has; see `BetaLikeness`."""
+    """Return the enhanced beta of a release, or of an unpublished table; see `BetaLikeness`."""
     return beta_likeness(release, quasi_identifiers, sensitive, enhanced=True)
 
 

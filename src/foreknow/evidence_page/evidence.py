@@ -37,28 +37,29 @@ from foreknow_judge.verify import populations_of
 
 @dataclass(frozen=True, eq=False, repr=False)
 class EvidenceReport(Result):
-    """Evidence about a release that was just verified, and the questions left to its reader.
+    """Evidence about a release that was just verified, with open questions for its assessor.
 
     Attributes
     ----------
     name : str
-        Of the folder.
+        The name of the release's folder.
     certificate : Certificate
+        The certificate of the release.
     digest : str
-        SHA-256 of ``certificate.json``.
+        SHA-256 digest of ``certificate.json``.
     signed : bool
-        Whether its signature was checked.
+        Whether the certificate's signature was checked.
     verification : Verification
-        What was found in the files.
+        The result of verifying the files.
     audit : Audit
-        The release, by the requirements of its certificate.
+        The release, judged by the requirements of its certificate.
     before : Audit or None
-        The table as it was, by the same requirements, people with equal quasi-identifiers being a
-        group.
+        The original table, judged by the same requirements; people with equal quasi-identifiers
+        make a group. None if the table was not given.
     utility : UtilityReport or None
-        What the release keeps of the table.
+        What the release keeps of the table; None if the table was not given.
     same_source : bool
-        Whether the owner's key showed that the release was made of this very table.
+        Whether the owner's key showed that the release was made from this table.
     """
 
     format = "foreknow evidence"
@@ -78,7 +79,7 @@ class EvidenceReport(Result):
 
     @property
     def in_cases(self) -> bool:
-        """True if a row is a case, of which a person may have several."""
+        """True if rows are cases and a person may have several."""
         return self.certificate.in_cases
 
     def _content(self) -> dict[str, Any]:
@@ -116,24 +117,25 @@ def evidence_report(
     queries: int = 1000,
     seed: int = 0,
 ) -> EvidenceReport:
-    """Judge a written release afresh, and gather what its assessor asks for.
+    """Judge a written release again, and collect the evidence that its assessor needs.
 
     Parameters
     ----------
     folder : path
-        What `publish` wrote.
+        The folder that `publish` wrote.
     table : path, frame or Microdata, optional
-        The table that it was made of, for what was so before, and for what the release keeps.
+        The table that the release was made from, to show what held before and what the release
+        keeps. None: the report leaves this out.
     policy : Policy, path or mapping, optional
-        Says how `table` is read; needed where its hierarchies are in files.
+        How to read `table`; needed if its hierarchies are in files.
     priors : path, optional
-        The owner's ``priors.json``, as for `verify`.
+        The owner's ``priors.json``, as in `verify`.
     population : path or list of these, optional
-        The population that groups were compared with, as for `verify`.
+        The population that groups were compared with, as in `verify`.
     key : path, optional
-        The public key of who must have signed the certificate, as for `verify`.
+        The public key of the person who must have signed the certificate, as in `verify`.
     queries : int
-        How many random count queries are asked of the release and the table for each number of
+        The number of random count queries of the release and the table, for each number of
         predicates; see `utility_report`.
     seed : int
         Random seed for the queries.
@@ -142,14 +144,14 @@ def evidence_report(
     -------
     EvidenceReport
         Its ``to_html`` writes the page. It is for those who must assess the release, not for
-        everybody who gets it.
+        everybody who receives it.
 
     Raises
     ------
     CertificateError
-        If the release is not as certified, as `verify` raises it: there is no evidence then.
+        If the release is not as certified, as in `verify`: there is no evidence then.
     DataError
-        If the release was not made of this table.
+        If the release was not made from this table.
 
     Examples
     --------

@@ -33,18 +33,19 @@ def export(folder: str | Path, to: str = "xlsx", out: str | Path | None = None) 
     """Write a verified release as a file for Excel, SPSS or Stata.
 
     The export holds the cells of the release, as text or numbers, and a note that the certificate
-    does not cover it. A release of several tables becomes one workbook with a sheet for each, or a
-    file for each.
+    does not cover it. A release of several tables becomes one workbook with a sheet for each table,
+    or one file for each.
 
     Parameters
     ----------
     folder : path
-        What `publish` wrote. It is verified first.
+        The folder that `publish` wrote. It is verified first.
     to : "xlsx", "sav" or "dta"
         The format: Excel, SPSS or Stata.
     out : path, optional
-        The file to write; ``FOLDER.xlsx`` beside the folder when left out. Where a release has
-        several tables, SPSS and Stata files are called after it: ``OUT-people.sav``.
+        The file to write; default: ``FOLDER.xlsx`` beside the folder, with the ending of the
+        format. For a release of several tables, SPSS and Stata files are named after it:
+        ``OUT-people.sav``.
 
     Returns
     -------
@@ -56,7 +57,7 @@ def export(folder: str | Path, to: str = "xlsx", out: str | Path | None = None) 
     CertificateError
         If the release is not as certified, or not safe.
     OutputError
-        If the format cannot hold the release, or the place is inside the release's folder.
+        If the format cannot hold the release, or the file would be inside the release's folder.
 
     Examples
     --------

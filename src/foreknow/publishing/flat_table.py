@@ -120,32 +120,33 @@ def read_release(folder: str | Path | Publication, library: str = "pandas") -> A
 def draw(
     folder: str | Path | Publication, *, seed: int | None = None, library: str = "pandas"
 ) -> Any:
-    """Draw a table of exact values from a written release, which any program reads.
+    """Draw a table of exact values from a written release, for use in any program.
 
-    It has the columns of the release. Every value is drawn within its label; of ``90 or more`` it
-    is 90. Of numbers and dates each is as likely as another: whole numbers and days from those
-    between the ends, decimal numbers in the decimals that the labels show. Of texts that a label
-    lists, those are likelier that more people have by all labels of the column together
-    (expectation and maximization). A label that says nothing (``*``) is drawn from all that the
-    labels of its column cover. What nothing tells the values of stays as it is: masked codes, nodes
-    of a tree. Shuffled values are dealt out to the people of their groups anew; where a person may
-    have several, how many they have is not in the release, and a draw gives some of them none.
+    The table has the columns of the release. Every value is drawn from those that its label covers;
+    for ``90 or more`` it is 90. Numbers and dates are drawn uniformly: whole numbers and days
+    between the ends, decimal numbers with as many decimals as the labels show. If a label lists
+    texts, a text is likelier if more people have it, as estimated from all labels of the column
+    (expectation and maximization). A label that says nothing (``*``) is drawn from all values that
+    the labels of its column cover. Labels whose values are unknown stay as they are: masked codes,
+    nodes of a tree. Shuffled values are dealt again to the people of their groups. If a person may
+    have several values, the release does not show how many, and a draw gives some people none.
 
-    Who has the release could draw it, too, so it tells nobody more: verdicts and limits stand.
+    Anybody who has the release could make such a draw, so it reveals no more: verdicts and limits
+    stand.
 
-    **How much draws differ is no interval.** Draws spread less than they are wrong, since all of
-    them know as little as the labels. What is exact in the release and what only groups tell is
-    estimated as well by one draw as by many.
+    **The spread of several draws is no interval.** Draws differ less than they are wrong, since all
+    of them know as little as the labels. What is exact in the release, and what only groups show,
+    is estimated as well by one draw as by many.
 
     Parameters
     ----------
     folder : path or Publication
-        What `publish` wrote, or made.
+        The folder that `publish` wrote, or the release that it returned.
     seed : int, optional
-        The same release and seed give the same table on every machine; from the system's entropy
-        when left out.
+        Random seed: the same release and seed give the same table on every machine. None: the
+        system's entropy.
     library : {"pandas", "polars", "arrow"}
-        Of the frame.
+        The library of the frame.
 
     Returns
     -------
@@ -154,7 +155,7 @@ def draw(
     Raises
     ------
     CertificateError
-        If the folder has no certificate, or other files than it names.
+        If the folder has no certificate, or its files are not those that the certificate names.
 
     Examples
     --------

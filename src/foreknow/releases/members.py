@@ -124,26 +124,27 @@ def named_release(
 def forget(
     folder: str | Path, people: str | Sequence[str], *, members: str | Path | None = None
 ) -> None:
-    """Erase names of people from the owner's file of a release, and still recognize them.
+    """Erase people's names from the owner's file of a release, but still recognize these people.
 
-    Each gets a hash of their name, with the key of the owner's folder: whoever has that key and a
-    name can tell whether it is theirs, so that somebody who comes back is not published twice.
-    What is published names nobody, and stays as it is; ``newcomers``, a copy of the table's rows,
-    is removed; then no later release of cases or households is judged together with this one.
+    Each name is replaced by a hash, keyed with the key of the owner's folder. Anybody who has that
+    key and a name can tell whether the hash belongs to it, so that a person who comes back is not
+    published twice. The release itself names nobody and stays as it is. ``newcomers``, a copy of
+    the table's rows, is removed, so no later release of cases or households can be judged together
+    with this one.
 
     Parameters
     ----------
     folder : path
-        What `publish` wrote.
+        The folder that `publish` wrote.
     people : str or sequence of str
-        Their names as they print, in the column that names people.
+        The names as they print, in the column that names people.
     members : path, optional
         As in `named_release`.
 
     Raises
     ------
     DataError
-        If nobody is called so; then nothing is changed.
+        If nobody has such a name; nothing is changed then.
     """
     OwnRelease.open(folder, members).forget([people] if isinstance(people, str) else [*people])
 

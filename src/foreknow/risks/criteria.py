@@ -508,24 +508,25 @@ class _Presence(NamedTuple):
 
 @dataclass(frozen=True)
 class DeltaPresence(OfPopulation):
-    """How sure anybody can be that a person of the population is in the table, from below and above.
+    """How sure anybody can be that a person of the population is in the table lies within limits.
 
-    For a person whom one group covers it is the people of the group, over all of the population
-    whom its labels cover; for one whom none covers, 0 (Nergiz, Atzori and Clifton, "Hiding the
-    Presence of Individuals from Shared Databases"). `measure` is the highest; see `presence`.
+    The probability for a person whom one group covers is the number of people in the group, divided
+    by the number of people of the population whom its labels cover. It is 0 for a person whom no
+    group covers (Nergiz, Atzori and Clifton, "Hiding the Presence of Individuals from Shared
+    Databases"). `measure` is the highest probability; see `presence`.
 
     Parameters
     ----------
     lowest, highest : number
-        From 0 to 1, and lowest at most highest; both may be reached.
+        The lowest and the highest probability allowed. From 0 to 1, with lowest at most highest.
     population : path or frame
         One row per person, with the quasi-identifiers of the release: everybody of the table, and
-        others. Never published: a certificate has its digest, and the verifier asks for it.
+        others. It is never published: a certificate has its digest, and the verifier asks for it.
 
     Notes
     -----
-    Where the labels of two groups cover the same person, who is in which cannot be settled by
-    counting: then nothing below 1 is claimed, nor anything above 0.
+    If the labels of two groups cover the same person, counting cannot tell who is in which group.
+    The probabilities are then taken to be from 0 to 1.
 
     Examples
     --------
@@ -539,7 +540,7 @@ class DeltaPresence(OfPopulation):
     >>> criterion = DeltaPresence(0, 0.5, pa.table({"age": [20, 22, 24, 25, 29]}))
     >>> criterion.presence(release), criterion.holds(release)
     ((Fraction(1, 3), Fraction(1, 2)), True)
-    """  # noqa: E501
+    """
 
     lowest: Number
     highest: Number
@@ -562,7 +563,7 @@ class DeltaPresence(OfPopulation):
         Raises
         ------
         DataError
-            If fewer of the population fall in a group than it has people.
+            If a group has more people than the part of the population that it covers.
         """
         return self._presence_of_groups(classes_of(release))[:2]
 
@@ -604,13 +605,13 @@ class DeltaPresence(OfPopulation):
         return _Presence(lowest, ends[1][0], ends[1][1], addition)
 
     def beyond_groups(self, release: HasCounts) -> bool:
-        """True if it fails by more than groups: they overlap, or leave out who must be present."""
+        """True if it fails by more than groups: they overlap, or omit who must be present."""
         placement = self.population.place(classes_of(release))
         low, high = as_fraction(self.lowest), as_fraction(self.highest)
         return (low > 0 and placement.outside > 0) or (placement.overlap and (low > 0 or high < 1))
 
     def ways_out(self, release: HasCounts) -> list[str]:
-        """Lines that advise coarser groups, or the interval that these groups hold."""
+        """Lines of advice: coarser groups, or the interval that these groups hold."""
         if self.population.place(counts := classes_of(release)).overlap:
             return [
                 "Counting settles nothing where labels of groups overlap: publish by method = "
@@ -628,7 +629,7 @@ class DeltaPresence(OfPopulation):
         ]
 
     def fails(self, counts: GroupCounts) -> BoolArray:
-        """True for each group with too few or too many of the people whom it covers."""
+        """True for each group that has too few or too many of the people whom it covers."""
         people_in_group = self.population.place(counts).people
         low, high = as_fraction(self.lowest), as_fraction(self.highest)
         return failing_groups(

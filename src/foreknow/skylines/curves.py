@@ -25,23 +25,24 @@ _MOST = 200
 
 @dataclass(frozen=True, eq=False, repr=False)
 class DisclosureCurves(Result):
-    """How sure an adversary can become who knows 0, 1, 2, ... pieces, at worst.
+    """How sure an adversary with 0, 1, 2, ... pieces of knowledge can become, at worst.
 
     Attributes
     ----------
     counts : GroupCounts
+        The counts of the release.
     ks : tuple of int
-        Pieces of knowledge, rising.
+        The numbers of pieces of knowledge, rising.
     implications, negations : tuple of Disclosure
-        One for each k: what `Implications(k)` and `Negations(k)` attain.
+        The worst disclosure for `Implications(k)` and `Negations(k)`, for each k.
     value : label or None
-        The sensitive value; None where it may be any.
+        The sensitive value; None: any value.
     name : str
-        What the release is called in reports.
+        The name of the release in reports.
     sensitive : str or None
-        What its sensitive column is called.
+        The name of the sensitive column.
     scope : Scope
-        What is taken to be known beside, and what was not looked at.
+        What else the adversary is taken to know, and what was not examined.
     """
 
     format = "foreknow curves"
@@ -61,12 +62,12 @@ class DisclosureCurves(Result):
 
     @property
     def in_cases(self) -> bool:
-        """True if rows are cases, of which a person may have several."""
+        """True if rows are cases and a person may have several."""
         return self.scope.cases
 
     @property
     def points(self) -> list[dict[str, Any]]:
-        """The disclosure by each kind of knowledge, for each number of pieces."""
+        """The disclosures for each number of pieces, by kind of knowledge."""
         points = []
         for k, worst, mild in zip(self.ks, self.implications, self.negations, strict=True):
             point = {"k": k, "implications": _plain(worst), "negations": _plain(mild)}
@@ -97,32 +98,33 @@ def disclosure_curves(
 ) -> DisclosureCurves:
     """Find the worst disclosure for 0 to `upto` pieces of knowledge of two kinds.
 
-    It is figure 5 of "Worst-Case Background Knowledge", for any release.
+    The curves are those of figure 5 of "Worst-Case Background Knowledge", for any release.
 
     Parameters
     ----------
     release : Release, GroupCounts, Publication, path or frame
-        With one sensitive value per person.
+        A release with one sensitive value per person.
     upto : int
-        The most pieces; at most 200.
+        The largest number of pieces; at most 200.
     value : label, optional
         The sensitive value; default: any.
     any_of : sequence of labels, optional
-        In place of `value`: that a person has one of these, whichever.
+        Several values, in place of `value`: the secret is that a person has any of them.
     policy : Policy, path or mapping, optional
-        Whose schema says what the columns of a table are.
+        A policy whose schema gives the roles of a table's columns.
     quasi_identifiers : sequence of str, optional
-        In its place, beside `sensitive`.
+        The quasi-identifiers, in place of `policy`; give `sensitive`, too.
     name, sensitive : str, optional
-        What to call the release and its sensitive column in reports; of several, which it is.
+        The names of the release and its sensitive column in reports. If there are several sensitive
+        columns, `sensitive` chooses one.
     knowing : sequence of str, optional
-        Columns that the adversary knows of everybody; when left out, all that a `Release`
-        publishes beside the sensitive one, as in an audit; [] for none.
+        Columns that the adversary knows about everybody; [] for none. Default: all columns that a
+        `Release` publishes beside the sensitive one, as in an audit.
 
     Raises
     ------
     DataError
-        If no group contains the value, or nobody has any.
+        If no group contains the value, or nobody has any value.
 
     Examples
     --------

@@ -55,11 +55,12 @@ class Facts:
     Parameters
     ----------
     l : int
-        Sensitive values that the target is known not to have.
+        The number of sensitive values that the target is known not to have.
     k : int
-        Other people whose sensitive value is known.
+        The number of other people whose sensitive value is known.
     m : int
-        Relatives of the target: if any of them has the value in question, so has the target.
+        The number of the target's relatives: if any of them has the value in question, so has the
+        target.
 
     Raises
     ------
@@ -68,10 +69,10 @@ class Facts:
 
     Notes
     -----
-    The breach probability for a value is ``1 / (NR + 1)`` with NR the least of three products of
-    group minima (Theorem 2), amounts read as "at most". It is the worst case over all people,
-    values and facts, over worlds that deal each group's bag out to its members. Counting costs
-    one pass; the minima are taken over undominated profiles only, exactly.
+    The breach probability for a value is ``1 / (NR + 1)``, where NR is the least of three products
+    of group minima (Theorem 2) and amounts are read as "at most". It is the worst case over all
+    people, values and facts, over worlds that deal each group's values to its members. Counting
+    costs one pass; the minima are taken over undominated profiles only, which is exact.
 
     Examples
     --------
@@ -99,12 +100,12 @@ class Facts:
 
     @property
     def speaks(self) -> KnowledgeReach:
-        """The target and known people have their values, and linked people may have the secret."""
+        """The reach of the facts: values of target and known people, secrets of linked people."""
         return KnowledgeReach(max(1 + self.k, self.k + self.m), self.m, alike=True)
 
     @property
     def of_rows(self) -> bool:
-        """True if rules are heeded about what people cannot have in a column beside the secret."""
+        """True if rules on values that people cannot have in other columns are respected."""
         return not self.m
 
     def disclosure(self, release: HasCounts, value: Label | None = None) -> Disclosure:
@@ -113,12 +114,12 @@ class Facts:
         Parameters
         ----------
         release : Release, GroupCounts or Windows
-            What the adversary sees; of windows of numbers the worst is found, of windows that are
-            as bad the first. Nobody knows the columns beside the sensitive one: an audit assumes
-            that everybody does, as in `Release.seen`.
+            What the adversary sees. For windows of numbers, the disclosure of the worst window is
+            returned; if several are equally bad, the first. Here the adversary does not know the
+            other columns; in an audit they are assumed to be known, as in `Release.seen`.
         value : label, optional
-            The sensitive value; default: the worst one. A value that occurs nowhere has
-            probability 0.
+            The sensitive value; default: the worst one. A value that occurs nowhere has probability
+            0.
 
         Examples
         --------
@@ -135,9 +136,9 @@ class Facts:
         return self._judge(counts, code)[value]
 
     def disclosures(self, release: HasCounts) -> dict[Label, Disclosure]:
-        """Every sensitive value's disclosure, in one vectorised pass over the counts.
+        """The disclosure of every sensitive value, in one vectorised pass over the counts.
 
-        Of windows of numbers, which are too many, the worst alone.
+        For windows of numbers, which are too many, the result has the worst one only.
         """
         if isinstance(release, Windows):
             of_windows = self._of_windows(release)
@@ -145,10 +146,10 @@ class Facts:
         return self._judge(asked_of(self, release), None)
 
     def chances(self, release: HasCounts) -> Chances:
-        """How sure the adversary can be of each person, with that person as the target.
+        """How sure the adversary can be about each person, with that person as the target.
 
-        Of the groups that the facts may be about, the target's is given: where the paper's Theorem
-        2 has the least T over all groups, this has the T of the target's own.
+        The target's group is fixed: the paper's Theorem 2 takes the least T over all groups, and
+        this method the T of the target's group.
         """
         counts = asked_of(self, release)
         if isinstance(counts.possible, JointMembers):
@@ -182,17 +183,17 @@ class Facts:
         *,
         negated: bool = False,
     ) -> MinLedger:
-        """Return a ledger for a search: five minima of each value, or of windows of numbers.
+        """Return a ledger for a search: five minima for each value, or for windows of numbers.
 
         Parameters
         ----------
         threshold : number
             The release is safe while every breach probability is strictly below it.
         values : bool array, shape (values,), or Windows, optional
-            For which sensitive values (by code), or for all windows; default: all values. The
-            windows are those of the whole table.
+            The sensitive values to watch, by code, or all windows of the whole table; default: all
+            values.
         semantics : {"single", "set", "multiset"}
-            Of the counts that it receives.
+            The semantics of the counts that it receives.
         negated : bool
             Whether the facts are negations, for `Negations`; see `PossibleMembers`.
         """
@@ -205,7 +206,7 @@ class Facts:
 
     @classmethod
     def from_settings(cls, settings: Any, folder: Path) -> Facts:
-        """Make the facts of their table in a policy file."""
+        """Make the adversary from its table in a policy file."""
         return cls(settings.l, settings.k, settings.m)
 
     def to_dict(self) -> dict[str, Any]:

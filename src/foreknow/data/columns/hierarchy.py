@@ -288,13 +288,13 @@ class Mask(_Kind):
 
 @dataclass(frozen=True, init=False, repr=False)
 class DateLevels(_Kind):
-    """Dates and date-times by calendar periods, as the clock that wrote them showed them.
+    """Levels of dates and date-times by calendar period, in the time zone they are written in.
 
     Parameters
     ----------
     levels : sequence of {"hour", "day", "month", "quarter", "year", "decade", "century"}
-        The period of level 1, 2, ...: any of them, in this order. Kept as `periods`. Times of day
-        have hours and days.
+        The periods of levels 1, 2, ..., from fine to coarse; some may be left out. The attribute is
+        called `periods`. Times of day have hours and days only.
 
     Examples
     --------

@@ -49,25 +49,25 @@ class DecoySettings(Settings):
 class Decoy(Grouper):
     """Groups of similar people that keep the policy even if adversaries know the method.
 
-    As `Mondrian`, it divides groups top-down. But it tries one cut of each group, chosen by what
-    everybody may know: quasi-identifiers, and how often each value occurs in the group. Beside the
-    cut, *decoys* are judged: the same cut of the same group, whose values are given to its people
-    at random. It is accepted if all of them keep the policy, the true one and the decoys. So who
-    sees that a group was not divided does not know whether the true values are the reason. What
-    comes of a refusal is drawn before: people are dealt out at random, into as many small groups as
-    keep the policy for adversaries who know all that.
+    Groups are divided top-down, as in `Mondrian`, but one cut is tried for each group. It is chosen
+    by what everybody may know: quasi-identifiers, and how often each value occurs in the group. The
+    cut is judged together with *decoys*: the same cut of the same group, with its values given to
+    its people at random. The cut is accepted only if the true groups and all decoys keep the
+    policy. So somebody who sees that a group was not divided does not know whether the true values
+    are the reason. The groups that follow a refusal are drawn before the decision: people are dealt
+    at random into as many small groups as keep the policy for adversaries who know all that.
 
     Parameters
     ----------
     cuts : int
-        How many cuts per attribute and group are candidates: those that divide it most evenly.
+        The number of candidate cuts per attribute and group: those that divide it most evenly.
 
     Notes
     -----
-    Proved in docs/research/decoys.md. It keeps limits of `Facts`, `Negations` and `Implications`,
-    and every criterion that says what it `speaks` of; others are refused. **The seed must be
-    secret**: who knows it knows the decoys. So random numbers come from the system's entropy when
-    no seed is given. Give one in tests only.
+    The proof is in docs/research/decoys.md. The method keeps limits of `Facts`, `Negations` and
+    `Implications`, and every criterion that declares what it `speaks` of; others are refused. **The
+    seed must be secret**: somebody who knows it knows the decoys. Random numbers come from the
+    system's entropy unless a seed is given, so give one in tests only.
 
     Examples
     --------
@@ -95,7 +95,7 @@ class Decoy(Grouper):
     ) -> Grouping:
         """Group the rows of a table.
 
-        A policy with a limit that is not worked out for this method is a `PolicyError`.
+        Raises `PolicyError` for a policy with a limit that this method has no proof for.
         """
         random = generator(seed, "Decoy")
         search = self._start(microdata, policy)
@@ -123,7 +123,7 @@ class Decoy(Grouper):
 
     @property
     def traits(self) -> Traits:
-        """Its releases hold the policy even against an adversary who knows the method."""
+        """The traits of the method: its releases hold the policy even if an adversary knows it."""
         return Traits(
             consults_policy=True,
             symmetric=True,

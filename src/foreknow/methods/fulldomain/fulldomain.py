@@ -63,42 +63,41 @@ class FullDomainSettings(Settings):
 class FullDomain(Grouper):
     """Full-domain generalization: one level of each hierarchy, the same for everybody.
 
-    Everybody's value of one quasi-identifier is published at the same level: all ages in
-    intervals of ten years, say. A quasi-identifier without levels is published as it is, or
-    suppressed. That is coarser than what `Mondrian` makes, and simpler to explain and to compute
-    with.
+    All values of one quasi-identifier are published at the same level, for example all ages in
+    intervals of ten years. A quasi-identifier without levels is published as it is, or suppressed.
+    The result is coarser than that of `Mondrian`, and simpler to explain and to compute with.
 
-    Where merging groups never hurts (see `Policy.monotone`), only nodes are judged whose safety
-    does not follow from others. Where it can, every node is judged that could be the answer.
+    If merging groups never hurts (see `Policy.monotone`), only nodes are judged whose safety does
+    not follow from others. Otherwise every node is judged that could be the answer.
 
     Parameters
     ----------
     objective : {"ncp", "height"}
-        What to lose least of.
+        The loss to minimize.
     find : {"best", "minimal", "chain"}
-        The node that loses least; all minimal ones, of which the one that loses least is chosen;
-        or one minimal node, by bisection of a chain from the bottom of the lattice to its top.
-        A safe node is minimal if no node below it is safe.
+        "best" finds the node with the least loss. "minimal" finds all minimal nodes and chooses the
+        one with the least loss. "chain" finds one minimal node, by bisection of a chain from the
+        bottom of the lattice to its top. A safe node is minimal if no node below it is safe.
     suppression : float
-        The share of people who may be suppressed, so that the others need less generalization:
-        they are put together in one group, published with nothing of their quasi-identifiers.
+        The share of people who may be suppressed, so that the others need less generalization.
+        These people are put together in one group, published without their quasi-identifiers.
     local_suppression : bool
-        Whether these people keep what they can: single cells are suppressed, as few as make groups
-        that are safe, and everything only where that does not help.
+        Whether suppressed people keep the cells that they can: as few cells are suppressed as are
+        needed for safe groups, and all cells only if that does not help.
     seconds : float, optional
-        Time budget: the best node found so far is taken when it is used up.
+        Time budget: when it is used up, the best node found so far is taken. None: no limit.
 
     Raises
     ------
     InputError
-        If a parameter is none of these.
+        If a parameter has another value.
 
     Notes
     -----
     At a node, groups that are unsafe by themselves are suppressed. While the release, with all
     suppressed people as one group, is not safe, the smallest other group joins them. With
-    suppression a node above a safe one need not be safe: what is pruned then is explained in the
-    documentation. Nothing is random; a seed is accepted and ignored.
+    suppression a node above a safe one need not be safe: the documentation explains what is pruned
+    then. Nothing is random; a seed is accepted and ignored.
 
     Examples
     --------
@@ -134,12 +133,12 @@ class FullDomain(Grouper):
     def grouping(
         self, microdata: Microdata, policy: Policy | None = None, seed: int | None = None
     ) -> Grouping:
-        """Group the rows of a table, to be written at the levels of the chosen node."""
+        """Group the rows of a table, for publication at the levels of the chosen node."""
         result = self.search(microdata, policy)
         return Grouping(result.groups, result.floors, result, suppressed=result.hidden_people)
 
     def explained(self, microdata: Microdata, policy: Policy | None, seed: int | None) -> Grouping:
-        """Group the rows, and find out more of the lattice, for a report."""
+        """Group the rows, and examine more of the lattice for a report."""
         result = self.search(microdata, policy, explain=True)
         return Grouping(result.groups, result.floors, result, suppressed=result.hidden_people)
 
@@ -151,10 +150,13 @@ class FullDomain(Grouper):
         Parameters
         ----------
         microdata : Microdata
+            The table.
         policy : Policy
+            The policy that the release must hold.
         explain : bool
-            Whether to find out more than the answer needs, for a report and while there is time:
-            of up to a thousand nodes all minimal ones, of up to two hundred whether each is safe.
+            Whether to examine more than the answer needs, for a report and while there is time: all
+            minimal nodes of a lattice of up to a thousand nodes, and the safety of every node of
+            one of up to two hundred.
 
         Returns
         -------
@@ -293,7 +295,7 @@ class FullDomain(Grouper):
 
     @property
     def traits(self) -> Traits:
-        """Its releases hold the policy at the levels of one node."""
+        """The traits of the method: its releases hold the policy at the levels of one node."""
         is_complete = not self._share and self.seconds is None
         return Traits(
             consults_policy=True,

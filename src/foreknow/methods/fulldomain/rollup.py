@@ -240,32 +240,34 @@ def counts_at(
     policy: Policy | Mapping[str, Any] | str | Path | None = None,
     **keys: Unpack[Arguments],
 ) -> GroupCounts:
-    """Count the groups of a full-domain generalization.
+    """Count the groups of a full-domain generalization at given levels.
 
-    The same levels as `FullDomain` chooses, here by hand.
+    The levels are those that `FullDomain` would otherwise choose.
 
     Parameters
     ----------
     microdata : Microdata, path or frame
+        The table.
     levels : mapping of column to int or "*"
-        0 is exact, 1 the first level of the column's hierarchy; ``"*"`` is the last, where
-        everybody has the same. A quasi-identifier that is left out is suppressed.
+        The level of each quasi-identifier: 0 is exact, 1 the first level of its hierarchy; ``"*"``
+        is the last, where everybody has the same label. A quasi-identifier that is left out is
+        suppressed.
     policy : Policy, path or mapping, optional
-        Says what the columns of a table are that was not read yet; `quasi_identifiers` and
-        `sensitive` do in its place.
+        The roles of the columns, if `microdata` is a path or frame; `quasi_identifiers` and
+        `sensitive` may be given instead.
 
     Returns
     -------
     GroupCounts
-        Its groups are named by what would be published of them.
+        The counts; groups are named by their published labels.
 
     Raises
     ------
     InputError
         If a column is no quasi-identifier, or has no such level.
     UnsupportedError
-        If the schema says what counts do not tell: whose cases rows are, what households share,
-        or what some people cannot have.
+        If the schema says what counts cannot show: which person a case belongs to, what households
+        share, or what some people cannot have.
 
     Examples
     --------

@@ -170,7 +170,7 @@ class _Symmetric:
 
 @dataclass(frozen=True)
 class Distinct(_Symmetric):
-    """Everybody has at least l possible values. Set-monotonic.
+    """Everybody has at least l possible values. This property is set-monotonic.
 
     Examples
     --------
@@ -184,18 +184,13 @@ class Distinct(_Symmetric):
         numbers.whole_number(self.l, "Distinct", 1)
 
     def allows(self, row: Row, total: int, size: int) -> bool:
-        """Count the possible values."""
+        """True if the person has at least l possible values."""
         return sum(count > 0 for _, count in row) >= self.l
 
 
 @dataclass(frozen=True)
 class Entropy(_Symmetric):
-    """The entropy of everybody's value is at least log(l). Decided exactly, not by floats.
-
-    Parameters
-    ----------
-    l : number or str
-        At least 1; need not be whole.
+    """The entropy of everybody's value is at least log(l), decided exactly.
 
     Examples
     --------
@@ -324,9 +319,10 @@ class Each:
     holds : callable
         Takes a dict of the possible values with exact probabilities; must be deterministic.
     symmetric : bool
-        Whether exchanging values never changes the verdict; then values get arbitrary names, and
+        Whether exchanging values never changes the verdict. If so, values get arbitrary names, and
         sets are found faster.
     name : str
+        The name that is shown for the condition.
 
     Examples
     --------
@@ -345,15 +341,15 @@ class Each:
         return f"{self.name}(...)" if self.name == "Each" else self.name
 
     def colour(self, value: Hashable) -> Hashable:
-        """Every value by itself, unless the condition is said to be symmetric."""
+        """The value itself; 0 if the condition is symmetric."""
         return 0 if self.symmetric else value
 
     def limit(self, size: int, colour: Hashable) -> int:
-        """As many as the group has: nothing is known before the condition is asked."""
+        """The size of the group: the condition sets no limit before it is called."""
         return size
 
     def allows(self, row: Row, total: int, size: int) -> bool:
-        """Ask the callable."""
+        """True if the callable accepts the person's probabilities."""
         numbered_counts = enumerate(count for _, count in row) if self.symmetric else row
         return bool(
             self.holds({value: Fraction(count, total) for value, count in numbered_counts if count})

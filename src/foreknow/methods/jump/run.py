@@ -30,16 +30,16 @@ Step: TypeAlias = tuple[int, Literal["permutation", "disclosure"], bool]
 
 @dataclass(frozen=True)
 class DisclosureSet:
-    """The tables left to an adversary who knows release and algorithm, all equally likely.
+    """The equally likely tables that remain for an adversary who knows release and algorithm.
 
     Attributes
     ----------
     size : int
-        Number of tables.
+        The number of tables.
     permutation_size : int
-        Number of tables that agree with the release, whatever the algorithm.
+        The number of tables that agree with the release, whatever the algorithm.
     marginals : dict
-        For each person the probability of each value that is possible. Empty where the set is.
+        For each person the probability of each possible value. Empty if the set is empty.
     """
 
     size: int
@@ -53,7 +53,7 @@ class DisclosureSet:
 
     @property
     def worst(self) -> tuple[Person, Value] | None:
-        """A person and value of the highest probability."""
+        """A person and value with the highest probability; None for an empty set."""
         highest = self.max_ratio
         for person, row in self.marginals.items():
             for value, share in row.items():

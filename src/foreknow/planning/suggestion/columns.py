@@ -42,23 +42,26 @@ DECIDE = "DECIDE"
 
 @dataclass(frozen=True)
 class ColumnSuggestion(Plain):
-    """The suggested role of a column, and why.
+    """The suggested role of a column, with the reason.
 
     Attributes
     ----------
     name : str
+        The name of the column.
     role : "identifier", "quasi-identifier", "sensitive" or "undecided"
         An undecided column has no role in the policy: it is not published.
     holds : str
-        What was counted in it, such as "74 values, numbers 17 to 90".
+        A summary of its values, such as "74 values, numbers 17 to 90".
     reason : str
+        Why this role is suggested.
     hierarchy : mapping, optional
-        How it may coarsen, as in a policy file.
+        How its values can be coarsened, as in a policy file; None: no hierarchy is suggested.
     question : str
-        What needs a decision; empty where nothing does.
+        What the user has to decide; empty if nothing.
     left_out : mapping, optional
-        A hierarchy that was tried, and keeps less than ranges do; `left_out_why` says how much.
+        A hierarchy that was tried but keeps less than ranges do; None if there is none.
     left_out_why : str
+        How much less `left_out` keeps.
     """
 
     name: str
@@ -71,7 +74,7 @@ class ColumnSuggestion(Plain):
     left_out_why: str = ""
 
     def comment(self, role: str | None = None) -> str:
-        """The comment beside a column; in another role, only what the column holds."""
+        """The comment beside a column; in a role other than the suggested one, only its summary."""
         if role not in (None, self.role):
             return one_line(self.holds)
         question = f". {DECIDE}: {self.question}" if self.question else ""
