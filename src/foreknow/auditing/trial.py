@@ -105,57 +105,57 @@ class Tried(Plain):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Trial(Result):
-    """The result of an attack that was carried out: at least this can be done.
+    """The result of an attack that was carried out: a lower bound on what attackers can do.
 
-    Of all attackers that were tried it says what the most successful one found: the one with most
-    right guesses where it is known who has which value; else the one whose statistics predict the
-    groups best, and then all that is said is what that attacker claims.
+    It describes the most successful of all attackers that were tried. If the true values of people
+    are known, that is the one with the most right guesses. If not, it is the one whose statistics
+    predict the groups best, and all figures are claims of that attacker.
 
     Attributes
     ----------
     kind : str
-        What was done: "learned" from the release itself.
+        The kind of attack: "learned" from the release itself.
     name, sensitive : str
         The release, and the column that is guessed.
     by : tuple of str
-        What the attacker knows of everybody.
+        The columns that the attacker knows of everybody.
     attacker : str
-        The most successful one.
+        The most successful attacker.
     right : float
         The share of people whose value is guessed right; a claim, unless `measured`.
     baseline : float
-        The share that is guessed right by the groups alone, whatever stands beside a value:
-        everybody has the most frequent value of their group.
+        The share that is guessed right from the groups alone: the guess for each person is the
+        most frequent value of their group.
     surest : float
-        How sure that attacker claims to be of somebody's value, at most.
+        The highest probability that the attacker gives to a person's value.
     limit : float
-        What counts as sure.
+        The probability above which the attacker counts as sure.
     sure : int
-        How many people that attacker claims to be surer of than that.
+        The number of people of whose value the attacker is surer than `limit`.
     sure_and_right : int or None
-        How many of these rightly; None where that is not known.
+        The number of these people whose value is guessed right; None if that is not known.
     measured : bool
-        Whether it was counted who has which value.
+        Whether guesses were compared with the true values of people.
     people : int
-        How many people were looked at.
+        The number of people examined.
     whole : bool
-        Whether these are all.
+        Whether these are all people of the release.
     about : tuple of labels, or None
-        The values of which `surest` and `sure` say something; None: all of them.
+        The values that `surest` and `sure` are about; None: all values.
     claim : Claim or None
-        Of whom it is surest; for the owner only.
+        The attacker's surest claim about a person; only the owner has it.
     shares : mapping
         "right", "baseline" and "sure_and_right" as `Share`, with their intervals.
     tried : tuple of Tried
         All attackers.
     in_cases : bool
-        Whether rows are cases, of which a person may have several.
+        Whether rows are cases, and a person may have several.
     near : str or None
-        How near a guess is to be, where numbers or dates are guessed to within so much.
+        How near a right guess must be to the true number or date; None: it must be equal.
     required : Fraction or None
-        The policy's least limit on how sure somebody who knows facts may be, if that is known.
+        The policy's lowest limit for adversaries who know facts, if there is one.
     asked : Try or None
-        What of a policy it is.
+        The `Try` of the policy that asked for the attack.
     """
 
     format = "foreknow trial"
@@ -189,7 +189,7 @@ class Trial(Result):
 
     @property
     def surest_tried(self) -> Tried | None:
-        """The attacker who claims to be surest, where that is not the most successful one."""
+        """The attacker who claims to be surest; None if that is the most successful one."""
         surest = max(self.tried, key=lambda tried: tried.surest, default=None)
         return surest if surest is not None and surest.surest > self.surest else None
 

@@ -169,23 +169,24 @@ def _most_of(cells: FloatArray, counts: GroupCounts) -> FloatArray:
 class TCloseness(_OfTable):
     """The values of each group are at most t away from those of the whole table.
 
-    Distance is the least work that moves the group's shares to those of the table (earth mover's;
-    Li, Li and Venkatasubramanian, "t-Closeness"). It costs 1 to move a person to another value
-    (equal); the number of places between the values that somebody has, as a share of all places
-    (ordered); or the number of levels up to the lowest node that both values are under, as a share
-    of all levels (hierarchical).
+    The distance is the least work that moves the group's shares to those of the table (the earth
+    mover's distance; Li, Li and Venkatasubramanian, "t-Closeness"). Moving a person to another
+    value costs 1 (equal); the number of steps between the two values in the order of all values
+    that occur, divided by the largest number of steps (ordered); or the number of levels up to the
+    lowest node above both values, divided by the number of levels (hierarchical).
 
     Parameters
     ----------
     t : number
-        From 0 to 1; may be reached.
+        The limit, from 0 to 1, which may be reached.
     distance : {"equal", "ordered", "hierarchical"}
+        The cost of moving a person to another value.
     order : list, optional
-        For ordered: all values, from first to last; those that nobody has are left out of the
-        distance. Not needed if all are numbers, which are ordered by size. Compared as they print.
+        For ordered: all values, from first to last, compared as they print. Values that nobody has
+        do not count in the distance. Default: numbers are ordered by size.
     tree : Tree or its rows, optional
-        For hierarchical: a row for each value, with the nodes above it. Left out where the schema
-        has a hierarchy of the sensitive column, which a policy then takes. A certificate states it.
+        For hierarchical: a row for each value, with the nodes above it. Default: the schema's
+        hierarchy of the sensitive column, which a policy supplies. A certificate states the tree.
 
     Examples
     --------
@@ -227,7 +228,7 @@ class TCloseness(_OfTable):
             set_fields(self, tree=tuple(sorted(set(tree.rows))))
 
     def limits_values(self, counts: GroupCounts | None = None) -> bool:
-        """True if a group can fail: no distance is above 1."""
+        """True if a group can fail, which needs t below 1."""
         return self._most < 1 and super().limits_values(counts)
 
     def _extremes(self, counts: GroupCounts) -> IntArray:
@@ -246,7 +247,7 @@ class TCloseness(_OfTable):
         return self.distances(counts, table_counts) + moved > self._edge - CLOSE
 
     def under(self, schema: Schema, sensitive: str | None = None) -> TCloseness:
-        """The criterion with the tree of a schema's sensitive column, if it has no tree itself."""
+        """The criterion with the hierarchy of a schema's sensitive column, if it needs a tree."""
         sensitive = sensitive or schema.sensitive
         hierarchy = schema.hierarchies.get(sensitive)
         if self.distance != "hierarchical" or self.tree is not None or hierarchy is None:
@@ -259,7 +260,7 @@ class TCloseness(_OfTable):
         return replace(self, tree=hierarchy)
 
     def leaving(self, counts: GroupCounts, table_counts: IntArray) -> IntArray:
-        """How many people must leave each group, at least, so that its shares are near enough."""
+        """The least number of people who must leave each group to bring its shares near enough."""
         # Shares move by no more than the share of people who leave, and each over 1 at most.
         beyond = np.maximum(self.distances(counts, table_counts) - self._edge - CLOSE, 0)
         return np.floor(counts.sizes * beyond).astype(np.int64)

@@ -114,9 +114,9 @@ class Limits(OfGroups):
 
 @dataclass(frozen=True)
 class Risk(Limits):
-    """A limit on how easily people who are known to be in the table are recognized.
+    """A limit on the risk that people who are known to be in the table are recognized.
 
-    Who looks alike is judged as for `KAnonymity`. Each limit may be reached.
+    `KAnonymity` defines who looks alike. A limit may be reached, unless `strict`.
 
     | limit | of a release |
     | --- | --- |
@@ -124,17 +124,17 @@ class Risk(Limits):
     | average | how many sets of people there are who look alike, over all people: the average of everybody's risk |
     | uniqueness | people who look like nobody else, as a share of all people |
 
-    Of several, all must hold; `measure` is the first that does not, else the first that is given,
-    in this order.
+    All given limits must hold. `measure` is the first, in this order, that does not hold; if all
+    hold, the first that is given.
 
     Parameters
     ----------
     prosecutor, average : number, optional
-        Above 0, at most 1.
+        Limits above 0, at most 1; None: no limit.
     uniqueness : number, optional
-        From 0 to 1.
+        A limit from 0 to 1; None: no limit.
     strict : bool
-        Whether limits may not be reached.
+        Whether figures must stay strictly below the limits.
 
     Notes
     -----
@@ -169,7 +169,7 @@ class Risk(Limits):
 
     @property
     def least(self) -> int:  # type: ignore[override]
-        """How many people a group has at least."""
+        """The least size of a group."""
         return self.least_of("prosecutor")
 
     @property
@@ -228,7 +228,7 @@ class Risk(Limits):
         return counts.sizes < self.least
 
     def leaving(self, counts: GroupCounts, table_counts: Any = None) -> IntArray:
-        """How many people leave: all of a group that is too small."""
+        """The number of people who must leave each group: everybody, if it is too small."""
         return np.where(self.failing(counts), counts.sizes, 0)
 
 

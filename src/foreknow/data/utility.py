@@ -26,21 +26,23 @@ class Utility(Plain):
     Attributes
     ----------
     people, groups : int
+        The numbers of people and of groups.
     average_group_size : float
-        People per group, on average over groups.
+        The number of people divided by the number of groups.
     largest_group, smallest_group : int
+        The sizes of the largest and smallest group.
     discernibility : int
-        Sum of squared group sizes (Bayardo and Agrawal): how many people each person is
-        confused with, themselves included, summed over people. `optimal_discernibility` is the
-        least that it could be.
+        The sum of squared group sizes (Bayardo and Agrawal): for each person the size of their
+        group, added up over people. `optimal_discernibility` is the least possible value.
     ncp : dict of str to float
-        Normalized certainty penalty (Xu et al.) of each quasi-identifier, averaged over people:
-        0 when every value is exact, 1 when each is as wide as the whole domain. Empty where the
-        original table is not at hand.
+        The normalized certainty penalty (Xu et al.) of each quasi-identifier, averaged over
+        people: 0 if every value is exact, 1 if every label spans the whole domain. Empty without
+        the original table.
     grids : mapping of str to str
-        Of columns whose ranges go from a step of a grid to another, such as "in steps of 5".
+        A note such as "in steps of 5" for each column whose ranges begin and end at steps of a
+        grid.
     weights : mapping of str to number
-        What each quasi-identifier counts in `average_ncp`, beside 1; see `PublishOptions`.
+        The weights of quasi-identifiers in `average_ncp` that are not 1; see `PublishOptions`.
     """
 
     _json_fields = (
@@ -60,7 +62,7 @@ class Utility(Plain):
 
     @property
     def average_ncp(self) -> float | None:
-        """Mean NCP over the quasi-identifiers, by their weights; None where it is not known."""
+        """The mean NCP of the quasi-identifiers, by their weights; None if `ncp` is empty."""
         weights = {name: self.weights.get(name, 1) for name in self.ncp}
         total = sum(weights[name] * loss for name, loss in self.ncp.items())
         return total / sum(weights.values()) if weights else None
@@ -82,30 +84,31 @@ def utility_of(
     Parameters
     ----------
     counts : GroupCounts or Release
+        The counts of the groups.
     microdata : Microdata, optional
-        The original table, for the NCP; with `groups`.
+        The original table, which the NCP needs together with `groups`.
     groups : int array, shape (rows,) or (people,), optional
-        The group of each row of the source, as a method's `partition` gives it; or of each
+        The group of each row of the source, as a method's `partition` returns it; or of each
         published person, in the order of the microdata.
     floors : mapping of column to int64 array, shape (groups,), optional
-        The least level of generalization that each group is published at, as in
+        The least level of generalization at which each group is published, as in
         `LatticeResult.floors`.
     labels : mapping of column to style, optional
-        How columns are written, as in a policy's ``[publish.labels]``. Numbers and dates are as
-        exact as in `microdata`: see `Microdata.rounded`.
+        The styles of labels, as in a policy's ``[publish.labels]``. Numbers and dates are as exact
+        as in `microdata`; see `Microdata.rounded`.
     weights : mapping of column to number, optional
-        What each quasi-identifier counts in the average NCP, as in `PublishOptions`.
+        The weight of each quasi-identifier in the average NCP, as in `PublishOptions`.
 
     Returns
     -------
     Utility
-        Without `microdata` and `groups` its NCP is empty. A release that was read from a file
-        does not tell who is in which group: see `foreknow.utility_report`.
+        The measures; the NCP is empty without `microdata` and `groups`. For a release that was
+        read from files, use `foreknow.utility_report`.
 
     Raises
     ------
     InputError
-        If the groups are not those of the microdata.
+        If the groups do not belong to the microdata.
 
     Examples
     --------

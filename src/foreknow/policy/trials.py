@@ -18,21 +18,22 @@ from foreknow_judge.numbers import Number, as_threshold
 class Try:
     """An attack to carry out before a release is published: ``[[try]]`` in a policy file.
 
-    It can stop a publication, and makes nothing safe: an attack that fails proves nothing.
+    It can stop a publication, but it proves nothing: a release that survives it need not be safe.
 
     Parameters
     ----------
     attack : Learned, optional
         The attack, which is carried out on the release and checked with the owner's table.
     stop : number, optional
-        Nothing is published if an attacker becomes surer than this of somebody's value: the most
-        successful one, or one who is right about as large a share of the people whom they are so
-        sure of; or if the estimated risk of somebody is higher.
+        The limit above which nothing is published. It applies to the probability that an attacker
+        gives to a person's value, if the attacker is the most successful one, or is right about at
+        least this share of the people with such probabilities; and to the estimated risk of a
+        person. None: the attack stops nothing.
     sensitive : str, optional
         The column that is guessed; default: each sensitive column, by itself.
     individual_risk : bool
-        In place of an attack: how easily people of the release are found in the population, as the
-        weights of the schema estimate it; see `foreknow.risk_report`.
+        In place of an attack: estimate from the schema's weights the risk that people of the
+        release are found in the population; see `foreknow.risk_report`.
 
     Examples
     --------

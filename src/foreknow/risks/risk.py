@@ -138,42 +138,50 @@ class Contribution(_WithFloats):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class RiskReport(_WithFloats, Result):
-    """How easily people are found again by the columns that others may know.
+    """The risk that people are identified by the columns that others may know.
 
     Attributes
     ----------
     name : str
+        The name of the table.
     columns : tuple of str
-        The columns that others may know; or the column that says who is in which group.
+        The columns that others may know, or the column with the group of each row.
     by_values : bool
-        Whether these columns make the classes, instead of a column of groups.
+        Whether people with equal values in these columns are a class; if not, the column of
+        groups makes the classes.
     people, classes : int
+        The numbers of people and of classes.
     sizes : int64 array
-        Distinct sizes of classes, ascending.
+        The distinct sizes of classes, ascending.
     classes_of_size : int64 array
-        How many classes have each.
+        The number of classes of each size.
     threshold : Fraction
+        The highest acceptable risk of a person.
     prosecutor : Risk
-        The adversary knows that the person is in the table. Exact.
+        The risk if the adversary knows that the person is in the table. Exact.
     journalist : Risk or None
-        The adversary does not know that, and compares with a population: exact with a population
-        table, an estimate with a sampling fraction, None without either.
+        The risk if the adversary does not know that and compares with a population. Exact with a
+        population table, an estimate with a sampling fraction, None without either.
     marketer : Marketer
-    population : PopulationRisk or None
+        The share of people who are found by an adversary who links the whole table.
+    population : PopulationUniques or None
+        The number of people who are unique in the population; None without a population.
     sets : tuple of ColumnSet
-        Every set of columns up to the size that was asked for, and all columns together.
+        How well columns tell people apart: every set up to the size asked for, and all together.
     contributions : tuple of Contribution
-        Of each column, then of each pair, the most first.
+        The people who become unique by each column, then by each pair, most first.
     suda : SpecialUniques or None
+        The special uniques; None if they were not searched for.
     individual : IndividualRisk or None
-        Of a survey with weights, what these say of the population. An estimate.
+        The risks that the weights of a survey estimate; None without weights.
     household : HouseholdRisk or None
+        The risks of households; None if no column numbers them.
     beside : tuple of str
-        Other columns of the table, which are not looked at.
+        Other columns of the table, which are not examined.
     in_cases : bool
-        Whether what is counted are cases, of which a person may have several.
+        Whether the figures count cases, of which a person may have several.
     person : str or None
-        Where rows are cases, the column by which people were counted, each once in a class.
+        The column by which people were counted, once per class, if rows are cases.
     """
 
     format = "foreknow risk"
@@ -206,12 +214,12 @@ class RiskReport(_WithFloats, Result):
 
     @property
     def uniques(self) -> int:
-        """People of the table whose class has nobody else."""
+        """The number of people who are alone in their class."""
         return int(self.classes_of_size[self.sizes == 1].sum())
 
     @property
     def unique_share(self) -> Fraction:
-        """The unique people as a share of all people of the table."""
+        """The share of people who are alone in their class."""
         return Fraction(self.uniques, self.people)
 
     @property
@@ -246,42 +254,43 @@ def risk_report(
 ) -> RiskReport:
     """Measure how easily the people of a table, raw or published, are found again.
 
-    Classes are counted where the data lives, once for the table and once for the population.
+    The engine that holds the data counts the classes, once for the table and once for the
+    population.
 
     Parameters
     ----------
     release : Release, Microdata, Publication, GroupCounts, path or frame
-        Of a path or frame, `policy` or `quasi_identifiers` say which columns others may know. Of
-        a folder that `publish` wrote, its certificate does.
+        The table. For a path or frame, `policy` or `quasi_identifiers` name the columns that
+        others may know; for a folder that `publish` wrote, its certificate does.
     population : path or frame, optional
         A table with one row for each person of the population, and the same columns and spellings.
         It must list everybody in the table.
     policy : Policy, path or mapping, optional
-        Its schema says which columns are quasi-identifiers.
+        A policy whose schema names the quasi-identifiers.
     quasi_identifiers : sequence of str, optional
         In place of a policy: the columns that others may know.
     group : str, optional
-        Of a table: the column with the group of each row.
+        The column of a table with the group of each row.
     sampling_fraction : number, optional
         In place of a population table: the share of the population that is in the table, above 0,
         at most 1. Risks are then estimates, as if the table were a simple random sample.
     weights : str, optional
-        For a raw table of a survey: the column with the number of people of the population that a
-        row stands for; that of the schema when left out. The risk of each person in the population
-        is estimated, as sdcMicro does.
+        The column of a raw survey table with the number of people in the population that a row
+        stands for; default: the schema's. The risk of each person in the population is estimated
+        as in sdcMicro.
     household : str, optional
-        For a raw table: the column that numbers households. The risk of a household is that at
-        least one member is found.
+        The column of a raw table that numbers households. The risk of a household is the
+        probability that at least one member is identified.
     threshold : number
-        The highest risk of a person that is acceptable; people above it are counted.
+        The highest acceptable risk of a person; people above it are counted.
     subsets : int
-        The most columns of a set that is measured.
+        The largest number of columns in a set that is measured.
     suda : int
-        The most columns of a minimal unique that is searched for; 0 for no search.
+        The largest number of columns in a minimal unique that is searched for; 0: no search.
     reading : Reading or mapping of its parts, optional
-        How CSV files are written; with a policy, its schema says so of the table.
+        The format of CSV files; with a policy, its schema has the table's format.
     name : str, optional
-        What to call the table in reports.
+        The name of the table in reports.
 
     Raises
     ------

@@ -127,20 +127,23 @@ class OwnPart(Part):
 
 @dataclass(frozen=True)
 class Unsettled(Plain):
-    """Why several releases are not one: their groups cross.
+    """The reason why several releases cannot be judged as one: their groups cross.
+
+    A cell is the people who are in the same group in each release.
 
     Attributes
     ----------
     releases : tuple of str
+        The names of the releases.
     people : int
-        Those in cells that differences do not settle.
+        The number of people in cells whose values differences of counts do not settle.
     crossing : tuple of tuples
-        Such cells, those of most people first: how many people, and the group of each release, or
-        None where they are absent.
+        These cells, largest first: the number of people, and their group in each release, or None
+        if a release does not show them.
     settled : int
-        People of whom differences alone tell who shares their values.
+        The number of people in cells whose values differences of counts do settle.
     certain : int
-        Those of them whose value is then certain.
+        The number of these people whose value is thereby certain.
     """
 
     _json_fields = "releases people crossing settled certain"

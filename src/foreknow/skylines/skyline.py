@@ -70,20 +70,23 @@ class SkylineReport(Result):
     Attributes
     ----------
     counts : GroupCounts
+        The counts of the release.
     confidence : Fraction
-        What the adversary must not reach.
+        The limit that breach probabilities must stay below.
     values : tuple of labels
+        The sensitive values.
     skylines : mapping of value -> list of (l, k, m)
-        Sorted; none where not even l = k = m = 0 is withstood. Where no values were named, as
-        `knowledge_skylines` gives it: found when asked for, with `.of_all` and `.classes`.
+        The sorted points of each value; empty if even l = k = m = 0 is not withstood. If no
+        values were named, it is what `knowledge_skylines` returns, computed on access, with
+        `.of_all` and `.classes`.
     name : str
-        What the release is called in reports.
+        The name of the release in reports.
     sensitive : str or None
-        What its sensitive column is called.
+        The name of the sensitive column.
     windows : Windows or None
-        Where it is about any window of values, which then is the only value.
+        The windows of values, if the secret is any window, which is then the only value.
     scope : Scope
-        What is taken to be known beside, and what was not looked at.
+        The columns that are assumed to be known, and those that were not examined.
     """
 
     format = "foreknow skylines"
@@ -102,12 +105,12 @@ class SkylineReport(Result):
 
     @property
     def in_cases(self) -> bool:
-        """True if rows are cases, of which a person may have several."""
+        """True if rows are cases, and a person may have several."""
         return self.scope.cases
 
     @property
     def by_class(self) -> Skylines | None:
-        """The skylines by class of values, if there are too many values to list."""
+        """The skylines by class of values if there are too many to list; None otherwise."""
         skylines = self.skylines
         return skylines if isinstance(skylines, Skylines) and len(skylines) > MOST_TOLD else None
 
@@ -119,7 +122,7 @@ class SkylineReport(Result):
             raise InputError(f"this report is not about {value!r}") from None
 
     def corners(self, value: Label) -> tuple[Corner, ...]:
-        """The points of a value's skyline, each with what one more fact of a kind would reach."""
+        """The points of a value's skyline, with the disclosure of one more fact of each kind."""
         points = self.points(value)
         beyond = []
         for l, k, m in points:
@@ -133,9 +136,9 @@ class SkylineReport(Result):
         return tuple(corners)
 
     def least_beyond(self, value: Label) -> Point:
-        """Find the fewest facts, of all kinds together, that are not withstood.
+        """Find the smallest number of facts, of all kinds together, that is not withstood.
 
-        Of several, those of the fewest kinds; then those with the most known people.
+        Ties go to the fewest kinds of facts, then to the most known people.
         """
         return fewest_beyond(self.points(value), self.most_l)
 
@@ -144,7 +147,7 @@ class SkylineReport(Result):
         return Facts(*_three(point)).disclosure(self.counts, value)
 
     def occurrences(self, value: Label) -> int:
-        """How many people have a value, or how often it occurs."""
+        """The number of people who have a value, or of its occurrences."""
         return int(self.counts.totals[self.counts.code(value)])
 
     def withstands(self, value: Label, point: Point) -> bool:
@@ -182,7 +185,7 @@ class SkylineReport(Result):
     def disclosures(self, value: Label, points: Sequence[Point]) -> dict[Point, Disclosure]:
         """The disclosure of a value at each of many points (l, k, m).
 
-        They are computed together for each l.
+        Points with the same l are computed together.
         """
         disclosures: dict[Point, Disclosure] = {}
         code = self.counts.code(value)
@@ -209,7 +212,7 @@ class SkylineReport(Result):
 
     @cached_property
     def most_l(self) -> int:
-        """How many other values there are; to know of more of them adds nothing."""
+        """The number of other values, beyond which a larger l adds nothing."""
         return int(np.count_nonzero(self.counts.totals)) - 1
 
 
@@ -277,26 +280,27 @@ def skyline_report(
     Parameters
     ----------
     release : Release, GroupCounts, Publication, path or frame
-        As for `audit`; `foreknow.skyline` is the same function.
+        The release, as `foreknow.audit` takes it.
     values : iterable of labels, optional
-        Sensitive values; all that occur when left out.
+        The sensitive values; default: all that occur.
     confidence : number
         A limit in (0, 1]: the release withstands (l, k, m) if their breach probability is below it.
     any_of : sequence of labels or str, optional
-        In place of `values`: that a person has one of these, whichever. A text is a label in the
-        hierarchy of the sensitive column, which the policy's schema has.
+        In place of `values`, one secret: that a person has any of these values. A text is a label
+        in the hierarchy of the sensitive column, which the policy's schema has.
     policy : Policy, path or mapping, optional
-        Whose schema says what the columns of a table are.
+        A policy whose schema names the roles of the table's columns.
     quasi_identifiers : sequence of str, optional
-        In its place, beside `sensitive`.
+        In place of a policy, with `sensitive`: the columns that others may know.
     name, sensitive : str, optional
-        What to call the release and its sensitive column in reports; of several, which it is.
+        The names of the release and its sensitive column in reports. `sensitive` also chooses
+        among several columns.
     within : number or str, optional
-        For numbers and dates, in place of values: the width of a range that is one secret, such as
-        5000 or "10%".
+        In place of `values`, for numbers and dates: the width of a range that is one secret, such
+        as 5000 or "10%".
     knowing : sequence of str, optional
-        Columns that the adversary knows of everybody; when left out, all that a `Release`
-        publishes beside the sensitive one, as in an audit; [] for none.
+        Columns that the adversary knows of everybody; [] for none. Default: all that a `Release`
+        publishes beside the sensitive one, as in an audit.
 
     Raises
     ------

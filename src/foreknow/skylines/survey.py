@@ -44,13 +44,14 @@ _DIGITS = 12
 
 @dataclass(frozen=True)
 class SurveyedNode(Plain):
-    """One generalization.
+    """The measures of one generalization in a survey.
 
     Attributes
     ----------
     levels : Node
-        One for each quasi-identifier; 0 is exact, the last is suppressed.
+        The level of each quasi-identifier; 0 is exact, the last is suppressed.
     groups : int
+        The number of groups.
     entropy : float
         The lowest entropy of a group's sensitive values, in bits; 0 if a group has only one value.
     disclosures : tuple of float
@@ -196,21 +197,22 @@ def survey(
 ) -> LatticeSurvey:
     """Judge every full-domain generalization of a table.
 
-    It is figure 6 of "Worst-Case Background Knowledge", for any table with hierarchies. Rows are
-    counted once; the counts of a node are rolled up from those of a finer one.
+    The result is figure 6 of "Worst-Case Background Knowledge" for any table with hierarchies.
+    Rows are counted once; the counts of a node are added up from those of a finer one.
 
     Parameters
     ----------
     microdata : Microdata, path or frame
-        With one sensitive value per person.
+        A table with one sensitive value per person.
     knowledge : iterable of int
         The numbers of implications, or negations, to judge; at most 200.
     kind : {"implications", "negations"}
+        The kind of knowledge.
     policy : Policy, path or mapping, optional
-        Says what the columns of a table are that was not read yet; `quasi_identifiers` and
-        `sensitive` do in its place.
+        Names the roles of the columns, if the table was not read yet; so do `quasi_identifiers`
+        and `sensitive`.
     name : str, optional
-        What to call the table in reports.
+        The name of the table in reports.
 
     Raises
     ------

@@ -38,7 +38,7 @@ _QUANTILES = (0.25, 0.5, 0.75, 0.9, 0.95)
 
 @dataclass(frozen=True, eq=False, repr=False)
 class QueryError(Plain):
-    """The answers to a workload of count queries, and how wrong they are.
+    """The answers to a workload of count queries, and their errors.
 
     Attributes
     ----------
@@ -47,20 +47,19 @@ class QueryError(Plain):
     estimated : float64 array, shape (queries,)
         The answers of the release.
     people : int
-        Of the original table.
+        The number of people in the original table.
     delta : float
-        The share of people below which an answer counts as if it were this share.
+        The share of all people that is the least denominator of a relative error.
     form : "generalized" or "bucketized"
     attributes : tuple of str
-        The quasi-identifiers that are asked about.
+        The quasi-identifiers that the queries ask about.
     predicates : int
-        How many of them each query asks about.
-    selectivity : float
-    ranges : bool
-    seed : int or None
+        The number of quasi-identifiers in each query.
+    selectivity, ranges, seed
+        The settings of `foreknow.query_error`.
     overall : float64 array, shape (queries,), optional
-        The answers of one group of everybody: of how often each sensitive value occurs, and
-        nothing else but the range of each column. An error beside theirs says what a release adds.
+        The answers from the overall counts of the sensitive values and the range of each column,
+        as if everybody were in one group. Their errors show how much the release adds.
     """
 
     _json_fields = (
@@ -84,7 +83,7 @@ class QueryError(Plain):
     def relative(self) -> FloatArray:
         """The relative error of each query: ``|exact - estimated| / max(exact, delta * people)``.
 
-        So a query that few people match does not outweigh all others.
+        The denominator keeps a query that few people match from outweighing all others.
         """
         return self._errors(self.estimated)
 
@@ -95,7 +94,7 @@ class QueryError(Plain):
 
     @property
     def baseline(self) -> QueryError | None:
-        """The same queries, answered from the overall counts alone."""
+        """The same queries, answered from the overall counts alone; None without `overall`."""
         return None if self.overall is None else replace(self, estimated=self.overall, overall=None)
 
     @property
@@ -116,7 +115,7 @@ class QueryError(Plain):
 
     @property
     def quantiles(self) -> dict[str, float]:
-        """Some quantiles of the relative errors, by their share."""
+        """Some quantiles of the relative errors, by the share of queries."""
         return {str(share): self.quantile(share) for share in _QUANTILES}
 
     def _content(self) -> dict[str, Any]:
@@ -155,58 +154,59 @@ def query_error(
 ) -> QueryError:
     """Ask a release random count queries, and compare its answers with those of the table.
 
-    A query counts the people whose quasi-identifiers and sensitive value are among those it asks
-    for. A generalized release answers as if everybody were equally likely to be anywhere in the
-    box of their group; a bucketized one, whose quasi-identifiers are exact, as if everybody in a
-    group were equally likely to have each value of its bag.
+    A query asks for sets of values and counts the people whose quasi-identifiers and sensitive
+    value are in these sets. A generalized release answers as if each person were equally likely to
+    be at any point of their group's box. A bucketized one, whose quasi-identifiers are exact,
+    answers as if each person of a group were equally likely to have each value of its bag.
 
-    Anywhere in the box is anywhere that its labels allow, whether someone of the table is there
-    or not: from "20 to 37" any whole number, of dates any day, of decimal numbers and times by
-    length, from an interval or a period whatever it spans, from a node of a tree every leaf that
-    the tree lists. Of texts, and below a mask, only the values of the table are known. All of it
-    lies between the first and the last value of the column in the table. Likewise a query for
-    values next to each other asks for what lies between them.
+    The points of a box are all that its labels allow, even those that no person of the table has:
+    "20 to 37" has all whole numbers, or all days for dates; decimal numbers and times count by
+    length; intervals and periods have everything they span; a node of a tree has all leaves that
+    the tree lists. Texts and masks have only values of the table. All points lie between the least
+    and the greatest value of the column in the table. A query for adjacent values also asks for
+    everything between them.
 
     Parameters
     ----------
     release : Publication, path or Release
-        What `publish` returned; the folder that it was written to, or a file in it; or a table:
-        with the quasi-identifiers as group columns it is generalized, with one column of group
-        ids and exact quasi-identifiers beside it, bucketized.
+        A publication; the folder that it was written to, or a file in it; or a table. A table
+        with quasi-identifiers as group columns is generalized; a table with a column of group ids
+        and exact quasi-identifiers is bucketized.
     microdata : Microdata, path or frame
-        The table it was made of.
+        The original table.
     policy : Policy, path or mapping, optional
-        Says what the columns of a table are that was not read yet; `quasi_identifiers` and
-        `sensitive` do in its place. What `publish` returned knows.
+        Names the roles of the columns, if a table was not read yet; so do `quasi_identifiers` and
+        `sensitive`. A publication needs none.
     queries : int
+        The number of queries.
     attributes : sequence of str, optional
         The quasi-identifiers to ask about; default: all.
     predicates : int, optional
-        How many of them each query asks about; default: all. It also asks about the
+        The number of quasi-identifiers in each query; default: all. Each query also asks about the
         sensitive attribute.
     selectivity : float
-        The share of people who would match if all values were equally frequent and independent
-        of each other, about: each predicate allows a share ``selectivity ** (1 / (predicates +
-        1))`` of its domain, rounded up to a whole number of values.
+        The approximate share of people who would match if all values were equally frequent and
+        independent. Each predicate allows a share ``selectivity ** (1 / (predicates + 1))`` of its
+        domain, rounded up to a whole number of values.
     ranges : bool
-        Whether numbers, dates and hierarchies are asked for a run of their values, from one to
-        another; otherwise, and always for other columns, a query asks for any subset.
+        Whether queries ask for a range of adjacent values of numbers, dates and hierarchies. If
+        not, and for other columns, they ask for any subset.
     delta : float
-        See `QueryError.relative`.
+        The least denominator of relative errors, as a share of people; see `QueryError.relative`.
     labels : mapping of column to "range", "hierarchy" or "set", optional
-        How a generalized release is written, as in a policy's ``[publish.labels]``. A
-        publication knows.
+        The styles of labels in a generalized release, as in a policy's ``[publish.labels]``; a
+        publication needs none.
     seed : int, optional
-        The same seed, table and options ask the same queries of every release; None for the
-        system's entropy.
+        The random seed: the same seed, table and options ask every release the same queries. None
+        takes the system's entropy.
     like : Microdata, optional
-        The same table by another policy. What is asked follows types and hierarchies: two policies
-        are compared by the queries of one of them, about columns that both have.
+        The same table by another policy, whose types and hierarchies then shape the queries. It
+        serves to compare two policies by the same queries, about columns that both have.
 
     Raises
     ------
     DataError
-        If the release holds labels or values that the table cannot have led to.
+        If the release has labels or values that cannot come from the table.
 
     Examples
     --------
@@ -249,19 +249,21 @@ def query_error_of_groups(
     delta: float = 0.005,
     seed: int | None = 0,
 ) -> QueryError:
-    """Do what `query_error` does, for a grouping that was not published: to compare methods.
+    """Measure the query errors of groups that were not published, to compare methods.
 
     Parameters
     ----------
     microdata : Microdata
+        The table.
     groups : int array, shape (rows,)
-        The group of each row of the source, as a method's `partition` gives it; -1 for rows that
-        are left out because their sensitive value is missing.
+        The group of each row of the source, as a method's `partition` returns it; -1 for rows
+        that are left out because their sensitive value is missing.
     form : "generalized" or "bucketized"
+        The form in which the groups would be published.
     floors : mapping of column to int64 array, shape (groups,), optional
-        The least level that each group is generalized to, as in `LatticeResult.floors`.
+        The least level to which each group is generalized, as in `LatticeResult.floors`.
     labels : mapping of column to "range", "hierarchy" or "set", optional
-        How generalized columns would be written.
+        The styles of labels in generalized columns.
     queries, attributes, predicates, selectivity, ranges, delta, seed
         See `query_error`.
 

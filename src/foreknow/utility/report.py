@@ -30,17 +30,18 @@ class UtilityReport(Result):
     Attributes
     ----------
     name : str
-        What the release is called.
+        The name of the release.
     form : "generalized" or "bucketized"
+        The form of the release.
     utility : Utility
-        The NCP is that of the published labels; empty for a bucketized release, whose
-        quasi-identifiers are exact.
+        The measures of the groups. The NCP is that of the published labels; it is empty for a
+        bucketized release, whose quasi-identifiers are exact.
     errors : tuple of QueryError
-        By how many quasi-identifiers each query asks about, rising.
+        The query errors, by rising number of quasi-identifiers in a query.
     in_cases : bool
-        Whether rows are cases, of which a person may have several.
+        Whether rows are cases, and a person may have several.
     models : Models or None
-        Whether models come out the same, where that was asked.
+        The comparison of models of the release with models of the table; None if not requested.
     """
 
     format = "foreknow utility"
@@ -54,7 +55,7 @@ class UtilityReport(Result):
 
     @property
     def optimum(self) -> int:
-        """The least discernibility of groups that are at least as large as the smallest."""
+        """The least discernibility that groups of at least the smallest size could have."""
         return optimal_discernibility(self.utility.people, self.utility.smallest_group)
 
     def _content(self) -> dict[str, Any]:

@@ -408,19 +408,19 @@ class Ordered(_Kind):
 
 @dataclass(frozen=True, repr=False)
 class Tree(_Kind):
-    """Categories and the nodes above them, one row per value.
+    """A hierarchy of categories and the nodes above them, with one row per value.
 
-    Siblings stay together; apart from that, values and nodes come in the order in which the rows
-    name them first. A column's values are matched by their text (dates in ISO format, True also
-    as "true", 7.0 also as "7"); spaces around texts do not count.
+    Values and nodes are in the order in which the rows first name them, except that siblings stay
+    together. Values of a column are matched by their text (dates in ISO format, True also as
+    "true", 7.0 also as "7"), without the spaces around it.
 
     Parameters
     ----------
     rows : sequence of sequences
-        Value, label at level 1, label at level 2, ...: as many in each row. Unless all rows share
-        the last label, a level "*" is added; if they do, that level is labelled "*".
+        Rows of equal length: value, label at level 1, label at level 2, ... If all rows share the
+        last label, that level is labelled "*"; if not, a level "*" is added.
     path, lines : str and sequence of int, optional
-        The file that the rows come from, and the line of each; see `read`.
+        The file of the rows, and the line of each row; see `read`.
 
     Examples
     --------
@@ -459,14 +459,14 @@ class Tree(_Kind):
 
     @classmethod
     def read(cls, path: str | Path, folder: str | Path = ".") -> Tree:
-        """Read a hierarchy file; see `read_rows` for what it may look like.
+        """Read a hierarchy file; `read_rows` describes its format.
 
         Parameters
         ----------
         path : str or Path
-            The file; `to_dict` gives it as it is here.
+            The file; `to_dict` returns this path unchanged.
         folder : str or Path
-            Where a relative path starts.
+            The folder to which a relative path refers.
         """
         refuse_other_type(path, (str, Path), "a path", error=HierarchyError)
         rows, lines = read_rows(Path(folder) / path)

@@ -374,19 +374,19 @@ class Naive(InOrder):
 class Safe(InOrder):
     """Release the first generalization whose disclosure set has the property (Tables 7 and 8).
 
-    What is released is safe against an adversary who knows it: it is judged by what they can know.
-    When *nothing* is released, that can disclose someone's value: look at `Run.nothing_set`. It
-    discloses nothing where they know no more than the domain of the values, and the property treats
-    all values alike.
+    A release is safe against an adversary who knows this method, since it is judged by all that
+    they can infer. When *nothing* is released, that can disclose a person's value, as
+    `Run.nothing_set` shows. It discloses nothing if the adversary knows no more than the domain of
+    the values, and the property treats all values alike.
 
-    A disclosure set is about one function. With a property that is not convex, such as a
-    callable, functions that group people alike are refused for the rows of a table, since a
-    release does not say which of them made it; `run` takes `Run.released` to be published.
+    A disclosure set belongs to one function. If the property is not convex (such as a callable),
+    functions that make the same groups are refused for the rows of a table, since a release does
+    not say which of them made it; `run` assumes that `Run.released` is published.
 
     Parameters
     ----------
     functions, property, steps
-        As for `Naive`.
+        See `Naive`.
 
     Examples
     --------
@@ -548,14 +548,14 @@ class SecretRun:
 class SecretChoice(Grouper):
     """Run the naive algorithm on a secret subset of the functions (Tables 15 and 16).
 
-    **Not safe** (Theorem 8): an adversary who knows the functions, but not the secret, can be surer
-    of someone's value than the property allows: see `SecretRun.posterior`. Use `Jump`; then nothing
-    needs to be secret.
+    **Not safe** (Theorem 8): an adversary who knows the functions, but not the secret subset, can
+    be surer of a person's value than the property allows; see `SecretRun.posterior`. Use `Jump`,
+    which needs no secret.
 
     Parameters
     ----------
     functions, property, steps
-        As for `Naive`; 2 to 12 functions.
+        See `Naive`; 2 to 12 functions.
 
     Examples
     --------
@@ -588,11 +588,11 @@ class SecretChoice(Grouper):
 
     @builtins.property
     def traits(self) -> Traits:
-        """It is refused where `publish` asks to explain."""
+        """The traits of the method, which cannot explain its choice."""
         return Traits(symmetric=self.symmetric, random=True)
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain values for JSON, as of `Naive`."""
+        """Plain values for JSON, as in `Naive.to_dict`."""
         return self._naive().to_dict()
 
     def secrets(self) -> list[tuple[int, ...]]:

@@ -218,7 +218,7 @@ class Entropy(_Symmetric):
 class Recursive(_Symmetric):
     """Recursive (c, l)-diversity: the likeliest value is less likely than c times the rest.
 
-    Strictly less. The rest are all values after the l - 1 likeliest.
+    The inequality is strict. The rest are all values after the l - 1 likeliest.
 
     Examples
     --------
@@ -240,7 +240,7 @@ class Recursive(_Symmetric):
         return f"Recursive({str(self.c)!r}, {self.l})"
 
     def allows(self, row: Row, total: int, size: int) -> bool:
-        """Sort and add, in whole numbers."""
+        """True if counts have the property; computed exactly, by sorting and adding them."""
         counts = sorted((count for _, count in row), reverse=True)
         n_after = sum(counts[self.l - 1 :])
         return counts[0] * self.c.denominator < self.c.numerator * n_after

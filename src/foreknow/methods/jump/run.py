@@ -87,9 +87,11 @@ class Run:
     Attributes
     ----------
     released : int or None
-        The function whose generalization was released, from 0; None if nothing was.
+        The position, from 0, of the function whose generalization was released; None if nothing
+        was released.
     path : list of (int, "permutation" or "disclosure", bool)
-        What was judged, and whether it has the property (Definition 2, with verdicts).
+        The sets that were judged, in order: the function, the kind of set, and whether the set has
+        the property (Definition 2, with verdicts).
     """
 
     released: int | None
@@ -97,18 +99,18 @@ class Run:
     _case: TableRun = field(repr=False, compare=False)
 
     def disclosure_set(self, i: int | None = None) -> DisclosureSet:
-        """The tables that agree with function i's generalization and get to it.
+        """The tables that agree with function i's generalization and reach function i.
 
         Parameters
         ----------
         i : int, optional
-            From 0; the released function by default.
+            The position of the function, from 0; default: the released function.
 
         Notes
         -----
-        ``ds_i`` of Definition 3, as computed in Table 13 with its misprint corrected: tables that
-        are released earlier are out, and so are those that jump past i. It may lack the table
-        itself, where that did not get to i.
+        This is ``ds_i`` of Definition 3, computed as in Table 13 with its misprint corrected. It
+        leaves out tables that are released earlier or that jump past i, and so it lacks the table
+        itself if that did not reach i.
         """
         if i is None:
             if self.released is None:
@@ -119,10 +121,10 @@ class Run:
     def nothing_set(self) -> DisclosureSet:
         """All tables with the same values for which nothing is released.
 
-        What the adversary is left with when nothing is released, if they know which values the
-        table has, and how often. Theorem 1 says that this is always safe; it is only where no
-        more than the domain of the values is known, and the property treats all values alike.
-        Look at `DisclosureSet.worst` and `DisclosureSet.max_ratio`.
+        An adversary who knows the values of the table and their frequencies considers these tables
+        when nothing is released. Theorem 1 says that this is always safe, but it is so only if the
+        adversary knows no more than the domain of the values, and the property treats all values
+        alike. `DisclosureSet.worst` and `DisclosureSet.max_ratio` show the disclosure.
         """
         return self._case.disclosure_set(len(self._case.functions))
 
