@@ -85,27 +85,27 @@ class WorstCase:
 
 @dataclass(frozen=True, repr=False)
 class Figure:
-    """The figure of one requirement: of one of its points, or of its criterion.
+    """The figure of a requirement, for one of its points or its criterion.
 
     Attributes
     ----------
     place : int
         The position of the requirement in the policy, from 0.
     requirement : Requirement
-        From the judge: its ``[[require]]`` table.
+        The requirement, or its ``[[require]]`` table if the judge made the figure.
     judged : Adversary or Criterion
-        From the judge: its table in a policy.
+        The adversary or criterion, or its table in a policy if the judge made the figure.
     required : Limit
-        The limit as the policy has it; without an amount for a criterion, which has its own.
+        The limit in the policy; without an amount for a criterion.
     found : Disclosure
-        The worst over the requirement's values; relative to priors if the limit is. Of a
-        criterion, what the release attains.
+        The worst disclosure of the requirement's values, relative to priors if the limit is; for
+        a criterion, the figure of the release.
     known : tuple of str
         Columns that are known of everybody, beyond the quasi-identifiers.
     others : tuple of Disclosure
-        The other values of the requirement, worst first.
+        The disclosures of the other values, worst first.
     counts : GroupCounts, optional
-        What was counted for it.
+        The counts behind the figure.
     alike : tuple of str
         The exact columns by which people who look alike were counted; empty if groups were counted.
     """
@@ -196,12 +196,12 @@ class Seal:
 
 @dataclass(frozen=True, repr=False, kw_only=True)
 class Verdict(Figure):
-    """The judge's decision about one requirement; nothing else can make one.
+    """The judge's decision about one requirement; only the judge can make one.
 
     Attributes
     ----------
     safe : bool
-        Whether the figure keeps the limit, settled exactly.
+        Whether the figure keeps the limit, decided with exact numbers.
     """
 
     safe: bool

@@ -242,7 +242,7 @@ class TCloseness(_OfTable):
     def may_fail(
         self, counts: GroupCounts, table_counts: Any, times: Fraction, swaps: int
     ) -> BoolArray:
-        """True for each group that may fail: exchanges and odds move its shares by so much."""
+        """True for each group that may fail if `swaps` people have other values, by these odds."""
         moved = swaps / counts.sizes + (float(times) - 1) / 4
         return self.distances(counts, table_counts) + moved > self._edge - CLOSE
 

@@ -163,12 +163,12 @@ def t_closeness(
     order: Sequence[Label] | None = None,
     tree: Any = None,
 ) -> int | Fraction | float:
-    """Return how far the values of a group are from those of the whole table, at most.
+    """Return the largest distance between the values of a group and those of the whole table.
 
     Parameters
     ----------
     release, quasi_identifiers, sensitive
-        As for `l_diversity`.
+        See `l_diversity`.
     distance, order, tree
         See `TCloseness`.
 

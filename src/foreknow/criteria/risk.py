@@ -209,12 +209,12 @@ class Risk(Limits):
             yield Figure(Fraction(n_unique, people), limits["uniqueness"], text)
 
     def fails(self, counts: GroupCounts) -> BoolArray:
-        """True for each group that is too small, or of one person where too many are alone."""
+        """True for each group that is too small, or is one person if too many people are alone."""
         fails, is_unique = self.failing(counts), counts.sizes == 1
         return fails | is_unique if self.too_many(int(is_unique.sum()), counts.n_people) else fails
 
     def beyond_groups(self, release: HasCounts) -> bool:
-        """True if the average fails, which no group does by itself."""
+        """True if the average fails, which is no single group's failure."""
         counts = classes_of(release)
         amount, limit = Fraction(counts.n_groups, counts.n_people), self.limits.get("average")
         return limit is not None and not self.keeps(amount, limit)

@@ -63,7 +63,7 @@ class ReleaseTables:
         self.linked = any(table.linked for table in (tables, *self._apart.values()))
 
     def described(self, **fields: Any) -> Self:
-        """The same release with other fields, such as its `schema`."""
+        """A copy of the release with other fields, such as its `schema`."""
         release = copy(self)
         vars(release).update(_seen={}, **fields)
         return release
@@ -73,9 +73,9 @@ class ReleaseTables:
         return self._apart.get(sensitive, self.tables)
 
     def recognizing(self, columns: Sequence[str]) -> Self:
-        """The release with people recognized by those of some columns that it publishes of them.
+        """The release in which people are recognized by those of some columns that are published.
 
-        Only where groups have ids: else everybody is recognized by what makes the groups.
+        This concerns only groups with ids; otherwise people are recognized by the group columns.
         """
         published = []
         for name in self.people_columns:
@@ -91,18 +91,18 @@ class ReleaseTables:
         sensitive: str | None = None,
         knowing: Sequence[str] | None = None,
     ) -> Self:
-        """The release as it is for an adversary who asks for one column and knows others.
+        """The release as an adversary sees it who asks for one column and knows others.
 
-        Those who differ in what is known of them are told apart: they are groups of their own. A
-        column that is published apart from the sensitive one divides nothing.
+        The known columns divide each group into groups of people with equal values. A column that
+        is published apart from the sensitive one divides nothing.
 
         Parameters
         ----------
         sensitive : str, optional
-            The first sensitive column when left out.
+            The sensitive column in question; default: the first.
         knowing : sequence of str, optional
-            Columns whose values the adversary knows of everybody; when left out, all that stand
-            `beside` the sensitive one.
+            Columns whose values the adversary knows of everybody; default: all that stand `beside`
+            the sensitive one.
 
         Raises
         ------
@@ -135,9 +135,9 @@ class ReleaseTables:
     def people_seen(
         self, sensitive: str | None = None, knowing: Sequence[str] | None = None
     ) -> Self:
-        """The release for counting the people of groups, whatever their values.
+        """The release as `seen` gives it, but for counting people, whatever their values.
 
-        In one table, known columns then divide groups also where the sensitive one is shuffled.
+        In one table, known columns then divide groups even if the sensitive one is shuffled.
         """
         for column in knowing or ():
             self._refuse_unknown(column, None)
@@ -191,10 +191,9 @@ class ReleaseTables:
         return tables.of_anybody(self.sensitives) if self._leaves_out else tables
 
     def seen_by(self, columns: Iterable[str], sensitive: str | None = None) -> Self:
-        """The release as somebody sees it who knows some columns, of which some may be unpublished.
+        """The release as an adversary sees it who knows some columns, which may be unpublished.
 
-        Those that stand in one row with the sensitive one divide its groups, even if they have no
-        role.
+        Columns that stand in one row with the sensitive one divide its groups, even without a role.
         """
         main = sensitive or self.sensitive
         in_rows = {*self.layout.row_of(main)}
@@ -205,7 +204,7 @@ class ReleaseTables:
 
     @property
     def layout(self) -> Layout:
-        """Which columns stand beside each other."""
+        """The layout of the release: which columns stand in one row."""
         judged_columns = (*self.group_columns, *self.recognized, *self.sensitives)
         other_columns = tuple(name for name in self.people_columns if name not in judged_columns)
         people = other_columns if self.recognized else None
@@ -238,7 +237,7 @@ class ReleaseTables:
 
     @property
     def by_values(self) -> bool:
-        """True if a group is everybody with equal `group_columns`, not one that a column names."""
+        """True if equal values in `group_columns` make a group; False if a column names it."""
         return self.tables.null_groups
 
     @property
@@ -248,7 +247,7 @@ class ReleaseTables:
 
     @property
     def is_stable(self) -> bool:
-        """True if its table gives the same rows however often it is read."""
+        """True if the table has the same rows each time it is read."""
         return self.tables.table.is_stable
 
     @property
@@ -258,7 +257,7 @@ class ReleaseTables:
 
     @property
     def people_columns(self) -> tuple[str, ...]:
-        """The columns of the table with a row for each person; none where there is none."""
+        """The columns of the table with a row for each person; empty without such a table."""
         return () if self._people is None else tuple(self._people.table.columns)
 
     @property
@@ -274,7 +273,7 @@ class ReleaseTables:
 
     @property
     def name(self) -> str:
-        """The name in messages of the table, or of tables that are published apart."""
+        """The name of the table (or tables) in messages."""
         if self.releases:
             return " and ".join(name for name, _ in self.releases)
         names = {table.table.name for table in (self.tables, *self._apart.values())}

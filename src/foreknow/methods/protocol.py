@@ -76,49 +76,50 @@ class Decision(Protocol):
 class Traits:
     """The declarations of a method.
 
-    Only what a class declares in its own body counts, or what is set on the method itself: a class
-    that inherits from a method may group people in another way, so it declares its own traits.
+    They count only if the class declares them in its own body, or if they are set on the method
+    itself. A class that inherits from a method may group people in another way, and must declare
+    its own traits.
 
     Parameters
     ----------
     consults_policy : bool
-        What it makes holds the policy, or is a bug.
+        Whether the method makes only groups that meet the policy; others are a bug.
     deterministic : bool
-        It makes one release of each table, whatever else was run.
+        Whether the method makes one release of each table, whatever ran before.
     symmetric : bool
-        It treats rows with equal quasi-identifiers alike, whatever their order.
+        Whether the method treats rows with equal quasi-identifiers alike, in any order.
     random : bool
-        It draws at random, with a seed that is secret; what is proved of it is over all draws.
+        Whether the method draws at random with a secret seed; its proof is about all draws.
     replay : callable, optional
-        ``replay(microdata, policy)``: a run that says of other tables with the same bags whether
-        the same groups would be made of them; see `foreknow.methods.mondrian.replay`. Its
-        `decisions` are what must go as it did for that: a sequence of `Decision`.
+        ``replay(microdata, policy)``: a run that tells for another table with the same bags
+        whether the method would make the same groups; see `foreknow.methods.mondrian.replay`. Its
+        `decisions` (a sequence of `Decision`) are those that must come out the same.
     proof : Proof, optional
-        What is proved of it for an adversary who knows it; see `Proof`.
+        The proof against an adversary who knows the method; None if there is none.
     minimal : callable, optional
-        ``minimal(policy)``: whether no division of what it makes would be safe.
+        ``minimal(policy)``: whether no division of the method's groups would be safe.
     notes : callable, optional
-        ``notes(policy, seed)``: what readers of a release should know, for certificate and report.
+        ``notes(policy, seed)``: notes for readers of a release, for certificate and report.
     advice : str
-        What may help where the policy fails what it makes.
+        Advice for a policy that the method's groups do not meet.
     grouping : callable, optional
-        ``grouping(microdata, policy, seed, explain=...)``: a `Grouping` in place of groups; a
-        `Grouper` has it without saying so.
+        ``grouping(microdata, policy, seed, explain=...)``: returns a `Grouping` in place of
+        groups. A `Grouper` need not declare it.
     exact : collection of str, optional
-        Quasi-identifiers that it must see as they are, not in cells of a grid; None for all.
+        Quasi-identifiers that the method must see exactly, not in cells of a grid; None: all.
     settled : callable, optional
-        ``settled(microdata, policy)``: the method with what it chooses for such a table by itself,
-        from what every reader of its release knows.
+        ``settled(microdata, policy)``: the method with the settings that it chooses for such a
+        table from what every reader of its release knows.
     form : "generalized" or "bucketized"
-        How it is published where nothing else is asked for.
+        The form of releases by default.
     counted : bool
-        It asks for distinct combinations of quasi-identifiers and values and how often each
-        occurs (`foreknow.methods.points`), and puts people with equal quasi-identifiers into one
-        group: the table need not be in memory.
+        Whether the method needs only the distinct combinations of quasi-identifiers and values
+        with their counts (`foreknow.methods.points`), and puts people with equal
+        quasi-identifiers into one group. Then the table need not be in memory.
     timed : bool
-        What it makes depends on the clock, so that nobody can recompute it.
+        Whether the groups depend on the clock, so that nobody can recompute them.
     needs : frozenset of Need
-        What it cannot do without; whatever is not among these, it serves.
+        The conditions that the method needs; it works under all others.
     """
 
     consults_policy: bool = False

@@ -67,33 +67,33 @@ _EPOCH = datetime(1970, 1, 1) - datetime(1, 1, 1)
 def read_release(folder: str | Path | Publication, library: str = "pandas") -> Any:
     """Read a written release as one table, with the meaning of each label beside it.
 
-    The files must be those that its certificate names. A row is a person, or a case. Beside a
-    column of labels stand, as far as the folder tells:
+    The files must be those that the certificate names. A row is a person, or a case. For each
+    column of labels the frame has further columns, as far as the folder has their values:
 
-    - of numbers and dates ``age_lower``, ``age_upper``, ``age_middle`` and ``age_width``, which is
+    - for numbers and dates ``age_lower``, ``age_upper``, ``age_middle`` and ``age_width``, which is
       0 for an exact value, and in days for dates;
-    - of texts ``zip_members``, the values that it may be, and ``zip_width``, how many;
-    - ``age_missing``, whether a missing value may be meant, where some label says so.
+    - for texts ``zip_members``, the values that it may mean, and ``zip_width``, their number;
+    - ``age_missing``, whether the label may mean a missing value, if some label may.
 
-    A label that says nothing (``*``) has none of these. Other columns are read as numbers or dates
-    where all of their values are. Sensitive values that were published in a table of their own are
-    dealt out to the people of their group, by a fixed seed; where a person may have several, as
-    lists: how many values each has is not in the release, so some have none, or too many. A column
-    that was shuffled within groups ends with ``_shuffled``: beside any other column it shows what
-    groups have in common, and nothing of single people.
+    These columns are empty for a label that says nothing (``*``). Other columns are numbers or
+    dates if all of their values are. Sensitive values that were published in a table of their own
+    are dealt to the people of their group with a fixed seed. If a person may have several, they are
+    lists; the release does not say how many values a person has, so some get none, or too many. A
+    column that was shuffled within groups ends with ``_shuffled``: together with other columns it
+    describes groups, and not single people.
 
     Parameters
     ----------
     folder : path or Publication
-        What `publish` wrote, or made.
+        The folder that `publish` wrote, or its result.
     library : {"pandas", "polars", "arrow"}
-        Of the frame.
+        The library of the frame.
 
     Returns
     -------
     frame
-        With pandas, ``.attrs["shuffled"]`` names the shuffled columns; with Arrow, the metadata of
-        each column and of the table.
+        The table. Its shuffled columns are named in ``.attrs["shuffled"]`` (pandas), or in the
+        metadata of each column and of the table (Arrow).
 
     Raises
     ------

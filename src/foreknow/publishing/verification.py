@@ -86,34 +86,36 @@ def verify(
     Parameters
     ----------
     folder : path
-        What `publish` wrote, or its ``certificate.json``.
+        The folder that `publish` wrote, or its ``certificate.json``.
     policy : Policy, path or mapping, optional
-        Judge by this policy, its schema and its requirements, and not by the publisher's. The
-        certificate then only says how the files are written.
+        A policy whose schema and requirements replace the publisher's. The certificate then only
+        describes the format of the files.
     priors : path, optional
-        The owner's ``priors.json``, if priors were learned from the table; the one in
-        ``FOLDER.owner`` when left out.
+        The owner's ``priors.json``, if priors were learned from the table; default: the one in
+        ``FOLDER.owner``.
     population : path or list of these, optional
         The population that groups were compared with (`k_map`, `delta_presence`), as CSV or
         Parquet; the certificate has only its digest.
     key : path, optional
-        The public Ed25519 key with which the certificate must be signed; needs the extra ``sign``.
+        The public Ed25519 key that must verify the certificate's signature; needs the extra
+        ``sign``. None: a signature is not required.
     after : path or sequence of path, optional
-        The folders of all earlier releases, which the certificate names. Each is verified, and all
-        are judged as one. That nobody is in two of them, only the publisher can know.
+        The folders of all earlier releases that the certificate names. Each is verified, and all
+        are judged as one. Only the publisher can know that nobody is in two of them.
 
     Returns
     -------
     Verification
+        The verdicts of the judge.
 
     Raises
     ------
     CertificateError
-        If the release is not as certified, is not safe, or holds more than its policy accounts
-        for; if the certificate cannot be read, or contradicts itself; if priors are needed that
-        are kept with the owner.
+        If the release is not as certified, is not safe, or has more than its policy accounts for;
+        if the certificate cannot be read, or contradicts itself; if it needs priors that only the
+        owner has.
     SchemaError
-        If a policy is given that has other columns than the release.
+        If the given policy and the release have different columns.
 
     Examples
     --------

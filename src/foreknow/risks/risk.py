@@ -75,12 +75,12 @@ class Risk(_WithFloats):
 
 @dataclass(frozen=True)
 class Marketer(_WithFloats):
-    """How many people are re-identified by someone who links the whole table."""
+    """The expected number of people who are re-identified if the whole table is linked."""
 
-    share: Fraction | float  # of the people of the table, on average
-    people: float  # the same as a number
-    # what it is linked with: a register of exactly its people ("table"), which is worst; the
-    # "population"; or a "model" of one
+    share: Fraction | float  # the expected share of the table's people
+    people: float  # the expected number of people
+    # the table that it is linked with: a register of exactly its people ("table"), which is worst;
+    # the "population"; or a "model" of the population
     against: str
 
     @property
@@ -91,15 +91,16 @@ class Marketer(_WithFloats):
 
 @dataclass(frozen=True)
 class PopulationUniques(_WithFloats):
-    """How many people are unique in the population that the table is drawn from."""
+    """The number of people who are unique in the population from which the table is drawn."""
 
     _json_fields = (
         "people sampling_fraction=fraction exact uniques in_table estimates chosen=_model"
     )
 
-    people: int  # of the population
-    fraction: Fraction  # the share of them that is in the table
-    # exact with a population table, else None; in the population, and of these, in the table
+    people: int  # the size of the population
+    fraction: Fraction  # the share of the population that is in the table
+    # the number of unique people, and how many of them are in the table; None without a population
+    # table
     uniques: int | None
     in_table: int | None
     estimates: tuple[UniquesEstimate, ...] = ()  # estimates of models; none if `uniques` is exact
@@ -120,10 +121,10 @@ class ColumnSet(_WithFloats):
     """How well some columns tell people apart."""
 
     columns: tuple[str, ...]
-    classes: int  # combinations of their values that occur
-    distinction: Fraction  # classes for each person: 1 if the columns are a key
-    separation: Fraction  # of all pairs of people, those that differ; 1 where there are none
-    uniques: int  # people who are unique by these columns alone
+    classes: int  # the number of combinations of values that occur
+    distinction: Fraction  # classes divided by people: 1 if the columns are a key
+    separation: Fraction  # the share of pairs of people who differ; 1 if there are no pairs
+    uniques: int  # the number of people who are unique by these columns alone
 
 
 @dataclass(frozen=True)
@@ -131,9 +132,9 @@ class Contribution(_WithFloats):
     """The number of people who become unique by one or two columns."""
 
     columns: tuple[str, ...]
-    without: int  # people who are unique by all other columns
-    added: int  # how many more are unique with these columns
-    share: Fraction  # the same as a share of all unique people; 0 where there are none
+    without: int  # the number of people who are unique by all other columns
+    added: int  # how many more people are unique with these columns
+    share: Fraction  # `added` as a share of all unique people; 0 if there are none
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -190,39 +190,41 @@ class _Crossing(TallyTable):
 
 @hinted
 def together(releases: Sequence[Any], *, person: str | None = None) -> Release:
-    """Several releases of the same people as one.
+    """Combine several releases of the same people into one release, to be judged as a whole.
 
-    It is taken for granted that a person has the same values in all of them. People are matched by
-    how their identifier prints, never by quasi-identifiers.
+    A person is assumed to have the same values in all releases. People are matched by the printed
+    text of their identifier, never by quasi-identifiers.
 
     Parameters
     ----------
     releases : sequence of path or Release
-        At least two, in the order of time: folders that `publish` wrote, with the owner's folders
-        beside them; or releases that name people (``Release.from_groups(..., person=...)``). Also
-        tables of counts (`Release.from_tally`) by columns that make the groups of another one.
+        At least two releases, in the order of time. Folders that `publish` wrote need the owner's
+        folders beside them; other releases must name people
+        (``Release.from_groups(..., person=...)``). Tables of counts (`Release.from_tally`) are
+        possible, too, if their group columns make the groups of another release.
     person : str, optional
-        Of folders: the column that names people.
+        The column that names people in the folders.
 
     Returns
     -------
     Release
-        Its `releases` are the names and numbers of people of each. Where groups cross, `unsettled`
-        says which, and whatever counts it raises `NotSettled`.
+        A release whose `releases` has the name and number of people of each. If groups cross,
+        `unsettled` says which, and everything that counts the release raises `NotSettled`.
 
     Raises
     ------
     InputError
-        If it is not known who is in them.
+        If it is not known who is in the releases.
     DataError
-        If they contradict each other: somebody has two values.
+        If the releases contradict each other: a person has two values.
     UnsupportedError
-        If they have other columns or another form, and cannot be counted as one.
+        If the columns or forms of the releases differ so that they cannot be counted as one.
 
     Notes
     -----
-    Worlds are those of one release whose groups are the cells wherever all cells are settled by
-    differences; nested groups always are. One sort of all people for each release.
+    If differences of counts settle the values of all cells, which are the people who share a group
+    in each release, the worlds are those of one release whose groups are the cells. Nested groups
+    always settle. All people are sorted once for each release.
 
     Examples
     --------

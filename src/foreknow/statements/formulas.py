@@ -173,7 +173,7 @@ Formula: TypeAlias = Has | Not | And | Or | Implies | Iff | Same
 
 
 def same(*people: str) -> Same:
-    """Say that people have the same value, or the same values where they may have several.
+    """Make the formula that all of these people have the same value or values.
 
     Examples
     --------

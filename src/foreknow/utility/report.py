@@ -98,31 +98,32 @@ def utility_report(
     like: Microdata | None = None,
     **rules: Unpack[Arguments],
 ) -> UtilityReport:
-    """Measure a release: its groups, how wide its labels are, how far queries and models are off.
+    """Measure a release: its groups, the width of its labels, and the errors of queries and models.
 
     Parameters
     ----------
     release, microdata, policy, attributes, selectivity, ranges, labels, like
-        See `foreknow.query_error`. The NCP is of all quasi-identifiers.
+        See `foreknow.query_error`. The NCP covers all quasi-identifiers.
     queries : int
-        Random queries for each number of quasi-identifiers in a query.
+        The number of random queries for each number of quasi-identifiers in a query.
     predicates : int or sequence of int, optional
-        How many quasi-identifiers the queries ask about; when left out, one, two, ... up to all.
+        The numbers of quasi-identifiers in a query; default: one, two, ... up to all.
     delta : float
-        Errors of small counts are relative to this share of all people.
+        The least denominator of relative errors, as a share of all people.
     models : bool or sequence of str
-        Whether to see how models come out; or what they shall explain: columns, of which
-        ``"diagnosis=HIV"`` is one value against all others, in place of the commonest. By default
-        the sensitive columns. Means and shares by group, correlations and Cramér's V, cross tables;
-        with scikit-learn (the extra ``learn``) linear or logistic regressions and trees. Each of
-        the raw table, of the middles of labels (`foreknow.read_release`), and of tables drawn from
-        the release (`foreknow.draw`). Only of what `publish` made.
+        Whether to compare models; or the columns that the models explain (default: the sensitive
+        ones). ``"diagnosis=HIV"`` sets one value of a column against all others, in place of the
+        commonest. The models are means and shares by group, correlations and Cramér's V, and cross
+        tables; with scikit-learn (the extra ``learn``) also linear or logistic regressions and
+        trees. They are fitted to the raw table, to the middles of labels
+        (`foreknow.read_release`), and to tables drawn from the release (`foreknow.draw`), which
+        must be one that `publish` made.
     by : sequence of str, optional
-        By what they are explained; default: the quasi-identifiers, and the columns beside them.
+        The columns that explain; default: the quasi-identifiers, and the columns beside them.
     draws : int
-        How many tables are drawn from the release.
+        The number of tables drawn from the release.
     seed : int, optional
-        Random seed for the queries and the first draw; further draws take the next numbers.
+        The random seed of the queries and the first draw; further draws take the next numbers.
 
     Examples
     --------

@@ -206,33 +206,35 @@ def suggest_policy(
     k_anonymity: int | None = None,
     reading: Reading | Mapping[str, str] | None = None,
 ) -> PolicySuggestion:
-    """Suggest a first policy for a table: one that it can keep, to be read and changed.
+    """Suggest a first policy that a table can satisfy, for you to read and change.
 
-    Roles are guessed from names, types, looks and numbers of values; each guess has its reason.
-    That a table satisfies it is no guess: with everybody in one group it holds. What columns
-    and hierarchies cost is measured on a sample of the rows.
+    Roles are guessed from the names, types, formats and numbers of values of columns, and each
+    guess has its reason. That the table can satisfy the policy is not guessed: the policy holds
+    with everybody in one group. The costs of columns and hierarchies are measured on a sample of
+    the rows.
 
-    Hierarchy files beside the table are taken: those called ``TABLE_hierarchy_COLUMN.csv``, and
+    Hierarchy files beside the table are used: those called ``TABLE_hierarchy_COLUMN.csv``, and
     others whose first column has all values of a column.
 
     Parameters
     ----------
     table : path or frame
+        The raw table.
     sensitive : str, optional
-        The column that must stay hidden; guessed when left out.
+        The column that must stay hidden; default: a guess.
     quasi_identifiers : sequence of str, optional
-        The columns that others may know of a person; guessed when left out.
+        The columns that others may know of a person; default: a guess.
     identifiers : sequence of str, optional
         Columns that name people, in addition to those that are guessed.
     k_anonymity : int, optional
-        How many people a group has at least.
+        The least number of people in a group; default: chosen for the table.
     reading : Reading or mapping, optional
-        How a file is written, where nothing in it says so.
+        The format of a file, if it cannot be detected.
 
     Raises
     ------
     DataError
-        If the table has no rows, or no columns of which one could be hidden and one be known.
+        If the table has no rows, or lacks a column to hide or a column that others may know.
 
     Examples
     --------

@@ -21,17 +21,18 @@ def read_table(
     *,
     reading: Reading | Mapping[str, str] | None = None,
 ) -> Any:
-    """Read a file as a frame in which codes keep the zeros that they begin with.
+    """Read a file as a frame in which codes keep their leading zeros.
 
-    You rarely need this: every function that takes a table also takes the path of one.
+    You rarely need this: every function that takes a table also takes its path.
 
     Parameters
     ----------
     path : path
-        CSV, Parquet, a workbook, SQLite, DuckDB, SPSS, ... as `audit` takes it.
+        A file that `audit` takes: CSV, Parquet, a workbook, SQLite, DuckDB, SPSS, ...
     library : {"pandas", "polars", "arrow"}
+        The library of the frame.
     reading : Reading or mapping of its parts, optional
-        How a CSV file is written.
+        The format of a CSV file.
 
     Examples
     --------
