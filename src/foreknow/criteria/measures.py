@@ -128,7 +128,7 @@ def l_diversity(
     kind: DiversityKind = "distinct",
     l: int = 2,
 ) -> int | Fraction | float:
-    """Return the largest l for which a release, or a table as it is, is l-diverse.
+    """Return the largest l for which a release (or a table as it is) is l-diverse.
 
     Parameters
     ----------

@@ -149,7 +149,7 @@ class GroupCounts:
         semantics : {"single", "set", "multiset"}
             Under ``set``, a value that a person has twice is an error.
         groups : sequence, optional
-            A name for each group.
+            A name for each group; the default is 0, 1, ...
 
         Examples
         --------
@@ -221,11 +221,13 @@ class GroupCounts:
         Parameters
         ----------
         group_codes, value_codes : integer arrays, shape (rows,)
+            The group and the value of each row, as codes from 0.
         values : sequence of labels
             The value of each code.
         n_groups : int
+            The number of groups.
         groups : sequence of labels, optional
-            A name for each group.
+            A name for each group; the default is 0, 1, ...
         weights : integer array, shape (rows,), optional
             How often each pair counts; the default is once.
         sizes : integer array, shape (groups,), optional
@@ -486,17 +488,17 @@ class GroupCounts:
 
     @property
     def n_groups(self) -> int:
-        """Number of groups."""
+        """The number of groups."""
         return len(self.sizes)
 
     @property
     def n_values(self) -> int:
-        """Number of distinct sensitive values (some may occur in no group)."""
+        """The number of distinct sensitive values (some may occur in no group)."""
         return len(self.values)
 
     @cached_property
     def n_people(self) -> int:
-        """Number of people over all groups."""
+        """The number of people over all groups."""
         return int(self.sizes.sum())
 
     @cached_property
@@ -506,14 +508,14 @@ class GroupCounts:
 
     @cached_property
     def totals(self) -> IntArray:
-        """Occurrences of each value over all groups, shape (values,)."""
+        """The number of occurrences of each value over all groups, shape (values,)."""
         # Each partial sum is below 2**53, so the floats of bincount are exact.
         return np.bincount(self.codes, weights=self.counts, minlength=self.n_values).astype(
             np.int64
         )
 
     def code(self, value: Label) -> int:
-        """Code of a value; raises `DataError` with a hint when there is no such value."""
+        """The code of a value; raises `DataError` with a hint if there is no such value."""
         try:
             return self.values.codes[value]
         except (KeyError, TypeError):

@@ -288,7 +288,7 @@ class Microdata:
 
     @property
     def rows_left_out(self) -> tuple[LeftOut, ...]:
-        """The rows without a value in a sensitive column, none of which is published."""
+        """For each sensitive column, its rows without a value, which are not published."""
         return self.rows_read.left_out
 
     @property
@@ -516,7 +516,7 @@ class Microdata:
         return self._beside_codes[name]
 
     def grouped(self, columns: Sequence[str]) -> tuple[IntArray, GroupLabels]:
-        """The group of each row, by its values of some columns, and the labels of the groups."""
+        """The group of each row by its values in some columns, and the labels of the groups."""
         coded_columns = [self.as_it_stands(name) for name in columns]
         groups, first_rows = combine_encoded(coded_columns)
         labels = []

@@ -182,7 +182,7 @@ class Publication:
         return self.release.groups
 
     def shown(self, microdata: Microdata) -> Microdata:
-        """The rows of a table that are published here, and not those of earlier releases."""
+        """The rows of people who are published here, without those of earlier releases."""
         if self._newcomers is None or self.since is None:
             return microdata
         if microdata.n_rows == self._newcomers.n_rows:

@@ -103,7 +103,7 @@ class PriorTable:
         return hash((self.attributes, self.values, frozenset(self.chances)))
 
     def prior(self, signature: Signature, value: str) -> Fraction:
-        """The probability of a value for a signature; an error with a hint if there is none."""
+        """The probability of a value for a signature; raises `DataError` with a hint if unknown."""
         return self.matrix([signature], [value]).exact(0, 0)
 
     def matrix(self, signatures: Sequence[Signature], values: Sequence[str]) -> PriorMatrix:
