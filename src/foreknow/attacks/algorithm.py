@@ -1,8 +1,8 @@
-"""The adversary who can run the anonymizer: of any release, and of one made of one's own table.
+"""The adversary who can run the anonymizer, for any release or for one of one's own table.
 
 From "k-jump: a strategy to design publicly-known algorithms for privacy preserving micro-data
-disclosure" (Liu, Wang, Zhang, Zhu), section 1: worlds that the algorithm would have treated
-otherwise are struck out; what is left is the disclosure set. Here for any algorithm.
+disclosure" (Liu, Wang, Zhang, Zhu), section 1: worlds from which the algorithm would have made
+another release are excluded; the others are the disclosure set. Here for any algorithm.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ WORLDS = 10_000
 SECONDS = 60.0
 # The part of the time that an enumeration may use up in vain.
 _EXACT = 0.6
-# Worlds that a method is tried on which is said to treat rows alike.
+# The number of worlds by which a method's claim to treat rows alike is checked.
 _SWAPPED = 6
 
 

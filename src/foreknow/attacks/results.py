@@ -40,11 +40,11 @@ class PersonBelief(Plain):
 
     rows: tuple[int, ...]  # their rows in the table, from 1
     value: Label
-    probability: float  # the posterior of each of them; an estimate where `exact` is None
+    probability: float  # each person's posterior; an estimate if `exact` is None
     exact: Fraction | None
-    low: float  # its interval; both the posterior where it is exact
+    low: float  # the ends of the posterior's interval; equal if it is exact
     high: float
-    # of the value in their group: what the release says by itself; of people left out: in the table
+    # the value's share in their group, as the release shows; in the table for people left out
     share: Fraction
     limit: Fraction | None  # the lowest limit that the policy sets for the value
 
