@@ -38,8 +38,12 @@ def assignments(bag: Sequence[int]) -> int:
 
 
 def n_taken(bag: IntArray, size: int) -> float:
-    """How many ways there are to take so many values out of a bag."""
-    ways = np.ones(1)
+    """How many ways there are to take so many values out of a bag.
+
+    >>> n_taken(np.array([2, 1]), 2)
+    2.0
+    """
+    ways = np.ones(1)  # by how many values were taken so far
     for count in bag.tolist():
         ways = np.convolve(ways, np.ones(min(count, size) + 1))[: size + 1]
     return float(ways[size])
@@ -57,14 +61,12 @@ def ways_to_take(bag: IntArray, size: int) -> NDArray[np.int32]:
         n_rest = int(bag[value + 1 :].sum())
         lowest, highest = np.maximum(remaining - n_rest, 0), np.minimum(remaining, count)
         n_ways = highest - lowest + 1
-        row_before = np.repeat(np.arange(len(remaining)), n_ways)
-        n_taken = (
-            np.arange(len(row_before))
-            - np.repeat(np.cumsum(n_ways) - n_ways, n_ways)
-            + lowest[row_before]
-        )
-        ways = np.concatenate((ways[row_before], n_taken[:, None].astype(np.int32)), axis=1)
-        remaining = remaining[row_before] - n_taken
+        # Each way so far becomes several: with the lowest number of this value, one more and so on.
+        way_before = np.repeat(np.arange(len(remaining)), n_ways)
+        first_of_way = np.repeat(np.cumsum(n_ways) - n_ways, n_ways)
+        n_of_value = lowest[way_before] + np.arange(len(way_before)) - first_of_way
+        ways = np.concatenate((ways[way_before], n_of_value[:, None].astype(np.int32)), axis=1)
+        remaining = remaining[way_before] - n_of_value
     return ways
 
 
@@ -118,7 +120,8 @@ def assignments_of_tables(tables: Tables) -> NDArray[Any]:
     largest = int(tables[0].sum(axis=1).max())
     largest_number = assignments(tables[0].sum(axis=0).tolist()) * largest
     kind: Any = np.int64 if largest_number < _EXACT else object
-    # In each cell they are a product over values: comb(people with it or one before, with it).
+    # In each cell they are a product over values: comb(people with it or one before, with it). A
+    # pair of these numbers is one number in base `base`; few pairs occur, each often.
     base, sums = largest + 1, tables.cumsum(axis=2, dtype=np.int64)
     pairs, pair_of_entry = np.unique(sums * base + tables, return_inverse=True)
     numbers_of_pairs = [math.comb(*divmod(pair, base)) for pair in pairs.tolist()]

@@ -172,19 +172,26 @@ def enumerated(
     fractions = {}
     for group, total in zip(groups, totals, strict=True):
         possible_ways = np.flatnonzero([weight != 0 for weight in total])
-        weights = np.array([total[position] for position in possible_ways], dtype=object)[
-            :, None, None
-        ]
-        sums = (weights * group.tables[possible_ways].astype(object)).sum(axis=0)
-        for cell, row in zip(group.cells.tolist(), sums, strict=True):
+        weights = np.array([total[position] for position in possible_ways], dtype=object)
+        # (ways, cells, values): how many people have the value, times the weight of the way.
+        weighted = weights[:, None, None] * group.tables[possible_ways].astype(object)
+        for cell, sums in zip(group.cells.tolist(), weighted.sum(axis=0), strict=True):
+            weight_of_all = total_weight * int(worlds.cell_sizes[cell])
             fractions[cell] = [Fraction(0)] * worlds.n_values
-            for value, weight in zip(group.values.tolist(), row, strict=True):
-                fractions[cell][value] = Fraction(weight) / (
-                    total_weight * int(worlds.cell_sizes[cell])
-                )
+            for value, weight in zip(group.values.tolist(), sums, strict=True):
+                fractions[cell][value] = Fraction(weight) / weight_of_all
     mean = np.array([fractions[cell] for cell in range(worlds.n_cells)], dtype=float)
-    counts = worlds.n_worlds, n_consistent, runs.made - runs_before
-    return Posteriors(worlds, "enumeration", *counts, mean, mean, mean, fractions=fractions)
+    return Posteriors(
+        worlds,
+        "enumeration",
+        looked=worlds.n_worlds,
+        consistent=n_consistent,
+        runs=runs.made - runs_before,
+        mean=mean,
+        low=mean,
+        high=mean,
+        fractions=fractions,
+    )
 
 
 def proved(worlds: Worlds, runs: Runs) -> Posteriors:

@@ -127,15 +127,19 @@ def by_parts(
             low[cells] = np.maximum(low[cells], estimate - half_width)
             high[cells] = np.minimum(high[cells], estimate + half_width)
             mean[cells] = np.clip(estimate, low[cells], high[cells])
+    looked, consistent = worlds.n_worlds, n_consistent
+    if open_parts:  # then worlds as a whole were not counted, but assignments of parts
+        looked = sum(part.sample.drawn for part in open_parts)
+        consistent = sum(part.sample.kept for part in open_parts)
     return Posteriors(
         worlds,
         "parts",
-        sum(part.sample.drawn for part in open_parts) if open_parts else worlds.n_worlds,
-        sum(part.sample.kept for part in open_parts) if open_parts else n_consistent,
-        1,
-        mean,
-        low,
-        high,
+        looked=looked,
+        consistent=consistent,
+        runs=1,
+        mean=mean,
+        low=low,
+        high=high,
         perhaps_certain=one_valued & worlds.mixed & (high.max(axis=1) >= 1),
         fractions=fractions,
         exact_cells=is_exact,

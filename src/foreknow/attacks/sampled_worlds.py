@@ -95,11 +95,11 @@ def estimated(
     return Posteriors(
         worlds,
         "independent worlds",
-        sample.drawn,
-        sample.kept,
-        runs.made - runs_before,
-        mean,
-        low,
-        high,
+        looked=sample.drawn,
+        consistent=sample.kept,
+        runs=runs.made - runs_before,
+        mean=mean,
+        low=low,
+        high=high,
         perhaps_certain=worlds.mixed & sample.one_valued,
     )

@@ -31,7 +31,11 @@ _CHUNK = 1 << 16
 
 
 class Round(NamedTuple):
-    """Cells that are settled at once, or one after the other; and the group that settles each."""
+    """Cells that are settled at once, or one after the other; and the group that settles each.
+
+    A group settles a cell if all its other cells are settled: the values that are left of its bag
+    are those of the cell.
+    """
 
     cells: IntArray
     groups: IntArray  # numbered through all releases
@@ -199,6 +203,7 @@ class _Bags:
 
         `numbered_groups` has all the groups of each cell. None if one of them never had a value.
         """
+        # As a list, which is quicker one by one; the last entry stands for "in no group".
         remaining = [*self.remaining.tolist(), 0]
         settled_parts = []
         for start in range(0, len(cells), _CHUNK):
@@ -209,15 +214,16 @@ class _Bags:
             positions = []
             for column in numbered_groups.T:
                 positions.append(self._places(column[cell_number], codes).tolist())
-            for number, (entry, *other_entries) in enumerate(
+            for number, (entry, *entries_of_groups) in enumerate(
                 zip(entries.tolist(), *positions, strict=True)
             ):
                 if (times := remaining[entry]) > 0:
                     times_taken[number] = times
-                    for other_entry in other_entries:
-                        if other_entry < 0:
+                    # The cell takes these values out of all its groups.
+                    for entry_of_group in entries_of_groups:
+                        if entry_of_group < 0:
                             return None
-                        remaining[other_entry] -= times
+                        remaining[entry_of_group] -= times
             counts = np.array(times_taken, dtype=np.int64)
             is_positive = counts > 0
             settled_parts.append(
@@ -298,8 +304,6 @@ def _in_turn(
 
 def _text(value: Label) -> Label:
     """A value as it prints, of each column where there are several; None where one is missing."""
-    return (
-        tuple(None if v is None else str(v) for v in value)
-        if isinstance(value, tuple)
-        else str(value)
-    )
+    if isinstance(value, tuple):
+        return tuple(None if part is None else str(part) for part in value)
+    return str(value)

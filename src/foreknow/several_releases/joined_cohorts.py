@@ -159,7 +159,7 @@ def places_in(joint: Release, releases: Sequence[Release], names: Sequence[str])
     labels: Any = joint.counts.groups
     columns = _groups(joint)
     position_of_label = {
-        tuple(map(_text, _parts(label))): place_number for place_number, label in enumerate(labels)
+        tuple(map(_text, _parts(label))): position for position, label in enumerate(labels)
     }
     positions = []
     for number, (release, name) in enumerate(zip(releases, names, strict=True), start=1):
@@ -181,6 +181,7 @@ def places_in(joint: Release, releases: Sequence[Release], names: Sequence[str])
 
 
 def _parts(label: Any) -> tuple[Any, ...]:
+    """The parts of a group's label: one for each column that makes groups."""
     return label if isinstance(label, tuple) else (label,)
 
 
@@ -258,12 +259,10 @@ def _refuse_other(
     shape: dict[str, list[str]], other_shape: dict[str, list[str]], name: str, other_name: str
 ) -> None:
     """Raise `UnsupportedError` if two releases differ in a trait, so that they cannot be united."""
-    trait_name = next(
-        (trait_name for trait_name, trait in shape.items() if trait != other_shape[trait_name]),
-        None,
-    )
-    if trait_name is None:
+    differing = [name for name, trait in shape.items() if trait != other_shape[name]]
+    if not differing:
         return
+    trait_name = differing[0]
     lists = (
         f": {', '.join(shape[trait_name]) or 'none'}; "
         f"{', '.join(other_shape[trait_name]) or 'none'}"

@@ -121,10 +121,11 @@ class WeighedCase:
             next_weight: Counter[tuple[int, ...]] = Counter()
             for n_used, weight in weight_of_rest.items():
                 for position, code in enumerate(codes):
-                    if n_used[position] < bag[code] and chances_of_person[person][position]:
-                        next_weight[
-                            (*n_used[:position], n_used[position] + 1, *n_used[position + 1 :])
-                        ] += weight * chances_of_person[person][position]
+                    chance = chances_of_person[person][position]
+                    if n_used[position] < bag[code] and chance:
+                        one_more = n_used[position] + 1
+                        used_then = (*n_used[:position], one_more, *n_used[position + 1 :])
+                        next_weight[used_then] += weight * chance
             weight_of_rest, steps = dict(next_weight), steps + len(next_weight)
             if steps > self._known.budget:
                 raise self._out_of_reach()

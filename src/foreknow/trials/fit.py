@@ -98,6 +98,7 @@ def numbers_among(signatures: Signatures) -> list[str]:
 
 
 def _labels(labels: Sequence[str | None]) -> tuple[list[str | None], IntArray]:
+    """The distinct labels, and the code of each label."""
     distinct = list(dict.fromkeys(labels))
     code_of = {label: i for i, label in enumerate(distinct)}
     return distinct, np.array([code_of[label] for label in labels], dtype=np.int64)
@@ -110,8 +111,8 @@ def _bins(labels: Sequence[str | None], people: FloatArray) -> tuple[list[str | 
     """
     distinct, codes = _labels(labels)
     numbers = [None if label is None else _number(label) for label in distinct]
-    numbered = [(x, i) for i, x in enumerate(numbers) if x is not None]
-    ranked = np.array([i for _, i in sorted(numbered)])
+    numbers_and_codes = [(x, code) for code, x in enumerate(numbers) if x is not None]
+    ranked = np.array([code for _, code in sorted(numbers_and_codes)])  # the smallest number first
     people_by_number = np.bincount(codes, people, minlength=len(distinct))[ranked]
     people_before = np.cumsum(people_by_number) - people_by_number
     share = np.floor(BINS * people_before / people_by_number.sum()).astype(np.int64)
@@ -199,13 +200,15 @@ def fits(
         climb = _Climb(layout, kinds, n_values, smoothing)
         climbed = climb.climb()
         yield Fit(
-            kinds,
-            layout_for_judging,
-            *climbed[:2],
-            climb.overall,
-            climb.people,
-            smoothing,
-            *climbed[2:],
+            kinds=kinds,
+            layout=layout_for_judging,
+            chances=climbed.chances,
+            amounts=climbed.amounts,
+            overall=climb.overall,
+            people=climb.people,
+            smoothing=smoothing,
+            steps=climbed.steps,
+            change=climbed.change,
         )
 
 
@@ -293,11 +296,16 @@ class _Climb:
 
 
 def _extrapolated(start: FloatArray, once: FloatArray, twice: FloatArray) -> FloatArray:
-    """The chances to which two steps lead if they go on in the same way."""
-    first, second = once - start, twice - 2 * once + start
-    bend = float(np.sqrt((second**2).sum()))
-    length = 1.0 if bend == 0 else max(1.0, float(np.sqrt((first**2).sum())) / bend)
-    ahead = start + 2 * length * first + length**2 * second
+    """The chances to which two steps lead if they go on in the same way.
+
+    This is SQUAREM (Varadhan and Roland, 2008): a parabola through the three points is followed,
+    the farther the straighter it is.
+    """
+    step, bend = once - start, twice - 2 * once + start
+    bend_length = float(np.sqrt((bend**2).sum()))
+    length = 1.0 if bend_length == 0 else max(1.0, float(np.sqrt((step**2).sum())) / bend_length)
+    ahead = start + 2 * length * step + length**2 * bend
+    # Chances stay above 0 where they are, and add up to 1.
     ahead = np.where(twice > 0, np.maximum(ahead, twice * 1e-2), 0.0)
     return np.asarray(ahead / ahead.sum(axis=1, keepdims=True))
 

@@ -105,6 +105,7 @@ def draw_queries(
     if seed is not None:
         whole_number(seed, "the seed", 0)
     random = np.random.default_rng(seed)
+    # The sensitive value is one predicate more; all together match the share that is asked for.
     share = selectivity ** (1 / (n_predicates + 1))
     # Which attributes each query asks about.
     attribute_order = np.argsort(random.random((queries, len(names))), axis=1)
@@ -118,7 +119,9 @@ def draw_queries(
         if not size:
             raise DataError(f"{attribute.name!r} is missing everywhere; there is nothing to ask")
         in_order = ranges and attribute.order == "ordered"
-        values_asked = (_runs if in_order else _subsets)(size, _width(size, share), queries, random)
+        draw = _runs if in_order else _subsets
+        values_asked = draw(size, _width(size, share), queries, random)
+        # Queries that do not ask about the attribute want all its values.
         is_wanted = np.ones((len(attribute.domain), queries), dtype=bool)
         is_wanted[:first_value, asking_queries] = False
         is_wanted[first_value:, asking_queries] = values_asked[:, asking_queries]
@@ -187,6 +190,7 @@ def _names(attributes: Sequence[str] | None, allowed: list[str]) -> list[str]:
 
 
 def _width(size: int, share: float) -> int:
+    """How many of `size` values are at least that share of them; one at least."""
     # A product such as 10 * 0.3 must not be rounded up for its last bit.
     return min(size, max(1, math.ceil(size * share - 1e-9)))
 
@@ -204,9 +208,9 @@ def _subsets(size: int, width: int, queries: int, random: np.random.Generator) -
     step = max(1, _DRAWN // size)
     for start in range(0, queries, step):
         block = np.arange(start, min(start + step, queries))
-        values_asked = np.argpartition(random.random((len(block), size)), width - 1, axis=1)[
-            :, :width
-        ]
+        # The values with the smallest of random numbers.
+        numbers = random.random((len(block), size))
+        values_asked = np.argpartition(numbers, width - 1, axis=1)[:, :width]
         is_chosen[values_asked.T, block] = True
     return is_chosen
 

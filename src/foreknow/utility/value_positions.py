@@ -221,6 +221,7 @@ def _laid_out(attribute: Attribute, steps: Sequence[int], limits: Limits) -> Val
     stretch_of_name: dict[tuple[str, int, int], tuple[int, int]] = {}
     nodes = []
     for level, node_of_value in enumerate((np.arange(len(cells)), *attribute.ancestors)):
+        # The codes of a node's values, as a range: values are in order of their nodes.
         ends = np.cumsum(np.bincount(node_of_value)).tolist()
         codes = list(pairwise([0, *ends]))
         stretches = []
@@ -229,12 +230,10 @@ def _laid_out(attribute: Attribute, steps: Sequence[int], limits: Limits) -> Val
             if 0 < level <= len(limits) and first_code >= n_nulls:
                 first_leaf, last_leaf = map(place, limits[level - 1][first_code - n_nulls])
                 # Neither into the values of the node before, nor beyond the ends of the line.
-                start_of_label = (
-                    min(start_of_label, max(first_leaf, cells[first_code - 1] + 1))
-                    if first_code
-                    else start_of_label
-                )
-                end = max(end, last_leaf) if end_code < len(cells) else end
+                if first_code:
+                    start_of_label = min(start_of_label, max(first_leaf, cells[first_code - 1] + 1))
+                if end_code < len(cells):
+                    end = max(end, last_leaf)
             # What is called alike and has the same leaves is the same to a reader.
             stretches.append(
                 stretch_of_name.setdefault((name, first_code, end_code), (start_of_label, end))
@@ -352,9 +351,9 @@ def covers_of_texts(
                 f"column {attribute.name!r}: a label is missing, but no value of the table is"
             )
         if codes is None:
-            hint_on_levels = " (of a policy with levels, policy.microdata(table))" * is_open_ended(
-                text
-            )
+            hint_on_levels = ""
+            if is_open_ended(text):
+                hint_on_levels = " (of a policy with levels, policy.microdata(table))"
             raise DataError(
                 f"column {attribute.name!r}: the label {text!r} cannot be read as a {style}; give "
                 f"the table that the release was made from{hint_on_levels}"
