@@ -285,7 +285,7 @@ class Policy:
         Raises
         ------
         PolicyError
-            If it would be read as another policy, for example because it names files elsewhere.
+            If `load` would not read the same policy, for example because it names files elsewhere.
         OutputError
             If the file exists already, or cannot be written.
         """
@@ -614,7 +614,7 @@ class Policy:
     def least_listed(self) -> int:
         """The least number of people with a value that a label may list.
 
-        It is the least size that requirements allow a group; `SHARED` if none says it.
+        It is the least size of a group by the requirements; `SHARED` if none limits the size.
         """
         minima = (
             criterion.least for required in self.requirements if (criterion := required.criterion)
@@ -675,8 +675,8 @@ class Policy:
     def monotone(self) -> bool:
         """True if merging groups can never make a safe release unsafe.
 
-        They can if some people cannot have a value: merged with people who have it, they become
-        more likely to have another value.
+        Merging can if some people cannot have a value: merged with people who have it, they
+        become more likely to have another value.
         """
         if self.sums_cases or self.rules.impossible:
             return False
@@ -686,7 +686,7 @@ class Policy:
         )
 
     def published(self, values: Any = None) -> dict[str, Any]:
-        """The policy as a certificate holds it: `to_dict` without the owner's files.
+        """The policy as a certificate holds it: `to_dict` without attacks and the owner's files.
 
         Hierarchy files are only named, so that a policy with such files cannot be read back.
         """
