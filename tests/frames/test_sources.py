@@ -327,6 +327,8 @@ LATIN = ("gid,d\n" + "1,x\n" * 30_000).encode() + b"1,\xe9\n"
         ("\n\n", "people.csv is empty"), ("gid,d\n", "people.csv has no rows"),
         ("gid,d", "people.csv has no rows"), ("gid,,d\n1,2,3\n", "column 2 has no name"),
         ("gid,d,gid\n1,2,3\n", "two columns named 'gid'; rename one of them"),
+        ("Person,,,Ill\nid,a,s,d\n1,2,3,4\n", "two columns named ''; if the names stand in a line"),
+        ("P,P,P,Ill\nid,a,s,d\n1,2,3,4\n", "two columns named 'P'; if the names stand in a line"),
         ("gid,sickness\n1,2\n", "has no column 'd'; known: 'gid', 'sickness'"),
         ("gid,dd\n1,2\n", "has no column 'd'; did you mean 'dd'?"),
         ("gid,d\n1,x\n2,y,z\n", "people.csv, line 3: 3 fields where the header has 2"),
@@ -342,7 +344,7 @@ LATIN = ("gid,d\n" + "1,x\n" * 30_000).encode() + b"1,\xe9\n"
         ("gid,d\n1,x\n2,y,", "people.csv, line 3: 3 fields where the header has 2"),
         ("\ngid,d\n1,x\n", "begins with an empty line; its first line must name"),
     ],
-    ids=range(21),
+    ids=range(23),
 )  # fmt: skip
 def test_bad_files_name_the_fault(tmp_path, content, says):
     with pytest.raises(DataError, match=says):

@@ -53,7 +53,10 @@ def check_columns(columns: Sequence[str], name: str) -> list[str]:
             ) from None
     twice = [column for column, times in Counter(columns).items() if times > 1]
     if twice:
-        raise DataError(f"{name} has two columns named {twice[0]!r}; rename one of them")
+        advice = "rename one of them"
+        if not twice[0].strip() or 2 * len({*columns}) <= len(columns):  # a line of headings
+            advice = f"if the names stand in a line below, delete those above it; else {advice}"
+        raise DataError(f"{name} has two columns named {twice[0]!r}; {advice}")
     if any(not column.strip() for column in columns):
         position = [column.strip() for column in columns].index("") + 1
         advice = "give it one"
