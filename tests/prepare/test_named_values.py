@@ -7,6 +7,7 @@ import random
 import sqlite3
 import tomllib
 from collections import Counter
+from contextlib import suppress
 
 import pyarrow as pa
 import pyarrow.csv as pc
@@ -108,7 +109,7 @@ def test_second_reading_verifies_publication(tmp_path_factory, case):
         ({"values": ["*"]}, "'\\*' says of no value how it begins"),
         ({"excluded": ["*"]}, "'\\*' says of no value how it begins"),
         ({"any_of": ["B**"]}, "'B\\*\\*' says of no value how it begins"),
-        ({"any_of": {"to": 15000}}, "any_of.to must be a list"),
+        ({"any_of": {"to": 15000}}, "a range has a name"),
         ({"any_of": {"low": {}}}, "a range is a table with from, to or both"),
         ({"any_of": {"low": {"upto": 5}}}, "a range is a table with from, to or both"),
         ({"any_of": {"low": {"to": "much"}}}, "low: an end of a range is a number or a date"),
@@ -548,3 +549,27 @@ def test_first_policy_lists_no_rarity():
     # What must stay hidden may have any values.
     rows = pa.table({"age": [1, 2], "disease": ["Flu", "Cold"]})
     assert fk.suggest_policy(rows).policy.schema.sensitive == "disease"
+
+
+@pytest.mark.parametrize("text", ["2024-01-31", "2024-01-31 00:00:00", "2024-01-31T00:00"])
+def test_midnights_are_days(text):
+    """A day asked of times, or a time of days, asked nothing, and the rest was safe."""
+    days = [dt.datetime(2024, month, day) for month, day in [(1, 31)] * 3 + [(2, 1)] * 2 + [(3, 1)]]
+    table = pa.table({"age": [1] * 6, "sex": ["f"] * 6, "ill": days})
+    ask = {"values": [text], "facts": {}, "below": "1/3"}
+    schema = {"quasi_identifiers": ["age", "sex"], "sensitive": "ill"}
+    asked = {"schema": schema, "require": [ask, {"k_anonymity": 3}]}
+    with suppress(PolicyError):
+        assert not fk.audit(table, asked).safe
+    with pytest.raises((PolicyError, fk.NoSafeRelease)):
+        fk.publish(table, asked)
+    ask["values"] = ["2024-01-31", "2024-01-31 00:00:00"]
+    assert not fk.audit(table, asked).safe
+    with pytest.raises(fk.NoSafeRelease, match="3 of 6 people"):
+        fk.publish(table, asked)
+
+
+def test_days_and_midnights_look_alike():
+    counts = bags_of(["2024-01-31", "2024-01-31 00:00:00", "2024-02-01", "Flu"])
+    (pair,) = fk.audit(counts, policy()).scope.alike
+    assert pair == ("2024-01-31", "2024-01-31 00:00:00")

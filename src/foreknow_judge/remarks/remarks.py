@@ -36,6 +36,7 @@ NOT_JUDGED = "not judged"  # the result for an adversary who knows the method
 _LISTED, _FEW = 5, 20
 # How many values are compared with a name that nobody has, and how many names are listed.
 _COMPARED, _NAMED = 10_000, 20
+_MIDNIGHT = re.compile(r"(?<=\d-\d\d)[ t]00:00(:00(\.0+)?)?$")
 _THOUSANDS = re.compile(r"(?<=\d)[, '’](?=\d{3}(?!\d))")
 
 
@@ -295,7 +296,7 @@ def alike(values: Iterable[str]) -> list[tuple[str, ...]]:
     """
     spellings: dict[str | int | Decimal, list[str]] = {}
     for value in values:
-        text = plain_spelling(value)
+        text = _MIDNIGHT.sub("", plain_spelling(value))
         digits = _THOUSANDS.sub("", text)
         number = None if is_code(digits) else read_number(digits)
         spellings.setdefault(text if number is None else number, []).append(value)

@@ -20,6 +20,8 @@ _ALIKE = {frozenset(pair) for pair in ("o0", "i1", "l1")}
 _AS_DIGITS = str.maketrans("oil", "011")
 _COMMAS = re.compile(r"-?[0-9]{1,3}(\.[0-9]{3})*(,[0-9]+)?|-?[0-9]+,[0-9]+")
 _THOUSANDS = re.compile(r"-?[0-9]{1,3}(,[0-9]{3})+(\.[0-9]+)?")
+# A day is written so where it is a time.
+_MIDNIGHT = re.compile(r"(?<=\d-\d\d)[ t]00:00(:00(\.0+)?)?(z|\+00(:?00)?)?$")
 _FROM_HERE = "\u2e80"  # signs that are words, not letters
 _ROMAN = re.compile(r"[ivxlc]+")
 _KEPT = 100_000
@@ -125,7 +127,7 @@ def look_alike(first: str, second: str) -> bool:
 @lru_cache(_KEPT)
 def _key(text: str) -> str:
     """The text without all that spellings differ in."""
-    key = plain_spelling(text).translate(_LATIN).strip(".")
+    key = _MIDNIGHT.sub("", plain_spelling(text)).translate(_LATIN).strip(".")
     key = re.sub(r"(?<=[^\W\d_])[\s._-]+(?=\w)|(?<=\w)[\s._-]+(?=[^\W\d_])", "", key)
     if key[:1].isalpha():  # in a code, dots between digits say nothing
         key = re.sub(r"(?<=\d)[\s.]+(?=\d)", "", key)
