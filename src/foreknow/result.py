@@ -21,7 +21,7 @@ _WIDTH = 100
 class Result(Plain, ABC):
     """The result of an analysis: a frozen dataclass that can be kept and shown.
 
-    How it is shown is said by the page of its kind, which `PAGES` names.
+    The page of its kind, which `PAGES` names, decides how it is shown.
     """
 
     format: ClassVar[str]
@@ -30,7 +30,7 @@ class Result(Plain, ABC):
     @property
     @abstractmethod
     def in_cases(self) -> bool:
-        """True if it counts cases, of which a person may have several; its page then says so."""
+        """True if it counts cases, and a person may have several; its page then says so."""
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values for JSON, with the version of their format."""
@@ -38,21 +38,21 @@ class Result(Plain, ABC):
         return {**header, **super().to_dict()}
 
     def to_json(self, path: str | Path | None = None) -> str | None:
-        """Write what `to_dict` gives as JSON, for the owner only; or return it, without a path."""
+        """Write `to_dict` as JSON to a file that only its owner can read; None: return the text."""
         if path is None:
             return json_for_owner(self.to_dict())
         write_json_for_owner(path, self.to_dict())
         return None
 
     def to_html(self, path: str | Path | None = None) -> str | None:
-        """Write a page that opens offline, for the owner only; or return it, without a path."""
+        """Write a page that opens offline and only its owner can read; None: return the text."""
         if path is None:
             return page_of(self).html()
         write_whole(path, page_of(self).html(), private=True)
         return None
 
     def to_frame(self, library: str = "pandas") -> Any:
-        """The rows of a result as a frame, where it is a table."""
+        """The rows of the result as a frame, if it is a table."""
         kind = type(self).__name__
         raise InputError(f"{kind} is no single table; see .to_dict(), .summary() and .to_html()")
 
@@ -69,7 +69,7 @@ class Result(Plain, ABC):
         return self.to_frame("arrow")
 
     def to_csv(self, path: str | Path) -> None:
-        """Write what `to_frame` gives as CSV, for the owner only."""
+        """Write `to_frame` as a CSV file that only its owner can read."""
         lines = StringIO(newline="")
         rows = self.to_frame("arrow").to_pylist()
         write = DictWriter(lines, list(rows[0]) if rows else [])
@@ -78,14 +78,14 @@ class Result(Plain, ABC):
         write_whole(path, lines.getvalue(), private=True)
 
     def plot(self, path: str | Path | None = None) -> Drawn:
-        """The figures of its page, for a notebook; or written as a page."""
+        """The figures of the page, for a notebook; with a path, also write them as a page."""
         figure = Drawn(page_of(self).drawn())
         if path is not None:
             write_whole(path, figure, private=True)
         return figure
 
     def summary(self) -> str:
-        """The result as a terminal shows it, as text."""
+        """The text that a terminal shows for the result."""
         from rich.console import Console
 
         console = Console(width=_WIDTH, color_system=None, file=StringIO())

@@ -59,52 +59,55 @@ from foreknow_judge.verdicts import read_requirements, verdicts
 class Verification(Plain):
     """The result of a verification: figures and remarks that were judged afresh from the files.
 
-    How the files are read (`groups`, `semantics` ...) and what is `claimed` are the certificate's.
+    `claimed` and the format of the files (`groups`, `semantics` ...) come from the certificate.
 
     Attributes
     ----------
     files : tuple of str
         The files that were judged.
     people, n_groups : int
+        The numbers of people and of groups.
     groups : tuple of str
         The columns that make a group.
     sensitive : str
     sensitives : tuple of str
         All sensitive columns; `sensitive` is the first.
-    semantics : "single", "set" or "multiset"; of several columns that differ, a mapping
+    semantics : "single", "set" or "multiset"; a mapping if sensitive columns differ
     beside : tuple of str
-        Columns that are published as they are, and that no requirement looks at.
+        Columns that are published unchanged, and that no requirement looks at.
     findings : tuple of Verdict
-        The worst of each requirement and point.
+        The worst verdict for each requirement and point.
     requirements : tuple of mappings
-        The ``[[require]]`` tables by which it was judged.
+        The ``[[require]]`` tables of the requirements that were judged.
     own_policy : bool
-        Whether they come from the reader's policy instead of the publisher's.
+        Whether these come from the reader's policy instead of the publisher's.
     unchanged : tuple of str
-        Files beside the release whose digests are as certified; what they say was not judged.
+        Files beside the release whose digests are as certified; their content was not judged.
     not_judged : tuple of str
         Files beside the release that were not examined.
     to_keep : tuple of str
-        Those of them that are for the owner only, and must not be published.
+        Files beside the release that are for the owner only, and must not be published.
     claimed : tuple of str
         The publisher's notes, which cannot be checked from the files.
     scope : Scope
-        What no requirement looks at, as far as the files show.
+        The limits of the verdicts, as far as the files show them.
     claimed_scope : Scope
-        What the publisher says beyond that: who was left out, and what is proved of the method.
+        Further limits that only the publisher states: who was left out, and what is proved of the
+        method.
     counts_people : bool
         Whether rows are cases while the policy counts people, so that a criterion of values says
         nothing about people.
     after : tuple of (str, int)
-        Earlier releases that were verified, too, and how many people each shows.
+        The name and number of people of each earlier release that was verified, too.
     people_of_all : int
-        How many people they and this one show.
+        The number of people in these and this release.
     has_earlier : bool
-        Whether it was published after other releases, which hold what is required only together.
+        Whether other releases were published before; the policy must hold for all together.
     rounded : mapping of str to number
-        For columns that were rounded before they were judged, the step.
+        The rounding step of each column that was rounded before it was judged.
     together : tuple of Verdict
-        The worst of each requirement and point in all of them, as one release of different people.
+        The worst verdict for each requirement and point on all releases, as one release of
+        different people.
     """
 
     format: ClassVar[str] = "foreknow verification"
@@ -137,7 +140,7 @@ class Verification(Plain):
 
     @property
     def in_cases(self) -> bool:
-        """True if a row is a case, of which a person may have several."""
+        """True if a row is a case, and a person may have several."""
         return self.scope.cases
 
     @property

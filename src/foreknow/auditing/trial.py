@@ -69,16 +69,16 @@ class Claim(Plain):
     """The person an attacker is surest about, and the value."""
 
     value: Label
-    group: Label  # of the person
-    known: dict[str, str | None]  # what is known of them
-    people: int  # of the group who are alike by that
-    size: int  # people of the group
-    holders: int  # occurrences of the value in it
+    group: Label  # the group of the person
+    known: dict[str, str | None]  # what is known of the person, by column
+    people: int  # the number of people in the group who are alike in that
+    size: int  # the number of people in the group
+    holders: int  # the number of occurrences of the value in the group
     probability: float
 
     @property
     def alone(self) -> float:
-        """How sure the group alone makes."""
+        """The probability of the value by the group alone."""
         return self.holders / self.size
 
 
@@ -90,8 +90,8 @@ class Tried(Plain):
     by: tuple[str, ...]
     right: float
     surest: float
-    sure: int = 0  # people of whom it is surer than the limit
-    sure_and_right: int | None = None  # of these; None where that is not known
+    sure: int = 0  # the number of people of whom it is surer than the limit
+    sure_and_right: int | None = None  # those of them it is right about; None if that is not known
 
     def holds(self, limit: Number) -> bool:
         """True if it is surer than a limit about some people, and right about that share of them.

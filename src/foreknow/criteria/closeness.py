@@ -96,7 +96,7 @@ class _OfTable(OfGroups):
         raise NotImplementedError
 
     def attained(self, release: HasCounts) -> Attained:
-        """How far the farthest group of a release is from all of it."""
+        """The largest distance between a group and the whole release."""
         counts = counts_for(self, release)
         table_counts, distances = counts.totals, self.distances(counts, counts.totals)
         largest = distances.max()
@@ -116,7 +116,7 @@ class _OfTable(OfGroups):
         return super().ledger(semantics, whole)
 
     def failing(self, counts: GroupCounts, table_counts: IntArray) -> BoolArray:
-        """True for each group that is too far; fractions decide where floats are near."""
+        """True for each group that is too far away; fractions decide if floats are close."""
         distances, edge = self.distances(counts, table_counts), self._edge
         fails: BoolArray = distances > edge
         close = np.abs(distances - edge) <= CLOSE * max(1.0, edge)

@@ -50,7 +50,7 @@ class Attained(Plain):
 
 
 class OfGroups:
-    """The base of criteria with an `attained` amount that merging groups keeps."""
+    """The base of criteria that hold for merged groups if they hold for the parts."""
 
     key: ClassVar[str]
     needs: ClassVar[Needs]
@@ -62,7 +62,7 @@ class OfGroups:
     least: ClassVar[int] = 0
 
     def limits_values(self, counts: GroupCounts | None = None) -> bool:
-        """True unless the criterion is about people, whatever their values."""
+        """True unless the criterion is about numbers of people, whatever their values."""
         return not self.of_people
 
     @classmethod
@@ -86,11 +86,11 @@ class OfGroups:
         return self.attained(release).amount
 
     def holds(self, release: HasCounts) -> bool:
-        """True if a release attains what is required."""
+        """True if a release meets the criterion."""
         return self.attained(release).holds
 
     def monotone(self, semantics: Semantics = "single") -> bool:
-        """Always true: what the parts of a group hold, the whole holds (see the module)."""
+        """True: if all parts of a group meet the criterion, so does the group (see the module)."""
         return True
 
     def ledger(self, semantics: Semantics = "single", whole: Any = None) -> Ledger:
@@ -105,7 +105,7 @@ class OfGroups:
         raise NotImplementedError
 
     def leaving(self, counts: GroupCounts, table_counts: Any) -> IntArray:
-        """How many people must leave each group at least, all or until it holds."""
+        """The least number of people who must leave each group: all, or until it holds."""
         return np.zeros(counts.n_groups, dtype=np.int64)
 
     def fails(self, counts: GroupCounts) -> BoolArray | None:
@@ -114,15 +114,15 @@ class OfGroups:
         return ledger.fails(counts) if isinstance(ledger, EachGroup) else None
 
     def beyond_groups(self, release: HasCounts) -> bool:
-        """Never true: it is about each group."""
+        """False: the criterion is about single groups."""
         return False
 
     def under(self, schema: Any, sensitive: str | None = None) -> Any:
-        """The criterion itself: it needs nothing of a schema."""
+        """The criterion itself, which needs nothing from a schema."""
         return self
 
     def stricter(self, share: Fraction, decoys: int | None) -> Any:
-        """The criterion itself: odds change nothing."""
+        """The criterion itself, since odds change nothing."""
         return self
 
     def may_fail(
@@ -132,11 +132,11 @@ class OfGroups:
         raise NotImplementedError
 
     def ways_out(self, release: HasCounts) -> Sequence[str]:
-        """None, unless a class has some."""
+        """Lines of advice if the criterion fails; none by default."""
         return ()
 
     def to_dict(self) -> dict[str, Any]:
-        """Its entry in a policy file."""
+        """The criterion's entry in a policy file."""
         return {self.key: self._settings()}
 
     def _settings(self) -> dict[str, Any]:
@@ -150,7 +150,7 @@ class OfGroups:
         return settings
 
     def published(self) -> dict[str, Any]:
-        """Its entry in a certificate, the same as in a policy file."""
+        """The criterion's entry in a certificate; by default as in a policy file."""
         return self.to_dict()
 
 

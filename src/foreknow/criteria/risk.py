@@ -82,14 +82,14 @@ class Limits(OfGroups):
         return amount < limit if self.strict else amount <= limit
 
     def least_of(self, key: str) -> int:
-        """How many must look alike for 1 over their number to keep a limit; 0 without one."""
+        """The least number n of people alike for which 1/n keeps a limit; 0 without a limit."""
         if key not in self.limits:
             return 0
         number = 1 / self.limits[key]
         return floor(number) + 1 if self.strict else ceil(number)
 
     def too_many(self, people: int, everybody: int) -> bool:
-        """True if so many are unique that their limit does not hold."""
+        """True if this number of unique people exceeds the limit on uniqueness."""
         limit = self.limits.get("uniqueness")
         return limit is not None and not self.keeps(Fraction(people, everybody), limit)
 

@@ -235,7 +235,7 @@ class Grouper:
     grouping: Callable[[Microdata, Policy | None, int | None], Grouping]
 
     def explained(self, microdata: Microdata, policy: Policy | None, seed: int | None) -> Grouping:
-        """Group the rows as `grouping` does, and find out what only a report needs."""
+        """Group the rows as `grouping` does, and add what only a report needs."""
         return self.grouping(microdata, policy, seed)
 
     def partition(
@@ -247,9 +247,9 @@ class Grouper:
         ----------
         microdata : Microdata
         policy : Policy, optional
-            Asked by a method that consults it, or for a setting that is left out.
+            The policy, for methods that consult it or that choose a setting by it.
         seed : int, optional
-            From the system's entropy when left out.
+            The random seed; default: the system's entropy.
 
         Returns
         -------
@@ -260,9 +260,9 @@ class Grouper:
         Raises
         ------
         NoSafeRelease
-            If it makes no groups of this table; with the reason.
+            If the method cannot group this table; the message has the reason.
         UnsupportedError
-            If it does not serve such a table or policy.
+            If the method does not support such a table or policy.
         InputError
             If the seed is no whole number from 0, a setting is neither given nor follows from a
             policy, or the schemas of the table and of the policy differ.

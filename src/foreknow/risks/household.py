@@ -31,12 +31,13 @@ class HouseholdRisk(Plain):
     column : str
         The column that numbers households; a row without a number is one by itself.
     households : int
+        The number of households.
     highest, average : float
-        Of the risks of all households.
+        The highest and the average risk of a household.
     expected : float
-        In how many households somebody is expected to be found.
+        The expected number of households in which somebody is found.
     above : int
-        Households whose risk is above the threshold.
+        The number of households whose risk is above the threshold.
     """
 
     column: str

@@ -35,13 +35,13 @@ class IndividualRisk(Plain):
     weights : str
         The column of weights.
     population : float
-        The sum of the weights: how many people the table stands for.
+        The sum of the weights: the number of people the table stands for.
     highest, average : float
-        Of the risks of all people.
+        The highest and the average risk of a person.
     expected : float
-        How many people of the table are expected to be found: the sum of all risks.
+        The expected number of people of the table who are found: the sum of all risks.
     above : int
-        People whose risk is above the threshold.
+        The number of people whose risk is above the threshold.
     of_rows : float64 array
         The risk of each row of the table, in its order.
     """

@@ -42,12 +42,12 @@ class UniquesEstimate(Plain):
     _json_fields = "* assumption"
 
     model: Model  # "pitman", "zayatz" or "snb"
-    # people of the population who are unique in it; None where the model has no answer
+    # the number of people who are unique in the population; None if the model has no answer
     uniques: float | None
-    share: float | None  # the same as a share of the population
-    # how many people of the table are expected to be unique in the population, too
+    share: float | None  # `uniques` as a share of the population
+    # the expected number of people in the table who are unique in the population
     in_table: float | None
-    parameters: Mapping[str, float] = field(default_factory=dict)  # what was fitted
+    parameters: Mapping[str, float] = field(default_factory=dict)  # the fitted parameters
     reason: str | None = None  # why there is no answer
 
     @property

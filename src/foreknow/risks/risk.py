@@ -69,7 +69,7 @@ class Risk(_WithFloats):
     highest: Fraction | float
     average: Fraction | float
     above: int  # people whose risk is above the threshold
-    share_above: Fraction  # the same as a share of all people of the table
+    share_above: Fraction  # `above` as a share of all people of the table
     estimate: bool = False  # whether it is based on a model of the population
 
 

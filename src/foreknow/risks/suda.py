@@ -28,9 +28,9 @@ _LISTED = 10  # people of the highest scores, in JSON
 class SpecialUnique:
     """A person with a minimal sample unique: few values single them out."""
 
-    values: tuple[Any, ...]  # of each column
+    values: tuple[Any, ...]  # the person's value in each column
     score: int
-    dis: float | None  # the DIS score; None where no sampling fraction is known
+    dis: float | None  # the DIS score; None without a sampling fraction
     minimal: tuple[tuple[str, ...], ...]  # the columns of each minimal unique, the fewest first
 
 
@@ -44,22 +44,24 @@ class SpecialUniques(Plain):
     )
     _fraction = float
 
-    size: int  # the most columns of a minimal unique that was sought
-    minimal: tuple[int, ...]  # how many minimal uniques have 1, 2, ... columns
-    people: tuple[int, ...]  # how many people have a smallest one of 1, 2, ... columns
-    # the share of all scores that is of minimal uniques with a column; of several columns one
-    # counts for each, so they add up to more than 1
+    size: int  # the largest number of columns in a minimal unique that was searched for
+    minimal: tuple[int, ...]  # the numbers of minimal uniques with 1, 2, ... columns
+    # the numbers of people whose smallest minimal unique has 1, 2, ... columns
+    people: tuple[int, ...]
+    # the share of all scores that comes from minimal uniques with a column; these shares add up to
+    # more than 1, since a minimal unique of several columns counts for each of them
     contributions: dict[str, Fraction]
-    scores: NDArray[Any]  # of everybody who has one, the highest first
-    # how likely a unique match is right (Skinner and Elliot, 2002); None without a fraction
+    scores: NDArray[Any]  # the scores of all people with a minimal unique, the highest first
+    # the probability that a unique match is right (Skinner and Elliot, 2002); None without a
+    # sampling fraction
     dis: float | None
-    dis_scores: FloatArray | None  # of everybody who has one, in the order of `scores`
+    dis_scores: FloatArray | None  # the DIS scores of these people, in the order of `scores`
     _rows: IntArray
     _table: Combinations
 
     @property
     def n_people(self) -> int:
-        """How many people have a minimal unique."""
+        """The number of people who have a minimal unique."""
         return len(self.scores)
 
     def listed(self, most: int | None = None) -> Iterator[SpecialUnique]:

@@ -47,8 +47,8 @@ class Corner:
     """A point of a skyline: this much knowledge is withstood, one more fact of any kind is not."""
 
     point: Point  # (l, k, m)
-    found: Disclosure  # what such an adversary reaches; below the confidence
-    # with one more of l, of k and of m; None for l where there is no further value
+    found: Disclosure  # the disclosure of such an adversary; below the confidence
+    # the disclosures with one more of l, of k and of m; None for l if there is no further value
     beyond: tuple[Disclosure | None, Disclosure | None, Disclosure | None]
 
     def to_dict(self) -> dict[str, Any]:

@@ -100,7 +100,7 @@ class InOrder(Grouper):
         return self.functions is None or all(function.symmetric for function in self.functions)
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain values for JSON; functions that are no nodes only by their sizes."""
+        """Plain values for JSON; only the sizes of functions that are no lattice nodes."""
         functions = self.functions
         return {
             "functions": None if functions is None else [function.text for function in functions],
@@ -144,19 +144,19 @@ class InOrder(Grouper):
         Parameters
         ----------
         microdata : Microdata
-            With one sensitive value per person. Functions are lattice nodes of it
-            (``"age=1, zip=*"`` or mappings), or lists of the group of each row; by default a
-            chain of nodes. People of equal quasi-identifiers are in one group.
+            A table with one sensitive value per person. Functions are nodes of its lattice
+            (``"age=1, zip=*"`` or mappings), or lists with the group of each row; default: a chain
+            of nodes. People with equal quasi-identifiers are in one group.
         policy : Policy, optional
             Only its form matters: the algorithm judges by its own property.
 
         Raises
         ------
         BeyondReach
-            As in `run`.
+            See `run`.
         UnsupportedError
-            If the property is not convex, and readers may not be able to tell which function made
-            a release.
+            If the property is not convex, and readers may be unable to tell which function made a
+            release.
         """
         algorithm = self.settled(microdata)
         if self._kind != "naive":  # which claims nothing
