@@ -135,10 +135,7 @@ def test_page_shows_median_errors():
         for form in FORMS:
             error = fk.query_error_of_groups(raw, groups, form, predicates=2)
             found.append(f"{error.median:.1%}")
-    said = (
-        "the median error by Mondrian is {} generalized and {} bucketized; by FullDomain it is "
-        "{} and {}."
-    )
+    said = "Mondrian's median error is {} generalized and {} bucketized, FullDomain's is {} and {}."
     assert said.format(*found) in (DOCS / "decide" / "method.md").read_text("utf-8")
 
 
