@@ -445,7 +445,11 @@ class MinEvaluation:
         return np.asarray((broken == 0) & (mended == np.count_nonzero(unsafe)))
 
     def safe_jointly(self, chosen: BoolArray) -> bool:
-        """True if the release stays safe if all the chosen proposals are carried out."""
+        """True if the release stays safe when all the chosen proposals are carried out together.
+
+        The minima of every key are taken over the groups that stay and those that are added. Floats
+        decide where they are clear, and fractions where they are close.
+        """
         ledger = self.ledger
         if ledger.falling and (ledger.count_unsafe() or np.any(chosen & ~self._possible)):
             return False

@@ -122,17 +122,17 @@ def near_values(counts: GroupCounts) -> NearestValues | None:
         return None
     if any(map(is_code, numeric_texts)):
         return None
-    position = np.full(counts.n_values, -1, dtype=np.int64)
-    position[codes[numbers]] = line.place
-    place_of_entry = position[counts.codes]
+    position_of_code = np.full(counts.n_values, -1, dtype=np.int64)
+    position_of_code[codes[numbers]] = line.place
+    position_of_entry = position_of_code[counts.codes]
     group_of_entry = np.repeat(np.arange(counts.n_groups), np.diff(counts.offsets))[
-        place_of_entry >= 0
+        position_of_entry >= 0
     ]
-    place_of_entry = place_of_entry[place_of_entry >= 0]
+    position_of_entry = position_of_entry[position_of_entry >= 0]
     lowest = np.full(counts.n_groups, len(line.units), dtype=np.int64)
     highest = np.full(counts.n_groups, -1, dtype=np.int64)
-    np.minimum.at(lowest, group_of_entry, place_of_entry)
-    np.maximum.at(highest, group_of_entry, place_of_entry)
+    np.minimum.at(lowest, group_of_entry, position_of_entry)
+    np.maximum.at(highest, group_of_entry, position_of_entry)
     varied_groups = np.flatnonzero(lowest < highest)
     if not len(varied_groups):
         return None

@@ -303,7 +303,10 @@ def _tells_ends_apart(label: str, limit: Mapping[str, Any]) -> bool:
 
 
 def _shows_an_end(way: Any, limit: Mapping[str, Any]) -> bool:
-    """True if a range reaches a top or a bottom, but does not stand for all beyond it."""
+    """True if a range lies beyond a top or a bottom, but does not stand for all beyond it.
+
+    `way` is a meaning of a label, and `limit` has the top and the bottom of its column.
+    """
     lower = None if way.lower is None else _exactly(way.lower)
     high = None if way.upper is None else _exactly(way.upper)
     if "top" in limit:

@@ -305,7 +305,10 @@ def _least(weights: Sequence[Any], most_ruled_out: int) -> Any:
 
 
 def _nearly_lowest(batches: Sequence[_Batch], score: Callable[[_Batch], Any]) -> list[_Person]:
-    """The people who may have the lowest score of all for their secret."""
+    """The people whose score may be the lowest of all for their secret, by floats.
+
+    If some chances are extreme, floats say nothing, and it is everybody.
+    """
     extreme = any(((batch.chances > 0) & (batch.chances < _EXTREME)).any() for batch in batches)
     scores = [] if extreme else [*map(score, batches)]
     lowest: Any = np.full(1 + max((int(batch.secrets.max()) for batch in batches), default=0), inf)

@@ -192,10 +192,11 @@ def _cases(
 def _judged(
     cases: Sequence[PriorGroup], shape: Shape, question: ExchangeQuestion
 ) -> tuple[Any, Any, Any]:
-    """The weight of each value, the weight of all values, and the prior, by group and signature.
+    """The weight of each secret, the weight of all values, and the prior, as arrays.
 
-    If values are ruled out, only the worlds that remain count; it is worst to rule out the values
-    of the largest weight.
+    They are for each case, signature and value: the sums of the weights of worlds. If values are
+    ruled out, only the worlds that remain count; it is worst to rule out the values of the largest
+    weight.
     """
     ruled_out, is_union = question.amounts[0], question.name is not None
     table = np.array([case.rows for case in cases], object)

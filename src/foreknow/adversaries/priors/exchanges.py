@@ -181,7 +181,7 @@ def least_odds(
 def _fewest(
     sums_of_values: Sequence[Sequence[Any]], amounts: Amounts, nothing: Any, minimum: Any
 ) -> Any:
-    """The least sum over all others, by the numbers of values ruled out and people known.
+    """The least sum over all other values, by how many values are ruled out and people known.
 
     For each value, `sums_of_values` has the sums without 0, 1, ... of its holders. With nothing
     ruled out, people are known up to k + m.

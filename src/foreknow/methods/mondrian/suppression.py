@@ -98,7 +98,11 @@ class Suppression:
         _log.info("%d people are suppressed", self.n_people)
 
     def _go_on(self, changed: NDArray[np.bool_], ledger: PolicyLedger) -> None:
-        """Plan for groups of `changed` points, carry the best plans out, and so on."""
+        """Suppress people in rounds, until nothing is gained or `limit` is reached.
+
+        In each round, cuts are planned for the groups of the `changed` points, and the best plans
+        are carried out.
+        """
         while self.n_people < self._limit:
             if changed.any():
                 self._plan(changed, ledger)

@@ -155,7 +155,7 @@ def _schema_tables(suggestion: PolicySuggestion, folder: Path) -> Iterator[str]:
 def _of_missing(
     suggestion: PolicySuggestion, missing: Sequence[str] | Mapping[str, Sequence[str]]
 ) -> Iterator[str]:
-    """The lines of texts that are read as missing, and of codes that may stand for it."""
+    """Yield lines of a policy file on texts that are read as missing, and codes that may be."""
     if suggestion.spellings:
         yield from _wrapped(f"{DECIDE}: {suggestion._spelled}")
     if suggestion.codes:
