@@ -88,7 +88,7 @@ def _inner(model: type[Settings], key: str, listed: bool) -> type[Settings] | No
     for name, field in model.model_fields.items():
         if (field.alias or name) == key:
             tables = []
-            for kind in _kinds(field.annotation):
+            for kind in _types_in(field.annotation):
                 if isinstance(kind, type):
                     tables.append(kind)
             models = [kind for kind in tables if issubclass(kind, Settings)]
@@ -99,7 +99,7 @@ def _inner(model: type[Settings], key: str, listed: bool) -> type[Settings] | No
     return model
 
 
-def _kinds(annotation: Any) -> Iterator[Any]:
+def _types_in(annotation: Any) -> Iterator[Any]:
     """Every type in an annotation."""
     inner = get_args(annotation)
     if not inner:
@@ -107,7 +107,7 @@ def _kinds(annotation: Any) -> Iterator[Any]:
     elif getattr(annotation, "__origin__", None) is dict:
         yield dict
     for part in inner:
-        yield from _kinds(part)
+        yield from _types_in(part)
 
 
 def _as_written(value: Any) -> str:

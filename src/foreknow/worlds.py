@@ -139,7 +139,7 @@ def world_weights(
     forward[0][0] += 1
     for level, before in enumerate(shape.before):
         reached = forward[level + 1][:-1]
-        for block in _parts(len(before), kinds, problems):
+        for block in _blocks_of_kinds(len(before), kinds, problems):
             come = forward[level].take(before[:, block], axis=0)
             reached += sums(_BY_STATE, come, rows[level, block])
     backward = np.zeros_like(forward[-1])
@@ -148,7 +148,7 @@ def world_weights(
     for level in range(items - 1, -1, -1):
         after, come = shape.after[level], forward.pop(level)[:-1]
         ahead = np.zeros((len(come) + 1, *axes_behind), dtype=rows.dtype)
-        for block in _parts(len(after), kinds, problems):
+        for block in _blocks_of_kinds(len(after), kinds, problems):
             step = backward.take(after[:, block], axis=0)
             if is_wanted[level]:
                 weights[level, block] = sums(_BY_KIND, step, come) * rows[level, block]
@@ -162,7 +162,7 @@ def world_weights(
 _BY_STATE, _BY_KIND = "sk...,k...->s...", "sk...,s...->k..."
 
 
-def _parts(width: int, kinds: int, problems: int) -> list[slice]:
+def _blocks_of_kinds(width: int, kinds: int, problems: int) -> list[slice]:
     """Kinds whose steps are gone at once."""
     n_kinds_at_once = max(_STEPS // (width * problems), 1)
     if n_kinds_at_once >= kinds:

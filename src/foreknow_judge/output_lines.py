@@ -91,7 +91,7 @@ def _verify(options: argparse.Namespace) -> tuple[int, list[str]]:
     as_certified = None if problems else verification
     code = NOT_VERIFIED if as_certified is None or as_certified.idle else VERIFIED
     failed = ["Not verified", *(f"- {one_line(problem)}" for problem in problems)]
-    lines = failed if as_certified is None else [*_words(as_certified)]
+    lines = failed if as_certified is None else [*_output_lines(as_certified)]
     if options.json:
         result = {} if verification is None else verification.to_dict()
         table = {"verified": not code, "headline": lines[0], "problems": problems}
@@ -100,7 +100,7 @@ def _verify(options: argparse.Namespace) -> tuple[int, list[str]]:
     return code, lines
 
 
-def _words(verification: Any) -> Iterator[str]:
+def _output_lines(verification: Any) -> Iterator[str]:
     """The lines to print: what was verified, what is assumed, and what was not judged."""
     noun = _noun(verification)
     yield _headline(verification)

@@ -242,7 +242,7 @@ def test_least_sums_by_enumeration():
             if sum(known) <= n_known
         ]
         arrays = [np.array([[row]]) for row in weights]
-        assert exchanges._least(arrays, ruled_out)[0, 0] == min(sums), (weights, ruled_out)
+        assert exchanges._least_sum(arrays, ruled_out)[0, 0] == min(sums), (weights, ruled_out)
 
 
 def test_barred_people_hide_nobody():

@@ -81,7 +81,7 @@ class Chances:
         bound = float(limit)
         is_reaching: BoolArray = self.lower[cells] > bound
         undecided = np.flatnonzero(~is_reaching & (self.upper[cells] >= bound))
-        first, kind = self._kinds(cells[undecided])
+        first, kind = self._by_kind(cells[undecided])
         kind_reaches = np.empty(len(first), dtype=bool)
         for start in range(0, len(first), _AT_ONCE):
             chances = self.exact(cells[undecided[first[start : start + _AT_ONCE]]])
@@ -93,11 +93,11 @@ class Chances:
 
     def fractions(self, cells: IntArray) -> list[Fraction | None]:
         """The chances of some cells as fractions, worked out once for cells that are alike."""
-        first, kind = self._kinds(cells)
+        first, kind = self._by_kind(cells)
         distinct = self.exact(cells[first])
         return [distinct[i] for i in kind.tolist()]
 
-    def _kinds(self, cells: IntArray) -> tuple[IntArray, IntArray]:
+    def _by_kind(self, cells: IntArray) -> tuple[IntArray, IntArray]:
         """One cell of each kind, and the kind of each cell."""
         if self.alike is None:
             positions = np.arange(len(cells))

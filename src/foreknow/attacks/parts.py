@@ -73,7 +73,7 @@ def by_parts(
     _log.info("looking at the decisions of the run one by one")
     all_decisions = [_LinkedDecision.of(decision, worlds) for decision in replay.decisions]
     decisions = _informative(all_decisions, worlds, most_assignments, clock, random)
-    worlds = replace(worlds, cell_of=_cells(worlds, decisions))
+    worlds = replace(worlds, cell_of=_cell_of_people(worlds, decisions))
     parts = _parts_of(worlds, decisions)
     _log.info("%d decisions tell something, of %d parts", len(decisions), len(parts))
     low, high = _bounds(worlds)
@@ -593,7 +593,7 @@ def _draw(
         n_done += n_draws
 
 
-def _cells(worlds: Worlds, decisions: list[_LinkedDecision]) -> IntArray:
+def _cell_of_people(worlds: Worlds, decisions: list[_LinkedDecision]) -> IntArray:
     """The cell of each person; it holds people of one group, on one side of every decision."""
     cell_of = worlds.groups.copy()  # (people,): begins with groups, and is divided by decisions
     n_cells = worlds.n_groups

@@ -135,11 +135,12 @@ def _exposed_by(requirement_counts: RequirementCounts, verdicts: Sequence[Judged
         return [Exposed(verdict) for verdict in verdicts]
     by_secret = [_exposed(secret, verdicts) for secret in requirement_counts.secrets]
     return [
-        _together(requirement_counts, of_verdict) for of_verdict in zip(*by_secret, strict=True)
+        _exposed_by_any(requirement_counts, of_verdict)
+        for of_verdict in zip(*by_secret, strict=True)
     ]
 
 
-def _together(requirement_counts: RequirementCounts, by_secret: Sequence[Exposed]) -> Exposed:
+def _exposed_by_any(requirement_counts: RequirementCounts, by_secret: Sequence[Exposed]) -> Exposed:
     """The people who are exposed by any secret of a requirement.
 
     `by_secret` are those exposed by each secret. A person who is exposed by two counts once.

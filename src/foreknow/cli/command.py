@@ -69,7 +69,7 @@ class Command(click.Command):
             raise AttributeError(name)
         self._options, self._bundles = self._parameters_and_bundles()
         self.callback = self._call
-        self.params = sorted(self._options.values(), key=_place)
+        self.params = sorted(self._options.values(), key=_order_in_help)
         self.help = self._about.about or self._public.about
         return vars(self)[name]
 
@@ -332,7 +332,7 @@ def _long_flags(options: Iterable[click.Option]) -> list[str]:
     return flags
 
 
-def _place(parameter: click.Parameter) -> tuple[bool, bool]:
+def _order_in_help(parameter: click.Parameter) -> tuple[bool, bool]:
     """The sort key of an option in the help: required ones first, those on reading files last."""
     return not parameter.required, parameter.name in Files.__annotations__
 

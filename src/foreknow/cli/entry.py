@@ -120,7 +120,7 @@ class _Foreknow(click.Group):
             args, word = [whole, *args[1:]], whole
             command = self.get_command(ctx, whole)
         if command is None:
-            advice = TO_TYPE.get(_plain(word)) or _about_file(Path(word)) or _near(word)
+            advice = TO_TYPE.get(_plain(word)) or _about_file(Path(word)) or _nearest_command(word)
             ctx.fail(f"No such command {word!r}; {advice}")
         if command.name in ("audit", "verify") and _is_policy_alone(args[1:]):
             return word, click.Command(word, callback=lambda: _check_policy(Path(args[1]))), []
@@ -155,7 +155,7 @@ def _plain(word: str) -> str:
     return "".join(letter for letter in letters if not unicodedata.combining(letter)).lower()
 
 
-def _near(word: str) -> str:
+def _nearest_command(word: str) -> str:
     """The command whose name is most like a word; or what the main ones do."""
     matches = difflib.get_close_matches(_plain(word), [*_PLACES, *COMMON], 1, _LIKE)
     if matches:

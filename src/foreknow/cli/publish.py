@@ -63,7 +63,7 @@ class Folder:
         from foreknow.publishing.signature import Signer
         from foreknow_judge.files import file_names
 
-        out = _place(table, self.out)
+        out = _release_folder(table, self.out)
         owner = file_names.owners_folder(out) if self.owner is None else self.owner
         if not self.dry_run:
             require_new(out, owner)
@@ -121,7 +121,7 @@ class Folder:
                 print_plain(f"  {name:<20} {notes.get(name, 'the release')}")
 
 
-def _place(table: Path, out: Path | None) -> Path:
+def _release_folder(table: Path, out: Path | None) -> Path:
     """The folder of a release: of the name that is given, or beside where one is, by its table."""
     from foreknow.data.columns.reading_rules import is_address
 

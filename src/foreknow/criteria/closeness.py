@@ -92,7 +92,7 @@ class _OfTable(OfGroups):
         """The float up to which a group is near enough."""
         return float(self._most)
 
-    def _words(self, amount: Fraction | float) -> str:
+    def _text(self, amount: Fraction | float) -> str:
         raise NotImplementedError
 
     def attained(self, release: HasCounts) -> Attained:
@@ -107,7 +107,7 @@ class _OfTable(OfGroups):
         amount = max(amounts)
         group = counts.group_label(farthest[amounts.index(amount)])
         holds = not self.failing(counts, table_counts).any()
-        return Attained(amount, holds, self._words(amount), group)
+        return Attained(amount, holds, self._text(amount), group)
 
     def ledger(self, semantics: Semantics = "single", whole: Any = None) -> Ledger:
         """Start a ledger for a search; `whole` has how many people of the table have each value."""
@@ -153,7 +153,9 @@ def _shares(counts: GroupCounts, table_counts: IntArray) -> tuple[FloatArray, Fl
     return of_group, table_counts[counts.codes] / table_counts.sum()
 
 
-def _cells(counts: GroupCounts, group: int, table_counts: IntArray) -> list[tuple[int, int, int]]:
+def _counts_of_values(
+    counts: GroupCounts, group: int, table_counts: IntArray
+) -> list[tuple[int, int, int]]:
     """The code of each value of a group, and its counts in the group and in the table."""
     cells = slice(int(counts.offsets[group]), int(counts.offsets[group + 1]))
     codes = counts.codes[cells]
@@ -236,7 +238,7 @@ class TCloseness(_OfTable):
         used = super()._extremes(counts)
         if self.distance != "ordered":
             return used
-        positions = self._places(counts, counts.totals)[0][used]
+        positions = self._value_positions(counts, counts.totals)[0][used]
         return used[[int(positions.argmin()), int(positions.argmax())]]
 
     def may_fail(
@@ -265,7 +267,7 @@ class TCloseness(_OfTable):
         beyond = np.maximum(self.distances(counts, table_counts) - self._edge - CLOSE, 0)
         return np.floor(counts.sizes * beyond).astype(np.int64)
 
-    def _words(self, amount: Fraction | float) -> str:
+    def _text(self, amount: Fraction | float) -> str:
         distance, limit = distinguished(amount, self.t)
         return f"the farthest group is {distance} away from the table, {limit} is allowed"
 
@@ -279,7 +281,7 @@ class TCloseness(_OfTable):
             return np.add.reduceat(above, counts.offsets[:-1])
         if self.distance == "hierarchical":
             return self._distances_in_tree(counts, table_counts)
-        positions, steps = self._places(counts, table_counts)
+        positions, steps = self._value_positions(counts, table_counts)
         expected = np.bincount(positions, table_counts, len(positions)) / table_counts.sum()
         distances = np.zeros(counts.n_groups)
         rows = max(1, _AT_ONCE // len(positions))
@@ -301,7 +303,7 @@ class TCloseness(_OfTable):
         """
         people, everybody = int(counts.sizes[group]), int(table_counts.sum())
         if self.distance == "ordered":
-            positions, steps = self._places(counts, table_counts)
+            positions, steps = self._value_positions(counts, table_counts)
             levels = [positions]
         else:
             single_level = [np.arange(counts.n_values)]
@@ -312,7 +314,7 @@ class TCloseness(_OfTable):
             extra = [0] * (int(nodes.max()) + 1)
             for node, n_in_table in zip(nodes.tolist(), table_counts.tolist(), strict=True):
                 extra[node] -= n_in_table * people
-            for code, n_in_group, _ in _cells(counts, group, table_counts):
+            for code, n_in_group, _ in _counts_of_values(counts, group, table_counts):
                 extra[int(nodes[code])] += n_in_group * everybody
             work += sum(map(abs, accumulate(extra) if self.distance == "ordered" else extra))
         return Fraction(work, people * everybody * steps)
@@ -363,7 +365,9 @@ class TCloseness(_OfTable):
         columns = list(zip(*value_rows, strict=True))[: -1 if rooted else None]
         return [np.unique(column, return_inverse=True)[1].reshape(-1) for column in columns]
 
-    def _places(self, counts: GroupCounts, table_counts: IntArray) -> tuple[NDArray[np.int64], int]:
+    def _value_positions(
+        self, counts: GroupCounts, table_counts: IntArray
+    ) -> tuple[NDArray[np.int64], int]:
         """The place of each value in order, and how many steps there are from first to last.
 
         A value that nobody in the table has is no place: it would make all steps smaller.
@@ -441,7 +445,7 @@ class BetaLikeness(_OfTable):
         most_allowed = table_share * (1 + gain)
         return np.asarray((high > most_allowed * (1 - CLOSE)).any(axis=1))
 
-    def _words(self, amount: Fraction | float) -> str:
+    def _text(self, amount: Fraction | float) -> str:
         also = ", and no more than -log of its share there" if self.enhanced else ""
         factor, limit = distinguished(amount, self.beta)
         return (
@@ -457,7 +461,7 @@ class BetaLikeness(_OfTable):
     def _exact(self, counts: GroupCounts, group: int, table_counts: IntArray) -> Fraction:
         people, everybody = int(counts.sizes[group]), int(table_counts.sum())
         highest = Fraction(0)
-        for _, n_in_group, n_in_table in _cells(counts, group, table_counts):
+        for _, n_in_group, n_in_table in _counts_of_values(counts, group, table_counts):
             gain = Fraction(n_in_group * everybody, n_in_table * people) - 1
             highest = max(highest, gain)
         return highest
@@ -528,7 +532,7 @@ class DeltaDisclosure(_OfTable):
     def _edge(self) -> float:
         return float(np.exp(float(self._most)))
 
-    def _words(self, amount: Fraction | float) -> str:
+    def _text(self, amount: Fraction | float) -> str:
         delta = self._most
         with localcontext() as context:
             context.prec = 60
@@ -551,7 +555,7 @@ class DeltaDisclosure(_OfTable):
 
         Infinity if the group lacks a value of the table.
         """
-        cells = _cells(counts, group, table_counts)
+        cells = _counts_of_values(counts, group, table_counts)
         if len(cells) < np.count_nonzero(table_counts):
             return float("inf")
         people, everybody = int(counts.sizes[group]), int(table_counts.sum())

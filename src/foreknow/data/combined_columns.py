@@ -51,7 +51,7 @@ def combined(
             column = sensitive_columns[name]
             coded[name] = column.codes, Labels(column.domain)
         else:
-            coded[name] = _beside(microdata, name, units)
+            coded[name] = _codes_beside(microdata, name, units)
     code_columns = [codes for codes, _ in coded.values()]
     sizes = [len(labels) for _, labels in coded.values()]
     rules_fired = microdata.fired(columns)
@@ -84,7 +84,7 @@ def _bags_of_people(microdata: Microdata, name: str, labels: Labels) -> tuple[In
     return bags_of(holdings.people, holdings.values, microdata.n_people, labels, semantics)
 
 
-def _beside(
+def _codes_beside(
     microdata: Microdata, name: str, most_numbers: int | None
 ) -> tuple[NDArray[Any], Labels]:
     """The code of each row in a column that is no secret, and labels for the codes.

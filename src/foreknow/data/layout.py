@@ -76,7 +76,7 @@ class Layout(LayoutOfFiles):
         Seen(secret='ill', known=(), assumed=('job',))
         """
         secret = secret or self.main
-        row = self.linked if knowing is None else self._beside(secret, knowing)
+        row = self.linked if knowing is None else self._row_columns(secret, knowing)
         if secret not in row:
             return Seen(secret)
         known_columns = row if knowing is None else knowing
@@ -101,7 +101,7 @@ class Layout(LayoutOfFiles):
             secret = columns[0]
         return self._sight_beside(secret, columns)
 
-    def _beside(self, secret: str, knowing: Collection[str]) -> tuple[str, ...]:
+    def _row_columns(self, secret: str, knowing: Collection[str]) -> tuple[str, ...]:
         """The columns in the rows of a secret."""
         return self.linked
 
@@ -140,7 +140,7 @@ class RowLayout(Layout):
             secret, [name for name in self._rows(secret, columns) if name in columns]
         )
 
-    def _beside(self, secret: str, knowing: Collection[str]) -> tuple[str, ...]:
+    def _row_columns(self, secret: str, knowing: Collection[str]) -> tuple[str, ...]:
         """The columns in the rows of a secret, with known ones, whatever role they were given."""
         return self.linked if secret in self.apart else self._rows(secret, knowing)
 

@@ -119,11 +119,11 @@ class Sight:
             groups = self._groups, range(self.counts.n_groups)
             part_of_person, first_people = combine_encoded([groups, *columns])
             place_of = {
-                _parts(label): i for i, label in enumerate(shown_release.counts.groups or ())
+                _label_parts(label): i for i, label in enumerate(shown_release.counts.groups or ())
             }
             positions = []  # of each part among the groups of the release
             for person in first_people.tolist():
-                label = _parts(self.counts.group_label(int(self._groups[person])))
+                label = _label_parts(self.counts.group_label(int(self._groups[person])))
                 known_texts = [texts[codes[person]] for codes, texts in columns]
                 position = place_of.get((*label, *known_texts))
                 if position is None:
@@ -257,7 +257,7 @@ def held_values(
     return value_codes if same else None
 
 
-def _parts(label: Any) -> Signature:
+def _label_parts(label: Any) -> Signature:
     return printed(label if isinstance(label, tuple) else (label,))
 
 
@@ -460,7 +460,7 @@ def _joint_cells(
             f"(impossible) bears on {seen_columns.secret!r} in the same row: fill it, leave these "
             f"rows out, or add {ruled_columns[0]!r} to knowing"
         )
-    labels = [_parts(label) for label in whole_counts.groups or ()]
+    labels = [_label_parts(label) for label in whole_counts.groups or ()]
     known_parts = [label[len(label) - len(all_known) :] for label in labels]
     texts = dict(zip(all_known, zip(*known_parts, strict=True), strict=False))
     positions = [all_known.index(name) for name in seen_columns.known]
@@ -468,7 +468,9 @@ def _joint_cells(
     for label, known_labels in zip(labels, known_parts, strict=True):
         labels_shown = label[: len(label) - len(all_known)]
         divided.append((*labels_shown, *(known_labels[position] for position in positions)))
-    number_of_group = {_parts(label): number for number, label in enumerate(counts.groups or ())}
+    number_of_group = {
+        _label_parts(label): number for number, label in enumerate(counts.groups or ())
+    }
     group = np.array([number_of_group[label] for label in divided], dtype=np.int64)
     values = {name: Labels(in_order({*texts[name]} - {None})) for name in ruled_columns}
     codes = {}

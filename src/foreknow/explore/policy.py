@@ -140,7 +140,7 @@ def set_key(session: Session, inputs: Mapping[str, Any]) -> dict[str, Any]:
     if not isinstance(path, list) or not 1 <= len(path) <= _DEEPEST:
         raise InputError("a path is a list of keys")
     if inputs.get("number") and isinstance(value, str):
-        value = _read(value)
+        value = _number_or_text(value)
     session.set_policy(name, draft.saying(changed(draft.text, path, value)))
     return overview(session, name)
 
@@ -161,7 +161,7 @@ def use_policy_file(session: Session, inputs: Mapping[str, Any]) -> dict[str, An
     return overview(session, name)
 
 
-def _read(text: str) -> Any:
+def _number_or_text(text: str) -> Any:
     """Read a number; anything else, such as 1/3, stays a text."""
     text = text.strip()
     if not _NUMBER.fullmatch(text):

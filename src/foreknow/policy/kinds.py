@@ -28,8 +28,8 @@ def keys_of_kinds() -> list[str]:
 def registered_kinds(needed_keys: Iterable[str] = ()) -> Kinds:
     """All kinds, the judge's and further ones; those with `needed_keys` need a judge."""
     asked_keys = {*needed_keys}
-    knowledge = _further(adversaries.ADVERSARIES, VERIFIERS)
-    criterion_kinds = _further(criteria.CRITERIA, GAUGES)
+    knowledge = _unknown_to_judge(adversaries.ADVERSARIES, VERIFIERS)
+    criterion_kinds = _unknown_to_judge(criteria.CRITERIA, GAUGES)
     names = {}
     for key, kind in (*knowledge.items(), *criterion_kinds.items()):
         for name in foreign([kind]):
@@ -43,7 +43,7 @@ def registered_kinds(needed_keys: Iterable[str] = ()) -> Kinds:
     )
 
 
-def _further(kinds: Mapping[str, Any], our_kinds: Mapping[str, Any]) -> dict[str, Any]:
+def _unknown_to_judge(kinds: Mapping[str, Any], our_kinds: Mapping[str, Any]) -> dict[str, Any]:
     """The kinds that the judge does not know."""
     return {key: kinds[key] for key in kinds if key not in our_kinds}
 

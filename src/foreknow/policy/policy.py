@@ -587,7 +587,7 @@ class Policy:
 
     def least_limit(self, sensitive: str | None = None) -> Fraction | None:
         """The least absolute limit on a column for adversaries without priors, or None."""
-        points = chain(*(requirement.points for requirement in self._about(sensitive)))
+        points = chain(*(requirement.points for requirement in self._requirements_on(sensitive)))
         absolute = [point for point in points if not point.relative]
         limits = []
         for p in absolute:
@@ -595,7 +595,7 @@ class Policy:
                 limits.append(p.below)
         return min(limits, default=None)
 
-    def _about(self, sensitive: str | None) -> list[Requirement]:
+    def _requirements_on(self, sensitive: str | None) -> list[Requirement]:
         """The requirements on a sensitive column; all where none is named."""
         main = None if self.schema is None else self.schema.sensitive
         columns = (None, sensitive)
@@ -607,7 +607,9 @@ class Policy:
 
     def widths_of(self, sensitive: str) -> tuple[Width | None, ...]:
         """The widths of windows for which a sensitive column is limited; None is an exact value."""
-        widths = [required.width for required in self._about(sensitive) if required.points]
+        widths = [
+            required.width for required in self._requirements_on(sensitive) if required.points
+        ]
         return tuple(dict.fromkeys(widths)) or (None,)
 
     @property

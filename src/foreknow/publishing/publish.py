@@ -549,8 +549,8 @@ def _draft(
     groups = _grouped(task)
     tables = _tables_of(task, groups)
     placed = Placed(task.entries, groups.group_of_entry, tables.group_labels)
-    release, visible = _counted(task, tables, placed)
-    audit = _judged(task, groups, tables, release, visible, choices.learned)
+    release, visible = _counts_of_release(task, tables, placed)
+    audit = _audit_of_release(task, groups, tables, release, visible, choices.learned)
     if audit.idle and is_alone:
         raise NoSafeRelease(NOTHING_JUDGED, ASK_SOMETHING)
     _stop(task.policy, audit.trials or ())
@@ -674,7 +674,7 @@ def _tables_of(task: _Task, groups: _Groups) -> _Tables:
     )
 
 
-def _counted(task: _Task, tables: _Tables, placed: Placed) -> tuple[Release, Sight]:
+def _counts_of_release(task: _Task, tables: _Tables, placed: Placed) -> tuple[Release, Sight]:
     """The release as its reader counts it, and as the owner does."""
     options, schema, columns = task.options, task.microdata.schema, tuple(tables.group_labels)
     release_tables = tables.tables.opened(format_of(options))
@@ -693,7 +693,7 @@ def _counted(task: _Task, tables: _Tables, placed: Placed) -> tuple[Release, Sig
     return release, Sight(release.counts, *owners, schema.sensitive, release.name, release)
 
 
-def _judged(
+def _audit_of_release(
     task: _Task,
     groups: _Groups,
     tables: _Tables,

@@ -98,7 +98,7 @@ def check_signature(path: Path, key: str | Path, content: bytes | None = None) -
 
 def _private(path: Path) -> Any:
     """The private key in a file, in PEM form; refuses public keys and passwords."""
-    text, serialization, kinds = _read(path)
+    text, serialization, kinds = _read_key(path)
     if b"PUBLIC KEY" in text or text.startswith(b"ssh-"):
         raise InputError(f"--key: {str(path)!r} is a public key; to sign takes the private one")
     load = serialization.load_pem_private_key
@@ -121,7 +121,7 @@ def _private(path: Path) -> Any:
 
 def _public(path: Path) -> Any:
     """The public key in a file, in PEM or SSH form; refuses private keys."""
-    text, serialization, kinds = _read(path)
+    text, serialization, kinds = _read_key(path)
     if b"PRIVATE KEY" in text:
         raise InputError(
             f"--key: {str(path)!r} is a private key; who signed keeps it, and gives you the public "
@@ -148,7 +148,7 @@ def _of_our_kind(key: Any, kind: Any, path: Path) -> Any:
     return key
 
 
-def _read(path: Path) -> tuple[bytes, Any, Any]:
+def _read_key(path: Path) -> tuple[bytes, Any, Any]:
     """The content of a key file, and the modules that read it."""
     text = read_text(path, _MOST_BYTES, InputError, f"--key: {str(path)!r}").strip()
     try:

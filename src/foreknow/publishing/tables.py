@@ -72,13 +72,13 @@ def generalized(
         labels_by_column[column.attribute.name] = labels_of_ranks
         by_rank[column.attribute.name] = _encoded(labels_of_ranks)
     if microdata.schema.semantics == "single":
-        columns_of_people, cells = _others(microdata), None
+        columns_of_people, cells = _other_columns(microdata), None
         if not columns_of_people and not unlinked and COUNT not in microdata.schema.sensitives:
             rank_of_cell, values = _tally(
                 microdata, rank_of_group[groups], len(group_of_rank), microdata.sensitives
             )
             times = values.pop(COUNT).to_numpy()
-            cells = pa.table({**_taken(by_rank, rank_of_cell), **values}), times
+            cells = pa.table({**_take_rows(by_rank, rank_of_cell), **values}), times
         for sensitive in microdata.sensitives:
             columns_of_people[sensitive.name] = sensitive.codes, _texts(sensitive.domain)
         drawn_runs = _runs(
@@ -95,22 +95,22 @@ def generalized(
     for name in (*microdata.schema.quasi_identifiers, *microdata.schema.sensitives):
         if name == COUNT:
             raise SchemaError(f"a release counts its values in {COUNT!r}; rename the column")
-    columns_of_people = _others(microdata)
+    columns_of_people = _other_columns(microdata)
     people = _runs(
         microdata, rank_of_group[groups], labels_by_column, columns_of_people, random, (), max_rows
     )
     tables: dict[str, Drawing | pa.Table] = {
         "people": Drawing([*by_rank, *columns_of_people], people, random)
     }
-    for table_name, columns_of in _parts(microdata, unlinked):
+    for table_name, columns_of in _sensitive_tables(microdata, unlinked):
         rank_of_cell, tally = _tally(
             microdata, rank_of_group[groups], len(group_of_rank), columns_of
         )
-        tables[table_name] = pa.table({**_taken(by_rank, rank_of_cell), **tally})
+        tables[table_name] = pa.table({**_take_rows(by_rank, rank_of_cell), **tally})
     return tables
 
 
-def _taken(columns: Mapping[str, pa.Array], rows: IntArray) -> dict[str, pa.Array]:
+def _take_rows(columns: Mapping[str, pa.Array], rows: IntArray) -> dict[str, pa.Array]:
     """Some rows of some columns."""
     row_numbers = pa.array(rows)
     return {name: column.take(row_numbers) for name, column in columns.items()}
@@ -121,7 +121,9 @@ def _headers(names: Iterable[str], unlinked: Sequence[str]) -> dict[str, str]:
     return {name: header_of_shuffled(name) if name in unlinked else name for name in names}
 
 
-def _parts(microdata: Microdata, unlinked: Sequence[str]) -> Iterator[tuple[str, list[Column]]]:
+def _sensitive_tables(
+    microdata: Microdata, unlinked: Sequence[str]
+) -> Iterator[tuple[str, list[Column]]]:
     """Each table of sensitive values, and its columns."""
     columns = {column.name: column for column in microdata.sensitives}
     not_linked = (*unlinked, *microdata.schema.several)
@@ -139,7 +141,7 @@ def _ranks(columns: Sequence[Coarsened]) -> tuple[IntArray, IntArray]:
     return one_of, rank.astype(np.int64)
 
 
-def _others(microdata: Microdata) -> dict[str, tuple[NDArray[Any], Any]]:
+def _other_columns(microdata: Microdata) -> dict[str, tuple[NDArray[Any], Any]]:
     """Codes and values of the columns that are published as they are."""
     other_table = microdata.other()
     return {name: codes_of(_one_zero(other_table.column(name))) for name in microdata.schema.other}
@@ -344,7 +346,7 @@ def bucketized(
         columns_of_people[a.name] = (a.codes, pa.array(exact_labels(a), pa.string()))
     by_rank = {GROUP: pa.array(np.arange(1, len(ids) + 1))}
     order = [*columns_of_people, *microdata.schema.other, GROUP]
-    columns_of_people |= _others(microdata)
+    columns_of_people |= _other_columns(microdata)
     people = _runs(microdata, ids[groups] - 1, by_rank, columns_of_people, random, (), max_rows)
     return {"people": Drawing(order, people, random), **tallies}
 
@@ -360,7 +362,7 @@ def _tallies(
         if column in (GROUP, COUNT):
             raise SchemaError(f"a sensitive column must not be called {GROUP!r} or {COUNT!r}")
     tables = {}
-    for table_name, columns in _parts(microdata, unlinked):
+    for table_name, columns in _sensitive_tables(microdata, unlinked):
         of_cell, tally = _tally(microdata, ids[groups] - 1, len(ids), columns)
         tables[table_name] = pa.table({GROUP: pa.array(of_cell + 1), **tally})
     return tables

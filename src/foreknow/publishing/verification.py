@@ -189,7 +189,7 @@ def judge(
         population,
         after,
         kinds=_kinds_of(required) if after is None else registered_kinds(),
-        further=_further,
+        further=_further_problems,
     )
     if verification is None:
         return None, problems
@@ -251,7 +251,7 @@ def _own_policy(certificate: Certificate, policy: Policy) -> OwnPolicy:
 # ---- what only Foreknow can compare --------------------------------------------------------------
 
 
-def _further(
+def _further_problems(
     certificate: CertificateRead, written_release: Written, book: Path | None
 ) -> Iterator[str]:
     """Problems in a code book or certificate that the judge does not know."""

@@ -45,11 +45,11 @@ def exposed_blocks(exposed: Iterable[tuple[str, Exposed]]) -> Iterator[Block]:
 
 def exposed_table(exposed: Iterable[tuple[str, Exposed]]) -> Table:
     """One row for each requirement and point, by its title."""
-    rows = [(title, *_cells(exposed_by_verdict)) for title, exposed_by_verdict in exposed]
+    rows = [(title, *_count_cells(exposed_by_verdict)) for title, exposed_by_verdict in exposed]
     return Table(HEAD, rows, title="People over each limit")
 
 
-def _cells(exposed: Exposed) -> list[str | Cell]:
+def _count_cells(exposed: Exposed) -> list[str | Cell]:
     """The cells of a table: how many people and groups are over the limit, and how many certain."""
     over, certain = exposed.over, exposed.certain
     if over is None:

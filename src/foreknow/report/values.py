@@ -42,13 +42,13 @@ def table_values(table: Table) -> dict[str, Any]:
         "title": table.title,
         "style": table.style,
         "head": list(table.head),
-        "rows": [list(map(_cell, row)) for row in table.rows],
+        "rows": [list(map(_cell_values, row)) for row in table.rows],
         "left": list(table.left),
         "note": table.remark,
     }
 
 
-def _cell(cell: str | Cell) -> Any:
+def _cell_values(cell: str | Cell) -> Any:
     """A cell as a text, or as its parts by name."""
     if not isinstance(cell, Cell):
         return cell

@@ -60,21 +60,21 @@ class RiskPage(Page[RiskReport]):
         yield Figure(
             "sizes", "People by how many share their values", _figure(report), _BARS, level=3
         )
-        yield from _part("Three adversaries", [_knowledge(report)], _adversaries(report))
+        yield from _section("Three adversaries", [_knowledge(report)], _adversaries(report))
         if report.individual is not None:
-            yield from _part("In a survey's population", *_individual(report.individual, report))
+            yield from _section("In a survey's population", *_individual(report.individual, report))
         if report.household is not None:
-            yield from _part("Households", *_households(report.household, report))
+            yield from _section("Households", *_households(report.household, report))
         if report.population is not None:
-            yield from _part("In the population", *_population(report, report.population))
+            yield from _section("In the population", *_population(report, report.population))
         if report.sets:
-            yield from _part("Columns", [_COLUMNS], _sets(report))
+            yield from _section("Columns", [_COLUMNS], _sets(report))
         if report.contributions and report.uniques:
-            yield from _part("What columns add", [_ADDED], _contributions(report))
+            yield from _section("What columns add", [_ADDED], _contributions(report))
         if report.suda is not None and report.uniques:
-            yield from _part("How few values are enough", *_suda(report))
+            yield from _section("How few values are enough", *_suda(report))
             if report.suda.n_people:
-                yield from _part("People whom they single out", [], _listed_people(report))
+                yield from _section("People whom they single out", [], _listed_people(report))
 
     def as_they_are(self) -> Iterator[str]:
         """Columns of the table, and what is said of the people whose cases these are."""
@@ -129,7 +129,7 @@ _BARS = (
 _ADDED = "The number of people who are unique only because of these columns:"
 
 
-def _part(title: str, before: Sequence[str], table: Table) -> Iterator[Block]:
+def _section(title: str, before: Sequence[str], table: Table) -> Iterator[Block]:
     yield Heading(title, title.lower().replace(" ", "-"))
     yield from [Sentence(sentence, whole=table.whole) for sentence in before]
     yield from [table] if table.rows else []

@@ -103,7 +103,7 @@ def special_uniques(
     n_columns = len(table.columns)
     size = min(size, n_columns)
     candidates = np.flatnonzero(table.people == 1)
-    score = np.zeros(len(candidates), dtype=_whole(n_columns, size))
+    score = np.zeros(len(candidates), dtype=_score_dtype(n_columns, size))
     smallest_size = np.zeros(len(candidates), dtype=np.int64)
     minimal: list[int] = []
     shares = [0] * n_columns
@@ -170,7 +170,7 @@ def _dis(
     return dis, 1 / (1 + odds)
 
 
-def _whole(n_columns: int, size: int) -> Any:
+def _score_dtype(n_columns: int, size: int) -> Any:
     """The dtype of a score: Python's whole numbers where 64 bits might not do."""
     largest_score = 0
     for k in range(1, size + 1):

@@ -159,7 +159,7 @@ def places_in(joint: Release, releases: Sequence[Release], names: Sequence[str])
     labels: Any = joint.counts.groups
     columns = _groups(joint)
     position_of_label = {
-        tuple(map(_text, _parts(label))): position for position, label in enumerate(labels)
+        tuple(map(_text, _label_parts(label))): position for position, label in enumerate(labels)
     }
     positions = []
     for number, (release, name) in enumerate(zip(releases, names, strict=True), start=1):
@@ -167,7 +167,7 @@ def places_in(joint: Release, releases: Sequence[Release], names: Sequence[str])
         wanted_columns = columns if release.by_values else _groups(release)
         texts = []
         for label in labels_of_groups:
-            text_of = dict(zip(release.group_columns, map(_text, _parts(label)), strict=True))
+            text_of = dict(zip(release.group_columns, map(_text, _label_parts(label)), strict=True))
             texts.append([text_of.get(column, UNKNOWN) for column in wanted_columns])
         united_labels = []
         for text in texts:
@@ -180,7 +180,7 @@ def places_in(joint: Release, releases: Sequence[Release], names: Sequence[str])
     return positions
 
 
-def _parts(label: Any) -> tuple[Any, ...]:
+def _label_parts(label: Any) -> tuple[Any, ...]:
     """The parts of a group's label: one for each column that makes groups."""
     return label if isinstance(label, tuple) else (label,)
 

@@ -239,7 +239,7 @@ def together(releases: Sequence[Any], *, person: str | None = None) -> Release:
     """
     if not isinstance(releases, Sequence) or isinstance(releases, str) or len(releases) < 2:
         raise InputError("together takes a list of at least two releases")
-    parts = [_part(source, person) for source in releases]
+    parts = [_joined_part(source, person) for source in releases]
     names = tuple(names_apart([part.name for part in parts]))
     parts = [replace(part, name=name) for part, name in zip(parts, names, strict=True)]
     parts = [part.with_members(parts) for part in parts]
@@ -281,7 +281,7 @@ def _schema_of(releases: Sequence[Release]) -> Schema | None:
     return next(filter(None, schemas), None)
 
 
-def _part(source: Any, person: str | None) -> Part:
+def _joined_part(source: Any, person: str | None) -> Part:
     """A release that is joined with others, with its members."""
     match source:
         case Release():
@@ -389,7 +389,8 @@ def _as_cells(parts: Sequence[Part], cells: CrossedGroups) -> Release:
     first = parts[0].release
     beside_columns = [name for name in first.beside if name != first.sensitive]
     bags = cells.counts(
-        [_beside(part.release, beside_columns) for part in parts], [p.name for p in parts]
+        [_counts_with_columns(part.release, beside_columns) for part in parts],
+        [p.name for p in parts],
     )
     cell_of_entry = np.repeat(np.arange(bags.n_groups), np.diff(bags.offsets))
     names = _columns(parts, [first.sensitive, *beside_columns])
@@ -421,7 +422,7 @@ def _as_cells(parts: Sequence[Part], cells: CrossedGroups) -> Release:
     )
 
 
-def _beside(release: Release, columns: Sequence[str]) -> GroupCounts:
+def _counts_with_columns(release: Release, columns: Sequence[str]) -> GroupCounts:
     """The counts of a release in which a value is a combination with the columns beside it."""
     counts = release.counts
     if not columns:

@@ -133,7 +133,7 @@ def _all_values(report: SkylineReport, skylines: Skylines) -> Iterator[Block]:
         "lead",
     )
     notable = [points[position] for position in notable_places(points)]
-    rows: list[Row] = [(*_cells(point), adversary(terms, point)) for point in notable]
+    rows: list[Row] = [(*_amount_cells(point), adversary(terms, point)) for point in notable]
     title = "Points of the skyline of all values together"
     yield Table((*"lkm", "withstands"), rows, left=(3,), style="points", roomy=(3,), title=title)
     if len(notable) < len(points):
@@ -244,7 +244,7 @@ def heat_figure(report: SkylineReport, value: Label, anchor: str) -> Figure:
     return Figure(anchor, title, heat, heat_caption(report, value), level=3)
 
 
-def _cells(point: Point) -> list[Cell]:
+def _amount_cells(point: Point) -> list[Cell]:
     """The amounts of a point, each in a cell."""
     return [Cell(number(amount), "strong") for amount in point]
 
@@ -257,7 +257,7 @@ def _points(report: SkylineReport, value: Label, corners: Sequence[Corner]) -> T
         withstands, beyond = adversary(terms, corner.point), beyond_sentence(terms, corner, limit)
         chance = percent(corner.found, limit, 1, "up")
         bar = bar_cell(chance, corner.found.probability, "safe", limit)
-        rows.append((*_cells(corner.point), withstands, beyond, bar))
+        rows.append((*_amount_cells(corner.point), withstands, beyond, bar))
     titles = (*"lkm", "withstands", "beyond", "at most this sure")
     title = "Points of the skyline, and how sure an adversary with that much knowledge could be"
     return Table(titles, rows, left=(3, 4), style="points", roomy=(4,), title=title)

@@ -417,7 +417,7 @@ class Statements:
         formulas: list[Formula] = []
         for number, statement in enumerate(statements, 1):
             texts.append(statement if isinstance(statement, str) else None)
-            formulas.append(_read(statement, number))
+            formulas.append(_formula_of(statement, number))
         set_fields(self, statements=tuple(formulas), _texts=tuple(texts), _last=[])
         steps = whole_number(budget, "the budget", 1)
         set_fields(self, budget=steps, priors=require_weights(priors))
@@ -563,7 +563,7 @@ class Statements:
         return case
 
 
-def _read(statement: object, number: int) -> Formula:
+def _formula_of(statement: object, number: int) -> Formula:
     """The formula of a statement, parsed if it is a text; errors name its number."""
     if not isinstance(statement, str):
         try:

@@ -145,7 +145,7 @@ def model_blocks(models: Models, level: int = 2) -> Iterator[Block]:
         if table.columns[0] in models.targets:
             tables_of_targets.append(table)
     if tables_of_targets:
-        yield Folded("Cross tables, in people", list(map(_cells, tables_of_targets)))
+        yield Folded("Cross tables, in people", list(map(_cell_counts, tables_of_targets)))
 
 
 def fits_table(models: Models) -> Table:
@@ -209,7 +209,7 @@ def _tables(tables: Sequence[CrossTable]) -> Table:
     return Table(header, rows, (0, 1), _PAIRS, brief=_BRIEF, roomy=(5,))
 
 
-def _cells(table: CrossTable) -> Table:
+def _cell_counts(table: CrossTable) -> Table:
     """People in each cell, and behind them those of the release."""
     rows: list[Row] = []
     for name, raw, drawn_counts in zip(table.rows, table.raw, table.drawn, strict=True):

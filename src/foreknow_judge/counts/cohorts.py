@@ -37,7 +37,7 @@ class Cohorts(Written):
         *earlier_releases, last = releases.values()
         lacking = set[str]()
         for earlier in earlier_releases if last.form == "generalized" else ():
-            lacking |= _shown(last) - _shown(earlier)
+            lacking |= _shown_columns(last) - _shown_columns(earlier)
         for later in later_releases:
             if _shape(first, lacking) != _shape(later, lacking):
                 raise CertificateError("other-columns", " and ".join(releases))
@@ -69,13 +69,15 @@ class Cohorts(Written):
     def prepare(self, required: Sequence[RequireTable]) -> None:
         """Count each release that shows all columns."""
         for release in self.releases.values():
-            if not _shown(self) - _shown(release) - {self.cohort}:
+            if not _shown_columns(self) - _shown_columns(release) - {self.cohort}:
                 release.prepare(required)
 
     def groups_of(self, sensitive: str, known_columns: Sequence[str]) -> GroupBags:
         """The counts of one sensitive column, in the releases that show it."""
         all_releases = self.releases.items()
-        showing = {name: release for name, release in all_releases if sensitive in _shown(release)}
+        showing = {
+            name: release for name, release in all_releases if sensitive in _shown_columns(release)
+        }
         with_column = self.with_fields(releases=showing)
         return Written.groups_of(with_column, sensitive, known_columns)
 
@@ -101,7 +103,7 @@ class Cohorts(Written):
         """The distinct rows of one release, by the columns that it shows of those asked for."""
         release = self.releases[name]
         if self.form == "generalized":
-            unshown = _shown(self) - _shown(release)
+            unshown = _shown_columns(self) - _shown_columns(release)
             groups = [column for column in groups if column not in unshown]
             columns = [column for column in columns if column not in unshown]
         if [*release.groups] == groups:
@@ -116,7 +118,7 @@ def _labels(rows: DistinctRows, column: str) -> Column:
     return Column.of([UNKNOWN], np.zeros(len(rows.times), np.int64))
 
 
-def _shown(release: Written) -> set[str]:
+def _shown_columns(release: Written) -> set[str]:
     """The columns of which a later release may show more."""
     rows = "release" in release.tables  # one for each person
     columns = {*release.groups, *(release.parts or (release.sensitive,))}

@@ -32,7 +32,7 @@ def from_json(text: str, longest: int = MOST_TEXT) -> Any:
         text,
         object_pairs_hook=_each_once,
         parse_constant=_refuse_constant,
-        parse_int=_whole,
+        parse_int=_parse_whole,
         parse_float=_finite,
     )
     if len(text) > longest or _LONE_SURROGATE.search(text):  # or no text can be too long or broken
@@ -90,7 +90,7 @@ def _refuse_constant(name: str) -> Any:
     raise ValueError(f"{name} is no number of JSON")
 
 
-def _whole(text: str) -> int:
+def _parse_whole(text: str) -> int:
     if len(text) > MOST_DIGITS:
         raise ValueError(f"a whole number has {len(text):,} digits")
     return int(text)

@@ -155,7 +155,9 @@ class Written:
         """The counts of one sensitive column, in groups that the `known_columns` columns divide."""
         key = (sensitive, *known_columns)
         if key not in self.memory.held:
-            self.memory.held[key] = _read(self.for_sensitive(sensitive), sensitive, known_columns)
+            self.memory.held[key] = _read_tables(
+                self.for_sensitive(sensitive), sensitive, known_columns
+            )
         return self.memory.held[key]
 
     def look_alikes(self, known_columns: Sequence[str]) -> GroupBags:
@@ -310,7 +312,7 @@ def read_population(
     return Population(tuple(columns), [(*labels, n) for labels, n in people.items()])
 
 
-def _read(release: Written, sensitive: str, known_columns: Sequence[str]) -> GroupBags:
+def _read_tables(release: Written, sensitive: str, known_columns: Sequence[str]) -> GroupBags:
     """Read the tables of a release, and refuse those that contradict each other."""
     if release.semantics not in ("single", "set", "multiset"):
         raise CertificateError("wrong-setting", "semantics")

@@ -147,7 +147,7 @@ class _Batch(NamedTuple):
             weight = np.where(is_lacking, inf, own_ratios * (ratios * swapped).sum(axis=1))
             weights.append(np.where(own_ratios > 0, weight, 0))
         possible = is_asked[:, values] & (chances_of_person[:, values] > 0)
-        in_favour = _over(np.array(counts)[values], _least(weights, ruled_out), inf)
+        in_favour = _over(np.array(counts)[values], _least_sum(weights, ruled_out), inf)
         in_favour = np.where(possible, in_favour, 0)
         if self.question.united:
             in_favour = in_favour.sum(axis=1, keepdims=True)
@@ -286,7 +286,7 @@ def _over(above: Any, below: Any, endless: float) -> Any:
     return np.where(below > 0, above / np.where(below > 0, below, 1), endless)
 
 
-def _least(weights: Sequence[Any], most_ruled_out: int) -> Any:
+def _least_sum(weights: Sequence[Any], most_ruled_out: int) -> Any:
     """The least sum of weights over all values, if so many of these are ruled out.
 
     `weights` are those of each value, by how many of its holders are known; in all, as many people

@@ -137,12 +137,12 @@ def worst_priors(
     if any(amounts[1:]):
         return worst_exchanged(shapes, question, relative, groups)
     worst_cases, top = list[tuple[str, int, Worst]](), Fraction(0)
-    for shape, cases in sorted(shapes.items(), key=lambda entry: _kinds(entry[0])):
-        if (states := _states(_kinds(shape))) > _MOST_STATES:
+    for shape, cases in sorted(shapes.items(), key=lambda entry: _fewest_states(entry[0])):
+        if (states := _states(_fewest_states(shape))) > _MOST_STATES:
             raise CertificateError("too-large", "a group with priors")
         step = max(1, _AT_ONCE // states)
         for batch in (cases[start : start + step] for start in range(0, len(cases), step)):
-            weight, total, before = _judged(batch, shape, question)
+            weight, total, before = _judge_batch(batch, shape, question)
             above, below = weight, total
             if relative:  # divided by the prior
                 scale = np.array([case.scales for case in batch], object)
@@ -189,7 +189,7 @@ def _cases(
         yield shape, PriorGroup(number, [value], pairs, before, scales, others_left)
 
 
-def _judged(
+def _judge_batch(
     cases: Sequence[PriorGroup], shape: Shape, question: ExchangeQuestion
 ) -> tuple[Any, Any, Any]:
     """The weight of each secret, the weight of all values, and the prior, as arrays.
@@ -221,7 +221,7 @@ def _judged(
     return weight, total, np.array([case.before for case in cases], object)
 
 
-def _kinds(shape: Shape) -> tuple[int, ...]:
+def _fewest_states(shape: Shape) -> tuple[int, ...]:
     """The amounts of values, or of people by signature: whichever make fewer states."""
     return min(reversed(shape), key=_states)
 
@@ -234,7 +234,7 @@ def _states(kinds: tuple[int, ...]) -> int:
 def _posteriors(shape: Shape, table: Any) -> tuple[Any, Any]:
     """For people of each signature, the weight of having each value; and the total weight."""
     amounts, counts = (np.array(numbers, object)[None, :, None] for numbers in shape)
-    if _kinds(shape) is shape[1]:
+    if _fewest_states(shape) is shape[1]:
         shares, total = _shares(*shape, table)
         return shares * amounts, total
     shares, total = _shares(*shape[::-1], table.swapaxes(1, 2))

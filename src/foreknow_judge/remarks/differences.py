@@ -56,8 +56,8 @@ def differences(
             )
         else:
             yield (
-                f"{where}: the {key} is {_shown(judged.get(key))}; certified is "
-                f"{_shown(claimed.get(key))}"
+                f"{where}: the {key} is {_short_text(judged.get(key))}; certified is "
+                f"{_short_text(claimed.get(key))}"
             )
     if len(findings) != len(certified):
         yield f"{len(findings)} points are judged, {len(certified)} are certified"
@@ -77,7 +77,7 @@ def scope_differences(certified: Table, scope: Scope) -> Iterator[str]:
     for key in dict.fromkeys([*certified, *judged_scope]):
         now, then = judged_scope.get(key), certified.get(key)
         if key not in CLAIMED and now != then:
-            yield f"scope: {key} is {_shown(now)}; certified is {_shown(then)}"
+            yield f"scope: {key} is {_short_text(now)}; certified is {_short_text(then)}"
 
 
 def _plain(value: Any) -> str:
@@ -85,6 +85,6 @@ def _plain(value: Any) -> str:
     return json.dumps(float(value) if type(value) is int else value, sort_keys=True, default=str)
 
 
-def _shown(value: Any) -> str:
+def _short_text(value: Any) -> str:
     text = repr(value)
     return text if len(text) <= 200 else f"{text[:200]}..."

@@ -153,7 +153,7 @@ class Facts:
         """
         counts = asked_of(self, release)
         if isinstance(counts.possible, JointMembers):
-            return self._beside(counts)
+            return self._bounds_by_judge(counts)
         fronts = _Fronts(self, counts, attaining(front(counts, self.l, None), self.k, self.m))
         cells = profiles(counts, min(self.l, counts.n_values))
         first, kind_of_cell = cells.alike()
@@ -221,7 +221,7 @@ class Facts:
 
         return Disclosure(window, float(exact), lambda: exact, witness)
 
-    def _beside(self, counts: GroupCounts) -> Chances:
+    def _bounds_by_judge(self, counts: GroupCounts) -> Chances:
         """Upper bounds by the judge for rules on what is impossible that look at other columns."""
         possible: Any = counts.possible
         if self.m:
@@ -241,7 +241,7 @@ class Facts:
         For schemas with rules on what is impossible that look at other sensitive columns.
         """
         every_cell = np.arange(len(counts.codes))  # a cell is a value of a group
-        bounds = self._beside(counts).fractions(every_cell)
+        bounds = self._bounds_by_judge(counts).fractions(every_cell)
         highest = dict.fromkeys(range(counts.n_values) if code is None else [code], Fraction(0))
         for value, bound in zip(counts.codes.tolist(), bounds, strict=True):
             if value in highest and bound is not None:

@@ -95,7 +95,7 @@ def _by_items(
     rows = np.empty((sum(items), len(kinds), 1), dtype=object)
     last = np.cumsum(items) - 1
     for row, times, end in zip(chances, items, last.tolist(), strict=True):
-        rows[end + 1 - times : end + 1, :, 0] = _whole(row)
+        rows[end + 1 - times : end + 1, :, 0] = _whole_ratios(row)
     is_last = np.zeros(len(rows), dtype=bool)
     is_last[last] = True
     weights, totals = world_weights(rows, lattice(tuple(kinds)), is_last)
@@ -105,7 +105,7 @@ def _by_items(
     return shares
 
 
-def _whole(row: Iterable[Fraction]) -> list[int]:
+def _whole_ratios(row: Iterable[Fraction]) -> list[int]:
     """The smallest whole numbers in the ratios of a row."""
     scale = lcm(*(chance.denominator for chance in row))
     numbers = [int(chance * scale) for chance in row]

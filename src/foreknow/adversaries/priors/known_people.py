@@ -129,7 +129,7 @@ class Known:
 
     def _may_have(self, codes: Sequence[int], case: int, position: int) -> bool:
         """True if people of one signature have a value of a set in some world of a case."""
-        people, counts, rows, secret = self._part(codes, case)
+        people, counts, rows, secret = self._case_parts(codes, case)
         can_have = possible(np.array(rows, dtype=object) > 0, people, counts)
         return can_have is not None and bool(can_have[position, secret].any())
 
@@ -305,7 +305,7 @@ class Known:
 
         `amounts` are how many values are ruled out, and how many people are known.
         """
-        people, counts, rows, secret = self._part(codes, case)
+        people, counts, rows, secret = self._case_parts(codes, case)
         (l, k), n_people = amounts, sum(people)
         if self.posteriors.mode == "binary":
             values, bag = zip(*self.posteriors.cases.bag_of(case), strict=True)
@@ -315,7 +315,7 @@ class Known:
         odds = exact_odds(people, counts, rows, position, secret, (min(l, len(counts)), k, m))
         return [*odds, *([inf if odds[0] == inf else Fraction(0)] * (links - m))]
 
-    def _part(
+    def _case_parts(
         self, codes: Sequence[int], case: int
     ) -> tuple[list[int], list[int], list[list[Fraction]], list[int]]:
         """People, values, priors of a case, and which of the values are a secret.

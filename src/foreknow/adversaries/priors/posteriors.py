@@ -176,11 +176,11 @@ def _joint(cases: SignatureGroups, priors: PriorMatrix, reach: int) -> _Found:
                 is_open[batch.cases] = ~fits
                 result.errors[batch.cases] = batch.error
     for case in np.flatnonzero(is_open).tolist():
-        _alone(cases, priors, result, case, min(reach, _WHOLE_STATES))
+        _judge_case(cases, priors, result, case, min(reach, _WHOLE_STATES))
     return result
 
 
-def _alone(
+def _judge_case(
     cases: SignatureGroups, priors: PriorMatrix, result: _Found, case: int, reach: int
 ) -> None:
     """Compute the posteriors of one case in whole numbers, or bound them if that is out of reach.

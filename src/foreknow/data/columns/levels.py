@@ -47,12 +47,12 @@ def coded_at_ends(column: Column, level: Level) -> tuple[Column, Level]:
     top, bottom = _end(column, level.top, "top"), _end(column, level.bottom, "bottom")
     first = int(column.domain[0] is None)
     values = column.domain[first:]
-    positions = [_place(value) for value in values]
+    positions = [_position(value) for value in values]
     start, end = 0, len(values)  # of the values that stay as they are
     if bottom is not None:
-        start = sum(position <= _place(bottom) for position in positions)
+        start = sum(position <= _position(bottom) for position in positions)
     if top is not None:
-        end = sum(position < _place(top) for position in positions)
+        end = sum(position < _position(top) for position in positions)
     new_codes = np.minimum(np.arange(len(values)), end) - max(start - 1, 0)
     new_code = np.concatenate([np.arange(first), np.maximum(new_codes, 0) + first])
     domain = [*column.domain[:first], *values[start:end]]
@@ -95,7 +95,7 @@ def _end(column: Column, limit: Any, key: str) -> Any:
     return int(limit) if limit == int(limit) else end
 
 
-def _place(value: Any) -> Fraction | int:
+def _position(value: Any) -> Fraction | int:
     """Where a number or a day lies among others."""
     return value.toordinal() if isinstance(value, date) else Fraction(exact(value))
 

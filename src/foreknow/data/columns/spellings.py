@@ -52,7 +52,7 @@ class Spellings:
         for value in self.values:
             for key in (_key(value).translate(_AS_DIGITS), *map(str, _numbers(value))):
                 self._by_key.setdefault(key, []).append(value)
-            if words := _words(value):
+            if words := _words_of(value):
                 self._by_start.setdefault((words[0][0], len(words)), []).append(value)
 
     def near(self, text: str, but: Collection[str] = ()) -> str | None:
@@ -66,7 +66,7 @@ class Spellings:
         candidates: list[str] = []
         for key in (_key(text).translate(_AS_DIGITS), *map(str, _numbers(text))):
             candidates += self._by_key.get(key, ())
-        words = _words(text)
+        words = _words_of(text)
         if words:
             candidates += self._by_start.get((words[0][0], len(words)), ())
         for value in candidates:
@@ -116,7 +116,7 @@ def look_alike(first: str, second: str) -> bool:
         return True
     if _signs(first) != _signs(second):  # such as A+ and A-
         return False
-    words, other_words = _words(first), _words(second)
+    words, other_words = _words_of(first), _words_of(second)
     if len(words) != len(other_words) or not words:
         return False
     min_letters = _WORD if first.isupper() == second.isupper() else _SHORT
@@ -135,7 +135,7 @@ def _key(text: str) -> str:
 
 
 @lru_cache(_KEPT)
-def _words(text: str) -> tuple[str, ...]:
+def _words_of(text: str) -> tuple[str, ...]:
     return tuple(re.findall(r"[^\W_]+", plain_spelling(text)))
 
 

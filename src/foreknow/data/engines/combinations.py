@@ -114,7 +114,7 @@ class Combinations:
         for codes, domain, population_codes, population_domain in zip(
             self.codes, self.domains, population.codes, population.domains, strict=True
         ):
-            common_codes, distinct = codes_of(_together(domain, population_domain))
+            common_codes, distinct = codes_of(_one_column(domain, population_domain))
             new_codes, new_population_codes = np.split(common_codes, [len(domain)])
             encoded.append(
                 np.concatenate((new_codes[codes], new_population_codes[population_codes]))
@@ -127,7 +127,7 @@ class Combinations:
         return people_of_mine
 
 
-def _together(domain: pa.Array, other_domain: pa.Array) -> pa.ChunkedArray:
+def _one_column(domain: pa.Array, other_domain: pa.Array) -> pa.ChunkedArray:
     """Two arrays as one column: of whole numbers, else of floats, else of texts."""
     if domain.type != other_domain.type:
         kinds = domain.type, other_domain.type

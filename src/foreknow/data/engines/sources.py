@@ -177,7 +177,7 @@ def _open_path(address: Path, reading: Reading) -> Table:
                 "; an address of the web or of a cloud is read by other programs: download it, or "
                 "give a frame, such as pandas.read_csv(address)"
             )
-        raise DataError(f"there is no file or folder {spoken(path)!r}{hint or _near(path)}")
+        raise DataError(f"there is no file or folder {spoken(path)!r}{hint or _hint_of_name(path)}")
     return _open_file(path, path.name, key, part_asked, reading)
 
 
@@ -195,7 +195,7 @@ def _open_pipe(
     return table
 
 
-def _near(path: Path) -> str:
+def _hint_of_name(path: Path) -> str:
     """The hint on a file whose name is most like that of one that is not there."""
     folder = path.parent
     names = [file.name for file in folder.iterdir()] if folder.is_dir() else []

@@ -109,7 +109,7 @@ def amounts_of(table: Table, count: str, amounts: pa.ChunkedArray) -> IntArray:
     Raises `DataError` unless each is a whole number from 1 to 2**53.
     """
     codes, distinct = codes_of(plain(count, amounts))
-    numbers = np.array([_whole(value) for value in distinct.to_pylist()], np.int64)
+    numbers = np.array([_whole_number(value) for value in distinct.to_pylist()], np.int64)
     wrong = (numbers < 1)[codes]
     if wrong.any():
         row = int(np.argmax(wrong))
@@ -123,7 +123,7 @@ def amounts_of(table: Table, count: str, amounts: pa.ChunkedArray) -> IntArray:
     return weights
 
 
-def _whole(value: Any) -> int:
+def _whole_number(value: Any) -> int:
     """A whole number up to the most, whatever it is written as; 0 for anything else."""
     if isinstance(value, str):  # 1.000 is a thousand to some, and one to others
         digits = re.fullmatch(r"(?!\d{1,3}\.000$)(\d{1,19})(\.0*)?", value, re.ASCII)

@@ -68,7 +68,7 @@ class PossibleMembers(Everybody):
         """Make it from the rules that perhaps and surely concern each class, and each value."""
         if not values_of_rules.any():
             return EVERYBODY
-        return cls(people, *_kinds(fires, surely, values_of_rules))
+        return cls(people, *_kinds_of_values(fires, surely, values_of_rules))
 
     @property
     def is_open(self) -> bool:  # type: ignore[override]
@@ -114,7 +114,7 @@ class PossibleMembers(Everybody):
         return replace(self, kind=kind)
 
 
-def _kinds(
+def _kinds_of_values(
     fires: BoolArray, surely: BoolArray, values_of_rules: BoolArray
 ) -> tuple[BoolArray, BoolArray, IntArray]:
     """Which kinds of values each class can have, and might have; and the kind of each value."""
@@ -150,7 +150,7 @@ class JointMembers(PossibleMembers):
         cls, people: IntArray, rules: tuple[BoolArray, BoolArray, BoolArray], joint: JointCells
     ) -> JointMembers:
         """Make it from the rules that concern each class, perhaps and surely, and joint values."""
-        can, might, kind = _kinds(*rules)
+        can, might, kind = _kinds_of_values(*rules)
         nothing = np.zeros(0, dtype=np.int64)
         keys = np.stack([joint.group, joint.value, kind]).astype(np.int64)
         return cls(people, can, might, nothing, cells=_summed(keys, joint.times))

@@ -147,7 +147,7 @@ def _meanings(text: str) -> Iterator[Meaning]:
             with_missing = replace(meaning, missing=True, quoted=quoted, text=text)
             yield meaning if meaning.text else with_missing
     yield from _listed(text)
-    for ends in (_parts(text, UP_TO), text.split(UP_TO)):
+    for ends in (_quoted_parts(text, UP_TO), text.split(UP_TO)):
         if len(ends) == 2:
             yield from _range(*ends)
     period = _period(text)
@@ -180,11 +180,11 @@ def _masked(text: str, masked_away: int) -> Iterator[Meaning]:
 
 def _listed(text: str) -> Iterator[Meaning]:
     """Yield the ways to read a list of values, in quotes or not, perhaps after `missing`."""
-    quoted = _parts(text, AMONG)
+    quoted = _quoted_parts(text, AMONG)
     if quoted:
         yield Meaning(members=tuple(quoted), quoted=True)
     after_missing = text.removeprefix(MISSING + AMONG)
-    quoted = _parts(after_missing, AMONG) if after_missing != text else []
+    quoted = _quoted_parts(after_missing, AMONG) if after_missing != text else []
     if quoted:
         yield Meaning(members=tuple(quoted), missing=True, quoted=True, text=text)
         bare = after_missing.split(AMONG)
@@ -237,7 +237,7 @@ def _half_line(end: str, direction: str) -> Iterator[Meaning]:
         yield Meaning(ends=("", end), upper=period[1], below=True)
 
 
-def _parts(text: str, joint: str) -> list[str]:
+def _quoted_parts(text: str, joint: str) -> list[str]:
     """The quoted parts of a text, for parts that contain the joint."""
     quoted = _QUOTED.findall(text) if text.startswith('"') else []
     if not quoted or joint.join(quoted) != text:
@@ -435,7 +435,7 @@ class Values:
                 inside[self._places.get(member, [])] = True
             return inside
         label = AMONG.join(meaning.members)
-        if len(meaning.members) > 1 and not _parts(label, AMONG):
+        if len(meaning.members) > 1 and not _quoted_parts(label, AMONG):
             for text in self.texts:
                 if text and AMONG in text and text != label and text in label:
                     raise self._unclear(label)

@@ -182,7 +182,7 @@ class Line:
         if kind == "moment":
             units = []
             for k, unit in parsed:
-                units.append(_parts(datetime.combine(unit, time.min) if k == "day" else unit))
+                units.append(_millionths(datetime.combine(unit, time.min) if k == "day" else unit))
         elif kind == "day":
             units = [unit.toordinal() for unit in units]
         elif not all(isinstance(unit, int) for unit in units):
@@ -297,7 +297,7 @@ class Line:
         """
         low, latest = self.units[position], None
         if self.kind != "number":
-            latest = date.max.toordinal() if self.kind == "day" else _parts(datetime.max)
+            latest = date.max.toordinal() if self.kind == "day" else _millionths(datetime.max)
         high = self.end(low, width)
         high = high if latest is None else min(high, latest)
         first, last = self.text(low, "down"), self.text(high, "up")
@@ -399,7 +399,7 @@ class Windows:
         return self.counts.united(inside, Labels([*other_values, window]))
 
 
-def _parts(moment: datetime) -> int:
+def _millionths(moment: datetime) -> int:
     """Millionths of a second since the year 1."""
     since = moment - datetime(1, 1, 1)
     return (since.days + 1) * _SECONDS["day"] * _PARTS + since.seconds * _PARTS + since.microseconds

@@ -194,7 +194,7 @@ class ART(Grouper):
         """
         attributes = microdata.attributes
         values = [str(value) for value in microdata.values]
-        positions, steps = _places(attributes)
+        positions, steps = _positions_and_costs(attributes)
         people = np.bincount(microdata.sensitive_codes, minlength=len(values))
         for label in () if self.values is None else map(str, self.values):
             if not matching(label, values):  # of a policy, this stands beside its verdict
@@ -309,7 +309,7 @@ def _signatures(
     return codes.astype(np.int64), list(zip(*columns, strict=True))
 
 
-def _places(attributes: list[Attribute]) -> tuple[Any, Any]:
+def _positions_and_costs(attributes: list[Attribute]) -> tuple[Any, Any]:
     """The position of each person along each quasi-identifier from 0 to 1, and costs of labels.
 
     The costs are, for each column, what one more label costs; 0 for columns whose values are

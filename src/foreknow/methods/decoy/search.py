@@ -275,17 +275,17 @@ class Search:
 
     def safe(self, bags: IntArray, owner: IntArray) -> BoolArray:
         """True for each proposal whose groups keep every limit; `owner` has a bag's proposal."""
-        return self._judged(self.guards.evaluate, bags, owner)
+        return self._safe_proposals(self.guards.evaluate, bags, owner)
 
     def roughly(self, bags: IntArray, owner: IntArray) -> BoolArray:
         """True for each proposal whose groups keep every limit, a little stricter: an estimate."""
-        return self._judged(self.guards.roughly, bags, owner)
+        return self._safe_proposals(self.guards.roughly, bags, owner)
 
     def safe_if_exchanged(self, bags: IntArray, owner: IntArray) -> BoolArray:
         """True for each decoy that keeps every limit after any `swaps` exchanges of values."""
-        return self._judged(self.guards.exchanged, bags, owner)
+        return self._safe_proposals(self.guards.exchanged, bags, owner)
 
-    def _judged(self, judge: Judge, bags: IntArray, owner: IntArray) -> BoolArray:
+    def _safe_proposals(self, judge: Judge, bags: IntArray, owner: IntArray) -> BoolArray:
         """True for each safe proposal; bags of a kind are judged once if groups are independent."""
         if self.guards.groups_interact:
             return self._measured(judge, bags, owner)
@@ -405,7 +405,7 @@ class Search:
             for asked_groups, candidate in zip(is_asked.T, cut.T, strict=True):
                 # who is asked was asked before, too
                 points = points[asked_groups[self.node[points]]]
-                parts_by_turn.append(self._parts(points, candidates, candidate))
+                parts_by_turn.append(self._divide_points(points, candidates, candidate))
             chance = self._chances(parts_by_turn, unlike_parts, kind, n_decoys)
             is_promising = is_asked & (chance >= min_chance[:, None])
             promise = np.full(cut.shape, -np.inf)
@@ -435,7 +435,7 @@ class Search:
         """
         is_cut = cut >= 0
         points, group = np.flatnonzero(is_cut[self.node]), np.flatnonzero(is_cut)
-        part, group_of_part, people = self._parts(points, candidates, cut)
+        part, group_of_part, people = self._divide_points(points, candidates, cut)
         child = np.full(len(self.node), -1, dtype=np.int64)
         child[points] = part
         number_of_cut = np.cumsum(is_cut) - 1  # of each group that is cut
@@ -489,7 +489,7 @@ class Search:
             highest_times[open_bags] = times
         return highest_times
 
-    def _parts(self, points: IntArray, candidates: Candidates, cut: IntArray) -> _Parts:
+    def _divide_points(self, points: IntArray, candidates: Candidates, cut: IntArray) -> _Parts:
         """Divide the groups of some points, each by the candidate that `cut` names.
 
         Parts are numbered in order of group, then of side.
@@ -523,7 +523,7 @@ class Search:
 
             def is_refusal_safe(bags: IntArray, owner: IntArray, amount: int = amount) -> BoolArray:
                 judge = self.guards.evaluate_refused
-                return self._judged(
+                return self._safe_proposals(
                     lambda groups, owners: judge(groups, owners, amount), bags, owner
                 )
 

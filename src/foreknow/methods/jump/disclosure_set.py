@@ -295,10 +295,10 @@ class Exact:
         """
         if (j, key) not in self._verdicts:
             parts = [Part(self.layout.blocks[number], columns) for number, columns in key]
-            self._verdicts[j, key] = self._judged(self.count(j, parts))
+            self._verdicts[j, key] = self._have_property(self.count(j, parts))
         return self._verdicts[j, key]
 
-    def _judged(self, counts: TableCounts) -> bool:
+    def _have_property(self, counts: TableCounts) -> bool:
         """True if in these tables everybody's values have the property.
 
         False if there are no tables.

@@ -40,7 +40,7 @@ def property_of(policy: Policy) -> Property:
     for requirement in policy.requirements:
         _refuse_sets(requirement)
         for point in requirement.points:
-            properties.append(_part(requirement, point))
+            properties.append(_property_of_point(requirement, point))
         if isinstance(requirement.criterion, Property):
             properties.append(as_property(requirement.criterion))
         elif requirement.criterion is not None:
@@ -65,7 +65,7 @@ def _refuse_sets(requirement: Requirement) -> None:
             )
 
 
-def _part(requirement: Requirement, point: Point) -> Property:
+def _property_of_point(requirement: Requirement, point: Point) -> Property:
     """The property that a requirement asks at one point; refused if it needs more than chances."""
     l = _ruled_out(point)
     if l is None:

@@ -238,7 +238,7 @@ class _Halves:
 def _halves(attribute: Attribute, cells: _Cells, n_nearest: int | None = None) -> list[_Halves]:
     """The cuts of an attribute without levels; of thresholds, perhaps only the most even."""
     halves = [_thresholds(attribute, cells, n_nearest)]
-    return [*halves, _apart(attribute, cells)] if attribute.order == "nominal" else halves
+    return [*halves, _single_values(attribute, cells)] if attribute.order == "nominal" else halves
 
 
 def _thresholds(attribute: Attribute, cells: _Cells, n_nearest: int | None) -> _Halves:
@@ -280,7 +280,7 @@ def _thresholds(attribute: Attribute, cells: _Cells, n_nearest: int | None) -> _
     )
 
 
-def _apart(attribute: Attribute, cells: _Cells) -> _Halves:
+def _single_values(attribute: Attribute, cells: _Cells) -> _Halves:
     """The cuts of each group that put the people of one value left and all others right.
 
     Of groups with two values there are none: a threshold does that already.

@@ -85,12 +85,12 @@ class Suppression:
         before, everybody = self._groups.copy(), np.ones(len(self.out), dtype=bool)
         # A group that covers every column is published as suppressed people are, and a reader
         # would take both for one. So it is cut first, or it is that of suppressed people.
-        covers_all = self._whole()
+        covers_all = self._in_covering_groups()
         if covers_all.any() and int(self._points.weights[covers_all].sum()) <= self._limit:
             self.out = covers_all
         elif covers_all.any():
             self._go_on(covers_all, ledger)
-            if self._whole().any():
+            if self._in_covering_groups().any():
                 self._groups, self.out = before, ~everybody
                 return
         self._merit[:] = -np.inf
@@ -155,7 +155,7 @@ class Suppression:
             total, covers_all = total + weight * width, covers_all & covers
         return total, covers_all
 
-    def _whole(self) -> NDArray[np.bool_]:
+    def _in_covering_groups(self) -> NDArray[np.bool_]:
         """True for each point that is not suppressed, in a group that covers every column."""
         level = self._level(~self.out)
         group_covers_all = self._widths(level.rows.codes, level.group, level.n_groups)[1]

@@ -206,7 +206,7 @@ _STATUS_OF_HELD = {"safe": "holds", "unsafe": "fails"}
 def lattice_figure(result: LatticeResult) -> Chart:
     """A chart of the nodes of a lattice by height, with a colour for each kind."""
     lattice = Lattice(result.tops)
-    x, y = _places(lattice)
+    x, y = _node_positions(lattice)
     has_lines = len(lattice) <= _MOST_LINES
     series = [_lines(lattice, x, y)] if has_lines else []
     nodes = list(map(lattice.node, range(len(lattice))))
@@ -258,7 +258,7 @@ def _hover(result: LatticeResult, node: Node) -> str:
     return "\n".join(lines)
 
 
-def _places(lattice: Lattice) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
+def _node_positions(lattice: Lattice) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
     """The place of each node: at its height, beside the others of it, in order of their levels."""
     heights = lattice.heights
     x = np.empty(len(lattice))

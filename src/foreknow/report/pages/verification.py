@@ -153,7 +153,7 @@ class VerificationPage(Page[Verification]):
             )
             yield Items([one_line(_finding(finding)) for finding in result.together])
         yield Heading("Which files", "files")
-        yield Sentence(f"Judged: {', '.join(map(visible, _whole(result.files)))}.")
+        yield Sentence(f"Judged: {', '.join(map(visible, _file_names(result.files)))}.")
         not_judged = [name for name in result.not_judged if name not in result.to_keep]
         if result.unchanged:
             yield Sentence(
@@ -257,7 +257,7 @@ def _full_listing(names: Iterable[str]) -> str:
     return listing(texts, n_shown=len(texts))
 
 
-def _whole(files: Iterable[str]) -> Iterator[str]:
+def _file_names(files: Iterable[str]) -> Iterator[str]:
     """Files by their names, parts of a table by how many they are."""
     n_parts = Counter(name.partition("/")[0] for name in files)
     for name, parts in n_parts.items():

@@ -200,7 +200,7 @@ def _by_rows(column: Coded, columns: Sequence[Coded]) -> str:
         agrees, is_age = agreement(column, trait), _is_called(trait, _AGE)
         if agrees is False:
             return ""
-        if not agrees and is_age and _apart(column, trait):
+        if not agrees and is_age and _ages_differ(column, trait):
             return ""  # of one team, say, whose members are all women
         if agrees and not (is_age and _follows(column, trait)):
             agreeing.append(trait.name)
@@ -300,7 +300,7 @@ def _by_chance(rows_of_value: IntArray, rows_of_trait: IntArray) -> float:
         return float(np.exp(np.sum(n_values * np.log(chances))))
 
 
-def _apart(column: Coded, trait: Coded) -> bool:
+def _ages_differ(column: Coded, trait: Coded) -> bool:
     """True if the people of a value of `column` are not of about the same age.
 
     `trait` has the ages. Such a column does not number people: rows of one person would agree.

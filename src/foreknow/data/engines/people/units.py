@@ -88,7 +88,7 @@ def shared(table: Table, schema: Schema) -> tuple[str, ...]:
             names.append(name)
     source = None if person else countable(table, names)
     if source is None:
-        return tuple(n for n in names if _is_shared(_counted(table, n, person), 1, n))
+        return tuple(n for n in names if _is_shared(_count_values(table, n, person), 1, n))
     hashes = getattr(csv_file_of(table), "hashes", {})
     if hashes:
         names = [name for name in names if name in hashes]
@@ -122,7 +122,7 @@ def _is_shared_in(source: Any, name: str, share: int, hashes: IntArray | None) -
 
 def largest(table: Table, name: str, person: str | None = None) -> tuple[int, int]:
     """How many rows, or people, the largest household has; and the largest of at most nine."""
-    _, times = _counted(table, name, person)
+    _, times = _count_values(table, name, person)
     return int(times.max(initial=1)), int(times[times <= _MOST].max(initial=1))
 
 
@@ -144,7 +144,7 @@ def _perhaps_shared(table: Table, schema: Schema) -> list[str]:
     """
     names = []
     for name in table.columns:
-        is_free = schema.role(name) is None and _words(name).isdisjoint(_MANY_SHARE.split())
+        is_free = schema.role(name) is None and _name_words(name).isdisjoint(_MANY_SHARE.split())
         if is_free or is_household(name):
             names.append(name)
     return names
@@ -163,16 +163,16 @@ def _times(column: pa.ChunkedArray) -> tuple[pa.Array, IntArray]:
 
 def _is_named_so(name: str) -> bool:
     """True if the name of a column says that relatives, or people who live together, share it."""
-    return is_household(name) or not _words(name).isdisjoint(_OFTEN_SHARED.split())
+    return is_household(name) or not _name_words(name).isdisjoint(_OFTEN_SHARED.split())
 
 
 def is_household(name: str) -> bool:
     """True if the name of a column says that people who live together share its values."""
-    words = _words(name)
+    words = _name_words(name)
     return bool(words & WORDS["household"].keys()) and words.isdisjoint(_MEASURED.split())
 
 
-def _words(name: str) -> set[str]:
+def _name_words(name: str) -> set[str]:
     """The words of a name, and all of them as one."""
     split_name = split(re.sub(r"\d", " ", name))
     return {*split_name, "".join(split_name)}
@@ -185,7 +185,7 @@ def _may_be(first_rows: pa.ChunkedArray, is_named: bool) -> bool:
     return is_varied and _may_be_shared(distinct, is_named)
 
 
-def _counted(table: Table, name: str, person: str | None) -> tuple[pa.Array, IntArray]:
+def _count_values(table: Table, name: str, person: str | None) -> tuple[pa.Array, IntArray]:
     """The values of a column, and how many rows, or people, have each.
 
     There are none if the column cannot be read, or varies within the rows of a person.

@@ -45,7 +45,7 @@ class DatabaseTable:
 
     def __init__(self, source: str | Path) -> None:
         """Connect to the database, and look up the columns of the table that an address names."""
-        server, local, address, table_asked = _parts(source)
+        server, local, address, table_asked = _address_parts(source)
         self.name = f"postgresql://{local}{server.place}"
         self._secrets = server.secrets
         try:
@@ -146,7 +146,7 @@ def _close(*handles: Any) -> None:
         handle.close()
 
 
-def _parts(source: str | Path) -> tuple[Address, str, str, str | None]:
+def _address_parts(source: str | Path) -> tuple[Address, str, str, str | None]:
     """Take the address of a table in PostgreSQL apart.
 
     Returns

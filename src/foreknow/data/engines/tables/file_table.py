@@ -117,10 +117,10 @@ class FileTable(Table):
             array = pa.array(values)
         except pa.ArrowException as error:  # a float beside a whole number that no float is
             raise DataError(f"{self.name}: column {column!r}: {error}") from None
-        return _whole(array) if self._floats_only else array
+        return _as_whole_numbers(array) if self._floats_only else array
 
 
-def _whole(array: pa.Array) -> pa.Array:
+def _as_whole_numbers(array: pa.Array) -> pa.Array:
     """An array of floats as whole numbers, if all of them are; another array as it is."""
     largest = pc.max(pc.abs(array)).as_py() if pa.types.is_floating(array.type) else None
     if largest is None or largest >= _EXACT:
@@ -415,7 +415,7 @@ def of_statistics(path: Path, name: str, reading: Reading) -> FileTable:
         values, _ = read(usecols=list(names))
         arrays = []
         for column in names:
-            array = _whole(pa.array(values[column], from_pandas=True))
+            array = _as_whole_numbers(pa.array(values[column], from_pandas=True))
             arrays.append(_labelled(table, metadata, column, array))
         return arrays
 

@@ -54,7 +54,7 @@ class ParquetTable(Table):
         return sum(self._read(lambda f=f: _opened(f).metadata.num_rows) for f in self.files)
 
     def _listed(self) -> list[Path]:
-        return _parts(self._path) if self._path.is_dir() else [self._path]
+        return _files_in(self._path) if self._path.is_dir() else [self._path]
 
     def _schema_of(self, file: Path) -> pa.Schema:
         schema: pa.Schema = self._read(lambda: _opened(file).schema_arrow)
@@ -150,7 +150,7 @@ def _valid(file: pq.ParquetFile, names: list[str]) -> pa.Table:
     return rows
 
 
-def _parts(folder: Path) -> list[Path]:
+def _files_in(folder: Path) -> list[Path]:
     """The Parquet files in a folder and its folders, in order.
 
     Hidden files, whose names begin with a dot or underscore, are passed over. `DataError` for any
