@@ -439,32 +439,50 @@ def _contradictions_of_requirement(
     kinds: Kinds,
 ) -> Iterator[str]:
     """Contradictions between a requirement, with its settings by kind, and the release."""
-    schema, unlinked = policy.schema_, policy.publish.get("unlinked", [])
-    sensitive = required.sensitive or certificate.sensitive
+    schema, sensitive = policy.schema_, required.sensitive or certificate.sensitive
     if sensitive not in schema.sensitives:
-        yield f"a requirement is about {required.sensitive!r}, which is no sensitive column"
-    columns_beside = (*schema.sensitives, *schema.beside)
-    of_people = any(map(kinds.counts_people, settings_of))
-    must_say_known = len(columns_beside) > 1
-    if of_people:
-        must_say_known = bool(schema.beside) and any(map(kinds.by_other_columns, settings_of))
-    if must_say_known and required.knowing is None:
+        yield f"a requirement is about {sensitive!r}, which is no sensitive column"
+    is_of_people = any(map(kinds.counts_people, settings_of))
+    if is_of_people:  # values beside each other tell more of them only by `other` columns
+        must_name_known = bool(schema.beside) and any(map(kinds.by_other_columns, settings_of))
+    else:
+        must_name_known = len(schema.sensitives) + len(schema.beside) > 1
+    if must_name_known and required.knowing is None:
         yield "a requirement does not say by knowing which columns are known of everybody"
     for name in required.known:
-        if name not in columns_beside:
+        if name not in (*schema.sensitives, *schema.beside):
             yield f"{name!r} is said to be known, and is not published beside values"
-    for column, levels in (settings_of.get("levels") or [{}])[0].items():
-        if _of_other_levels(schema, column, levels.hierarchy):
-            yield f"levels of {column!r} are of another hierarchy than the schema has"
+    yield from _contradictions_of_labels(schema, settings_of, kinds)
+    if not is_of_people:
+        unlinked = policy.publish.get("unlinked", [])
+        yield from _contradictions_of_knowledge(schema, sensitive, required, settings_of, unlinked)
+
+
+def _contradictions_of_labels(
+    schema: SchemaTable, settings_of: Mapping[str, Any], kinds: Kinds
+) -> Iterator[str]:
+    """Criteria that read labels by another hierarchy than the schema, or name no population."""
+    for settings in settings_of.get("levels", ()):
+        for column, levels in settings.items():
+            if _of_other_levels(schema, column, levels.hierarchy):
+                yield f"levels of {column!r} are of another hierarchy than the schema has"
     for kind in filter(kinds.compares_population, settings_of):
-        population = settings_of[kind][0]
+        population = settings_of[kind][0]  # a criterion has one table of settings
         if population.digest is None:
             yield "a population is certified by its digest"
         misread = _read_otherwise(schema, population)
         if misread is not None:
             yield f"{kind} reads labels of {misread!r} by another hierarchy than the schema"
-    if of_people:
-        return
+
+
+def _contradictions_of_knowledge(
+    schema: SchemaTable,
+    sensitive: str,
+    required: RequireTable,
+    settings_of: Mapping[str, Any],
+    unlinked: Collection[str],
+) -> Iterator[str]:
+    """Knowledge by columns that are not published; raise an error for what nobody can judge."""
     priors = settings_of.get(_PRIORS, ())
     for table in chain(*(point.tables for point in priors)):
         for attribute in table.attributes:
