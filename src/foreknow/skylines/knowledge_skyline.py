@@ -650,7 +650,11 @@ class _Slices:
         return [steps[steps >= 0] for steps in self.stairs_within(bounds)]
 
     def stairs_within(self, bounds: list[IntArray]) -> list[IntArray]:
-        """For each value and m, the most k that it withstands, at most its bound; -1 for none."""
+        """For each value and each m, the largest k that is safe; -1 if not even k = 0 is.
+
+        `k` people are known, and `m` linked. ``bounds[value][m]`` is the largest k to try; if an
+        amount is safe, so are all smaller ones.
+        """
         stairs: list[IntArray] = []
         sizes = np.cumsum([0, *map(len, bounds)])
         first = 0

@@ -228,7 +228,11 @@ def as_times(number: Any, name: str = "at_most_times") -> Fraction:
 
 
 def labels_of(key: str, values: Any) -> Texts:
-    """Labels as texts, which is how they are compared, since a CSV file has no types."""
+    """Labels as texts, which is how they are compared, since a CSV file has no types.
+
+    A final star stands for every ending. Raises ValueError for what is no list of labels, repeats
+    one, or stands for every value.
+    """
     if isinstance(values, (str, Mapping)) or not isinstance(values, Iterable):
         raise ValueError(f"{key} must be a list, such as [{values!r}]")
     values = tuple(values)
@@ -237,7 +241,7 @@ def labels_of(key: str, values: Any) -> Texts:
     twice = [label for i, label in enumerate(labels) if label in labels[:i]]
     if twice:
         raise ValueError(f"{key} names {twice[0]!r} twice")
-    for label in labels if key != "knowing" else ():
+    for label in labels if key != "knowing" else ():  # which names columns
         if label == "*" or label.endswith("**"):
             raise ValueError(
                 f'{key}: {label!r} says of no value how it begins; "B20*" stands for every value '

@@ -25,17 +25,18 @@ _FEW_OF_ONE_DIGIT, _MOST_CODES, _LEAST_OTHERS, _LEAST_GAP = 10, 4, 2, 4
 
 
 def missing_codes(profile: Profile) -> list[str]:
-    """The numbers of a column that may stand for no value, as texts.
+    """The numbers of a column that may stand for a missing value, as texts.
 
-    Those below 0 where all others are not, those that lie farther beyond the others than these lie
-    apart, and those of nines that many more have than any other; they must be numbers that surveys
-    use so. In a column of texts, those beside which no other number stands.
+    These are a few numbers below 0, such as -1 and -99, and numbers beyond a gap that is wider than
+    the span of all others, such as 999 among ages. If no number lies beyond such a gap, numbers of
+    nines count that occur much more often than any other. None if too few others would remain. In a
+    column of texts, these are codes among which no other number occurs.
     """
     if profile.kind == "text":
         return _among_texts(profile)
     if profile.kind != "number" or profile.distinct <= _LEAST_OTHERS:
         return []
-    domain = list(profile.domain)
+    domain = list(profile.domain)  # ascending
     below = [value for value in domain if value < 0]
     other_values = domain[len(below) :]
     if len(below) > _MOST_CODES or not all(_NEGATIVE.fullmatch(_text(v)) for v in below):
