@@ -58,8 +58,8 @@ def refuse_misspelt(
             otherwise = spellings[column].written_otherwise(text, but=named_by_it)
             if otherwise is not None:
                 way_out = (
-                    "if nobody has it, leave it out of the requirement and of the map, or add "
-                    f"{otherwise!r} to both"
+                    "if nobody has it, leave it out of the requirement, and of a map of codes that "
+                    f"names it; or name {otherwise!r} beside it"
                 )
             elif is_idle_set:
                 way_out = "if really nobody has a value of this set, leave the set out"
@@ -72,8 +72,7 @@ def refuse_misspelt(
             if similar is not None or otherwise is not None:
                 raise PolicyError(
                     f"{required.name}: nobody has {text!r}, and somebody has "
-                    f"{otherwise or similar!r}: write it as the table does, "
-                    f"also in a map of codes; {way_out}"
+                    f"{otherwise or similar!r}: write it as the table does; {way_out}"
                 )
 
 
