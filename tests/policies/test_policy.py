@@ -552,6 +552,28 @@ def test_maps_write_as_tables_do(written, tmp_path):
     assert fk.audit(table, both).verdicts[1].reached == Fraction(1, 2)
 
 
+def test_misspelt_words_of_maps():
+    """Somebody has another code of the class, and AIDS would not be counted with it."""
+    people = {"pid": [*range(8)], "ward": ["w"] * 8, "ill": ["AIDS", "B20", "Flu", "Cold"] * 2}
+    table, pairs = pa.table(people), [["AIDZ", "B20"]]
+    for asked in ({}, {"values": ["B20"]}, {"any_of": ["B20"]}):
+        with pytest.raises(fk.InputError, match=r'has .AIDS.: .* add absent = \["AIDZ"\]'):
+            fk.audit(table, policy({"facts": {}, **asked}, pairs=pairs))
+        meant = policy({"facts": {}, **asked, "absent": ["AIDZ"]}, pairs=pairs)  # as it says
+        assert fk.audit(table, meant).verdicts[-1].reached == Fraction(1, 4)
+    both = policy({"facts": {}, "values": ["AIDZ", "B20"]}, pairs=[["AIDS", "AIDZ"]])
+    assert fk.audit(table, both).verdicts[1].reached == Fraction(1, 4)  # known to be one code
+
+
+def test_sets_come_last():
+    """What messages call `require[1]` is the second requirement in the file."""
+    both = policy({"facts": {}}, {"facts": {}, "values": ["F0"], "name": "x"}, {"facts": {"l": 1}})
+    names = ["require[0]", "x", "require[2]"]
+    assert [asked.name for asked in both.requirements] == [
+        *names, *(f"{name} (old and new codes)" for name in names)
+    ]  # fmt: skip
+
+
 def test_rules_are_on_all_codes():
     """Who cannot have an old code cannot have its successors."""
     men = {"ward": ["men"]}

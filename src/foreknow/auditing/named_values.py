@@ -33,6 +33,8 @@ def refuse_misspelt(
     spellings: dict[str, Spellings] = {}
     named_in_column: dict[str, set[str]] = {name: set() for name in printed}
     lists: list[tuple[Requirement, str, list[str], set[str]]] = []
+    # The values that some set has together with a value of a column.
+    together: dict[tuple[str, str], set[str]] = {}
     for required in requirements:
         column = required.sensitive if required.sensitive in printed else main
         named_by_it = set[str]()
@@ -40,6 +42,9 @@ def refuse_misspelt(
             texts = [*map(str, values_named)]
             named_by_it.update(texts)
             lists.append((required, column, texts, named_by_it))
+            if required.about_sets:
+                for text in texts:
+                    together.setdefault((column, text), set()).update(texts)
         named_in_column[column] |= named_by_it
     for required, column, texts, named_by_it in lists:
         printed_values = printed[column]
@@ -52,7 +57,8 @@ def refuse_misspelt(
             is_absent = text in required.absent and not is_idle_set
             if column not in spellings:
                 spellings[column] = Spellings(printed_values)
-            passed_over = named_in_column[column] if is_idle_set else texts
+            passed_over = named_in_column[column] if is_idle_set else {*texts}
+            passed_over = passed_over | together.get((column, text), set())
             similar = None if is_absent else spellings[column].near(text, but=passed_over)
             # a set would lack a value that the table writes otherwise, so `absent` excuses none
             otherwise = spellings[column].written_otherwise(text, but=named_by_it)

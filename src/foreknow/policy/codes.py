@@ -62,10 +62,14 @@ def with_codes(table: Any, folder: Path) -> Any:
     rules = new_schema.get("impossible")
     if isinstance(rules, list):
         new_schema["impossible"] = [_of_all(rule, column, columns, classes) for rule in rules]
-    requirements: list[Any] = []
+    written: list[Any] = []
+    added: list[Any] = []  # at the end, so that those of the policy keep their positions
     for position, requirement in enumerate(required):
-        requirements += _of_classes(requirement, f"require[{position}]", column, columns, classes)
-    return {**table, "schema": new_schema, "require": requirements}
+        name = f"require[{position}]"
+        first, *others = _of_classes(requirement, name, column, columns, classes)
+        written.append(first)
+        added += others
+    return {**table, "schema": new_schema, "require": [*written, *added]}
 
 
 def classes_of(pairs: Sequence[tuple[str, str]]) -> list[list[str]]:
@@ -154,12 +158,9 @@ def _of_classes(
             closed: Any = {key: _closed(members, classes) for key, members in sets.items()}
         else:
             closed = _closed(sets, classes)
-        yield {**requirement, _SETS: closed, "absent": _absent(requirement, classes)}
+        yield {**requirement, _SETS: closed}
         return
-    if {*requirement} & {"values", "except"}:
-        yield {**requirement, "absent": _absent(requirement, classes)}
-    else:
-        yield requirement
+    yield requirement
     chosen = classes
     if "values" in requirement:
         chosen = []
@@ -174,10 +175,9 @@ def _of_classes(
     for key, setting in requirement.items():
         if key not in ("values", "except"):
             table[key] = setting
-    if "name" in table:
-        table["name"] = f"{table['name']} (old and new codes)"
+    table["name"] = f"{table.get('name') or name} (old and new codes)"
     named_sets = {" or ".join(codes): [*codes] for codes in chosen}
-    yield {**table, _SETS: named_sets, "absent": _absent(requirement, chosen)}
+    yield {**table, _SETS: named_sets}
 
 
 def _refuse_no_list(
@@ -257,11 +257,6 @@ def _names(texts: Any, codes: Collection[str]) -> bool:
 def _excludes(texts: Any, codes: Collection[str]) -> bool:
     """True if texts of a policy name each of some codes."""
     return all(_names(texts, [code]) for code in codes)
-
-
-def _absent(requirement: Mapping[str, Any], classes: Sequence[Sequence[str]]) -> list[str]:
-    """Codes that nobody of a table need have, as of another year."""
-    return [*dict.fromkeys([*requirement.get("absent", ()), *chain(*classes)])]
 
 
 def _as_list(codes: Sequence[str]) -> str:
