@@ -19,8 +19,8 @@ import pyarrow as pa
 
 import foreknow as fk
 from benchmarks.measure import heading
-from foreknow.attacks.method_runner import Runs
-from foreknow.attacks.worlds import Worlds
+from foreknow.features.attacks.method_runner import Runs
+from foreknow.features.attacks.worlds import Worlds
 from foreknow.methods.fulldomain.lattice import Lattice
 from foreknow.methods.fulldomain.losses import Loss
 from foreknow.methods.fulldomain.rollup import Rollup

@@ -19,8 +19,8 @@ import duckdb
 import foreknow as fk
 from benchmarks.audit_five_million import make
 from benchmarks.measure import heading, line, medians
-from foreknow.explore import release as view
-from foreknow.explore.session import Looked, Session
+from foreknow.features.explore import release as view
+from foreknow.features.explore.session import Looked, Session
 
 POLICY = """
 [schema]

@@ -22,7 +22,7 @@ import foreknow as fk
 from benchmarks.measure import heading
 from benchmarks.register import policy_of_diagnoses
 from foreknow import sample
-from foreknow.utility.models import CrossTable, Fit, Models
+from foreknow.features.utility.models import CrossTable, Fit, Models
 
 METHODS = ("mondrian", "decoy", "fulldomain")
 DATA = Path(__file__).parents[1] / "examples" / "data"

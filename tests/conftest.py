@@ -15,12 +15,12 @@ from tests.examples import NIGHTLY
 from foreknow.atomic_files import write_whole
 from foreknow.auditing import audit, trial
 from foreknow.data.engines.tables import file_table
-from foreknow.leaves import is_installed
+from foreknow.features import is_installed
 from foreknow.publishing import publish
 from foreknow.workers import Failure
 from foreknow_judge.files import duckdb_files
 
-COMPARISON = "foreknow.comparison"
+COMPARISON = "foreknow.features.comparison"
 # A leaf may be left out: see test_leaves.
 comparison = import_module(f"{COMPARISON}.comparison") if is_installed(COMPARISON) else None
 

@@ -9,12 +9,12 @@ import pyarrow as pa
 
 import foreknow as fk
 from foreknow.adversaries.registry import ADVERSARIES
-from foreknow.attacks.worlds import ATTACK
 from foreknow.criteria.registry import CRITERIA, OURS
+from foreknow.features.attacks.worlds import ATTACK
+from foreknow.features.skylines.survey import SURVEY
 from foreknow.methods.protocol import traits_of
 from foreknow.methods.registry import METHODS
 from foreknow.needs import Need
-from foreknow.skylines.survey import SURVEY
 from foreknow_judge.criteria.gauges import GAUGES
 from foreknow_judge.knowledge.verifiers import VERIFIERS
 from foreknow_judge.messages import MESSAGES

@@ -80,7 +80,7 @@ def __getattr__(name: str) -> Any:
 
 def _loaded(name: str) -> Any:
     """Load a public name from where it lives."""
-    from foreknow.leaves import load
+    from foreknow.features import load
 
     return load(f"{_HOME[name]}:{name}")
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from foreknow.errors import InternalError
-from foreknow.leaves import load
+from foreknow.features import load
 
 if TYPE_CHECKING:
     from foreknow.report.page import Page
@@ -14,18 +14,18 @@ if TYPE_CHECKING:
 # a file with a `Page`, and add a line here. No module imports what shows its results.
 PAGES: tuple[tuple[str, str], ...] = (
     ("Audit", "foreknow.report.pages.audit:AuditPage"),
-    ("Attack", "foreknow.attacks.page:AttackPage"),
-    ("Comparison", "foreknow.comparison.page:ComparisonPage"),
-    ("DisclosureCurves", "foreknow.skylines.curves_page:CurvesPage"),
-    ("Trial", "foreknow.trials.page:TrialPage"),
-    ("EvidenceReport", "foreknow.evidence_page.page:EvidencePage"),
+    ("Attack", "foreknow.features.attacks.page:AttackPage"),
+    ("Comparison", "foreknow.features.comparison.page:ComparisonPage"),
+    ("DisclosureCurves", "foreknow.features.skylines.curves_page:CurvesPage"),
+    ("Trial", "foreknow.features.trials.page:TrialPage"),
+    ("EvidenceReport", "foreknow.features.evidence.page:EvidencePage"),
     ("LatticeResult", "foreknow.report.pages.lattice:LatticePage"),
-    ("LatticeSurvey", "foreknow.skylines.survey_page:SurveyPage"),
-    ("NamedWitness", "foreknow.skylines.named_people_page:NamedPeoplePage"),
-    ("RiskReport", "foreknow.risks.page:RiskPage"),
-    ("SkylineReport", "foreknow.skylines.skyline_page:SkylinePage"),
+    ("LatticeSurvey", "foreknow.features.skylines.survey_page:SurveyPage"),
+    ("NamedWitness", "foreknow.features.skylines.named_people_page:NamedPeoplePage"),
+    ("RiskReport", "foreknow.features.risk.page:RiskPage"),
+    ("SkylineReport", "foreknow.features.skylines.skyline_page:SkylinePage"),
     ("Verification", "foreknow.report.pages.verification:VerificationPage"),
-    ("UtilityReport", "foreknow.utility.page:UtilityPage"),
+    ("UtilityReport", "foreknow.features.utility.page:UtilityPage"),
 )
 # The same of what an analysis is given, which a notebook shows.
 CARDS: tuple[tuple[str, str], ...] = (

@@ -14,7 +14,7 @@ from importlib import metadata
 from importlib.metadata import EntryPoint
 from typing import Any
 
-from foreknow.leaves import load
+from foreknow.features import load
 from foreknow_judge.errors import InputError
 
 _LOG = logging.getLogger(__name__)
@@ -50,7 +50,7 @@ class Registry(Mapping[str, Any]):
     group : str
         The entry points of other packages.
     ours : mapping of key to place
-        As `foreknow.leaves.load` takes it.
+        As `foreknow.features.load` takes it.
     taken : collection of str
         Further keys that others cannot have.
     """

@@ -26,7 +26,7 @@ from tests.cli.conftest import desk as desk
 from tests.cli.desk import AGES as DESK_AGES
 
 import foreknow as fk
-from foreknow.attacks.observation import groups_from
+from foreknow.features.attacks.observation import groups_from
 from foreknow_judge.errors import UnsupportedError
 
 HALF = Fraction(1, 2)

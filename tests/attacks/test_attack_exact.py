@@ -29,12 +29,12 @@ from tests.oracle.decoy import posteriors
 from tests.oracle.streamliner import outcomes, tables
 
 import foreknow as fk
-from foreknow.attacks.observation import numbered
-from foreknow.attacks.worlds import Worlds
+from foreknow.features.attacks.observation import numbered
+from foreknow.features.attacks.worlds import Worlds
+from foreknow.features.streamliner.rda import groups_of_plan, plan_rda
 from foreknow.methods.anatomy import rounds_of
 from foreknow.methods.mondrian.replay import Replay
 from foreknow.methods.proof import FREQUENCIES_ONLY
-from foreknow.methods.streamliner.rda import groups_of_plan, plan_rda
 
 
 def as_function(pipeline):

@@ -19,10 +19,10 @@ from tests.utility.brute import members_of
 import foreknow as fk
 from foreknow.data.labels.generalization import coarsened, style_of
 from foreknow.errors import HierarchyError
+from foreknow.features.utility.value_positions import covers_of_texts, positions_of
 from foreknow.methods.protocol import Grouping
 from foreknow.publishing.code_book import about_of
 from foreknow.publishing.label_extents import Extents
-from foreknow.utility.value_positions import covers_of_texts, positions_of
 from foreknow_judge.errors import CertificateError, DataError, PolicyError
 from foreknow_judge.files.written_release import Written
 from foreknow_judge.verdicts import verdicts as verify_written

@@ -19,8 +19,8 @@ import foreknow as fk
 from foreknow.adversaries.release_counts import counts_of
 from foreknow.cli import main
 from foreknow.data.labels.windows import Width, Windows
-from foreknow.explore.release import ask as asked_in_explorer
-from foreknow.explore.session import Session
+from foreknow.features.explore.release import ask as asked_in_explorer
+from foreknow.features.explore.session import Session
 from foreknow.releases.written_release import open_published
 from foreknow_judge.errors import CertificateError, PolicyError, UnsupportedError
 from foreknow_judge.files.written_release import Written

@@ -153,7 +153,7 @@ def test_files_that_were_not_certified(desk, form):
 # Import once, then fork for each call: descriptors 1 and 2 are real, and so is the end of Python.
 FORKS = """
 import json, os, sys
-import foreknow.auditing.audit, foreknow.skylines.skyline, foreknow.cli.entry
+import foreknow.auditing.audit, foreknow.features.skylines.skyline, foreknow.cli.entry
 import foreknow.publishing.publish, foreknow.publishing.verification
 import foreknow.report.pages.audit, pandas
 from foreknow.cli import main
@@ -454,7 +454,7 @@ def test_errors_that_nobody_foresaw(desk, monkeypatch):
 
 LIMITED = """
 import os, resource, sys
-import foreknow.auditing.audit, foreknow.skylines.skyline
+import foreknow.auditing.audit, foreknow.features.skylines.skyline
 import foreknow.publishing.publish, foreknow.publishing.verification
 from foreknow.cli import main
 

@@ -38,8 +38,8 @@ LIBRARIES = {"numpy", "duckdb", "pyarrow", "narwhals", "pydantic", "rich", "jinj
 # Frames, the web, other pages' models, and methods that were not asked for.
 IDLE = {
     *("narwhals", "pandas", "http.client", "urllib.request", "xml.sax.saxutils", "asyncio"),
-    *("unittest", "foreknow.utility.models", "foreknow.utility.queries"),
-    *("foreknow.methods.jump.jump", "foreknow.methods.art.art"),
+    *("unittest", "foreknow.features.utility.models", "foreknow.features.utility.queries"),
+    *("foreknow.features.jump.jump", "foreknow.features.art.art"),
 }
 
 
@@ -524,7 +524,7 @@ def test_pipes_and_devices(desk, name):
 
 
 def test_the_explorer_takes_options(german, monkeypatch):
-    server = pytest.importorskip("foreknow.explore.server")
+    server = pytest.importorskip("foreknow.features.explore.server")
     served = []
     monkeypatch.setattr(server, "serve", lambda session, *given: served.append(session))
     german.says("explore", "towns.csv", *GERMAN)

@@ -20,8 +20,8 @@ from tests.signals import heeded
 import foreknow as fk
 from foreknow import sample
 from foreknow.atomic_files import as_json
-from foreknow.comparison.comparison import scaled_time
-from foreknow.comparison.page import ComparisonPage, method_text
+from foreknow.features.comparison.comparison import scaled_time
+from foreknow.features.comparison.page import ComparisonPage, method_text
 from foreknow.needs import Need
 from foreknow.pages import page_of
 
@@ -366,7 +366,7 @@ def test_a_mistake_is_one_line(desk, given, said):
 
 STOPPED = """
 import os, signal, sys
-import foreknow.comparison.comparison as comparison
+import foreknow.features.comparison.comparison as comparison
 from foreknow.cli import main
 
 def stop(said, done, *rest):

@@ -327,7 +327,9 @@ def test_other_hierarchies_are_noticed(tmp_path, hierarchy, values, stated, text
 
 
 def test_the_explorer_reads_certificates(tmp_path):
-    session = pytest.importorskip("foreknow.explore.session", reason="pip install .[explore]")
+    session = pytest.importorskip(
+        "foreknow.features.explore.session", reason="pip install .[explore]"
+    )
     made = fk.publish(drawn(random.Random(4)), policy_of({"town": {"at_least": 1}}), seed=1)
     made.write(tmp_path / "out")
     found = session.Session(tmp_path, tmp_path / "out").looked(None).audit

@@ -471,13 +471,13 @@ def test_rounding_is_assumed_unknown(tmp_path, capsys):
 
 def looked_at(tmp_path, table, schema, *required):
     pytest.importorskip("starlette", reason="pip install .[explore]")
-    from foreknow.explore.session import JudgedSource
+    from foreknow.features.explore.session import JudgedSource
 
     return JudgedSource("t", tmp_path / "t.csv", False, fk.Policy(required, schema), table)
 
 
 def test_skylines_need_rows_of_people(tmp_path):
-    from foreknow.explore.release import judge, skyline
+    from foreknow.features.explore.release import judge, skyline
 
     rows = {"age": [30] * 3 + [40] * 3, "ill": list("abcabc"), "pid": list("aaabcd")}
     rows = pa.table(rows | {"job": [*"uvwuvw"]})

@@ -32,8 +32,8 @@ from tests.crossings.tables import drawn
 from tests.crossings.worlds import sure_of
 
 import foreknow as fk
-from foreknow.explore import release as explored
-from foreknow.explore.session import JudgedSource
+from foreknow.features.explore import release as explored
+from foreknow.features.explore.session import JudgedSource
 
 SHARE_WITH_FILES = 0.1
 ATTEMPTS = 5

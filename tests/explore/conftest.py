@@ -16,10 +16,10 @@ pytest.importorskip("starlette", reason="pip install .[explore]")
 
 import foreknow as fk
 from foreknow import sample
-from foreknow.explore.publish import Press
-from foreknow.explore.security import HOST, SECRET, Guard, Keys
-from foreknow.explore.server import application, settings_of
-from foreknow.explore.session import Session
+from foreknow.features.explore.publish import Press
+from foreknow.features.explore.security import HOST, SECRET, Guard, Keys
+from foreknow.features.explore.server import application, settings_of
+from foreknow.features.explore.session import Session
 
 PORT = 8888
 OWN = f"{HOST}:{PORT}"
@@ -200,7 +200,7 @@ def chromium():
 def serving(session):
     """Serve a session from a thread of this process; gives the address and the keys."""
     uvicorn = pytest.importorskip("uvicorn")
-    from foreknow.explore.server import _listen
+    from foreknow.features.explore.server import _listen
 
     place, keys = _listen(None), Keys()
     port = place.getsockname()[1]

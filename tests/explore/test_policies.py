@@ -19,9 +19,9 @@ import foreknow as fk
 from foreknow.adversaries.registry import ADVERSARIES
 from foreknow.criteria import registry
 from foreknow.criteria.registry import CRITERIA
-from foreknow.explore.columns import ROLES
-from foreknow.explore.policy import changed
-from foreknow.explore.session import Draft, path_keys
+from foreknow.features.explore.columns import ROLES
+from foreknow.features.explore.policy import changed
+from foreknow.features.explore.session import Draft, path_keys
 from foreknow.policy.tables import PolicyTable, PublishTable
 from foreknow.settings import known_keys
 from foreknow.toml import from_toml, toml_value

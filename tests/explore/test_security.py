@@ -22,10 +22,10 @@ from tests.examples import NIGHTLY
 from tests.explore.conftest import OWN, PORT, Browser, Place, View, serving
 from tests.signals import heeded
 
-from foreknow.explore.security import HOST, SECRET
-from foreknow.explore.security import inside as path_inside
-from foreknow.explore.server import _forward, serve, settings_of
-from foreknow.explore.session import Session
+from foreknow.features.explore.security import HOST, SECRET
+from foreknow.features.explore.security import inside as path_inside
+from foreknow.features.explore.server import _forward, serve, settings_of
+from foreknow.features.explore.session import Session
 
 PAGES = ("/", "/release", "/api/choices", "/api/release", "/static/dom.js", "/nothing")
 
@@ -281,7 +281,7 @@ def test_request_heads_are_bounded(place, monkeypatch):
 
 
 def test_request_without_cookie_has_deadline(folder, monkeypatch):
-    monkeypatch.setattr("foreknow.explore.security._STRANGER", 0.2)
+    monkeypatch.setattr("foreknow.features.explore.security._STRANGER", 0.2)
     with serving(Session(folder)) as (base, _):
         name, _, port = base.removeprefix("http://").partition(":")
         each = socket.create_connection((name, int(port)), timeout=30)
@@ -418,7 +418,7 @@ def test_nothing_of_table_is_logged(tmp_path, caplog, monkeypatch):
     def broken(*_):
         raise RuntimeError("Secretitis")
 
-    monkeypatch.setattr("foreknow.explore.release.judge", broken)
+    monkeypatch.setattr("foreknow.features.explore.release.judge", broken)
     assert browser.ask("/api/release").status == 200
     answer = browser.ask("/api/release/judged?value=Secretitis")
     assert answer.status == 500

@@ -15,9 +15,9 @@ from tests.examples import NIGHTLY
 from tests.explore.conftest import POLICY, Place, View, serving
 
 import foreknow as fk
-from foreknow.explore.publish import Press
-from foreknow.explore.server import VIEWS, application
-from foreknow.explore.session import Session
+from foreknow.features.explore.publish import Press
+from foreknow.features.explore.server import VIEWS, application
+from foreknow.features.explore.session import Session
 from foreknow.toml import toml_value
 
 # ---- where it begins -----------------------------------------------------------------------------

@@ -23,7 +23,8 @@ from tests.report.reading import Reader, printed
 
 import foreknow as fk
 from foreknow.adversaries.disclosure import Disclosure
-from foreknow.attacks.page import interval_text
+from foreknow.features.attacks.page import interval_text
+from foreknow.features.skylines.skyline_page import notable_points, value_blocks
 from foreknow.figures import percentage, significant
 from foreknow.report import render
 from foreknow.report.chart import Axis, Chart, Series, round_numbers
@@ -35,7 +36,6 @@ from foreknow.report.words import (
     measure_text,
     percent,
 )
-from foreknow.skylines.skyline_page import notable_points, value_blocks
 
 
 def shown(exact, limit, digits=0):

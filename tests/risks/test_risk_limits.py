@@ -15,8 +15,8 @@ from tests.oracle.risks import figures_of_risk_figures as figures
 from tests.oracle.risks import first_of
 
 import foreknow as fk
+from foreknow.features.risk.individual import expected_chances
 from foreknow.policy.trials import Try
-from foreknow.risks.individual import expected_chances
 from foreknow_judge.errors import UnsupportedError
 
 TIMES = 20_000 if NIGHTLY else 200

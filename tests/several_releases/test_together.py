@@ -17,8 +17,8 @@ from tests.oracle.units import (
 )
 
 import foreknow as fk
-from foreknow.several_releases import crossing_groups
-from foreknow.several_releases.crossing_groups import CrossedGroups
+from foreknow.features.several_releases import crossing_groups
+from foreknow.features.several_releases.crossing_groups import CrossedGroups
 from foreknow_judge.errors import DataError
 
 PEOPLE = [f"p{i}" for i in range(9)]

@@ -16,7 +16,7 @@ from tests.cli.conftest import desk as desk
 from tests.cli.conftest import pay as pay
 
 import foreknow as fk
-from foreknow.skylines.curves_page import key_sentence
+from foreknow.features.skylines.curves_page import key_sentence
 from foreknow_judge.errors import DataError, InputError, UnsupportedError
 
 BAGS = [["Flu", "Flu", "AIDS", "Cold"], ["Flu", "Cold", "Mumps"]]

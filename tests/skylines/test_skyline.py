@@ -16,12 +16,9 @@ from tests.report.snapshots import assert_as_before
 
 import foreknow as fk
 from foreknow.adversaries.facts import fronts
-from foreknow.report import render
-from foreknow.report.knowledge import Terms
-from foreknow.report.terminal import Laid
-from foreknow.skylines import knowledge_skyline as module
-from foreknow.skylines.named_people import NamedWitness
-from foreknow.skylines.skyline_page import (
+from foreknow.features.skylines import knowledge_skyline as module
+from foreknow.features.skylines.named_people import NamedWitness
+from foreknow.features.skylines.skyline_page import (
     adversary,
     beyond_sentence,
     least_sentence,
@@ -31,6 +28,9 @@ from foreknow.skylines.skyline_page import (
     worst_case,
     worst_sentence,
 )
+from foreknow.report import render
+from foreknow.report.knowledge import Terms
+from foreknow.report.terminal import Laid
 from foreknow_judge.errors import DataError
 
 SEMANTICS = ["single", "set", "multiset"]
@@ -377,7 +377,7 @@ def test_very_many_values_by_class(monkeypatch):
     # Where there are too many classes, too, a few examples have parts, and no value has a line.
     most = "The largest amount of one kind of knowledge alone that stays"
     assert most in said
-    monkeypatch.setattr("foreknow.skylines.skyline_page._MOST_LISTED", 2)
+    monkeypatch.setattr("foreknow.features.skylines.skyline_page._MOST_LISTED", 2)
     page = report.to_html()
     assert ('id="value-3"' in page, 'id="value-7"' in page) == (True, False)
     assert "more rows are left out" in page
@@ -413,11 +413,11 @@ def test_values_have_parts_and_cuts(monkeypatch):
     assert parts == ["value-1", "value-2", "value-3"]
     heats = [own["id"] for _, own in reader.elements if own.get("class") == "heat"]
     assert heats == ["value-1-heat-figure", "value-3-heat-figure"]
-    monkeypatch.setattr("foreknow.skylines.skyline_page._MOST_ROWS", 30)
+    monkeypatch.setattr("foreknow.features.skylines.skyline_page._MOST_ROWS", 30)
     report = many_points()
     left = len(report.skylines["AIDS"]) - 30
     assert f"And {left} others, which are in the JSON" in Reader(render(report).html()).text
-    monkeypatch.setattr("foreknow.skylines.skyline_page._MOST_VALUES", 2)
+    monkeypatch.setattr("foreknow.features.skylines.skyline_page._MOST_VALUES", 2)
     text = Reader(render(three_values()).html()).text
     assert "And one other value without a section here; ask" in text
 

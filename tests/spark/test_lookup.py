@@ -10,7 +10,7 @@ import pyarrow.parquet as pq
 import pytest
 from tests.examples import NIGHTLY
 
-from foreknow.spark import lookup
+from foreknow.features.spark import lookup
 
 CASES = 20_000 if NIGHTLY else 400
 OTHER_NAN = np.array([0x7FF8000000000BAD]).view(np.float64)[0]

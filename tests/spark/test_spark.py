@@ -17,9 +17,9 @@ from tests.publishing.test_engine import FACTS, HOSPITAL, patients
 
 import foreknow as fk
 from foreknow import sample
+from foreknow.features.spark import lookup
+from foreknow.features.spark.spark_table import SparkTable
 from foreknow.releases.members import named_release
-from foreknow.spark import lookup
-from foreknow.spark.spark_table import SparkTable
 
 pytest.importorskip("pyspark", reason="PySpark is absent")
 

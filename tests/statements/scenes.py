@@ -10,7 +10,7 @@ import foreknow as fk
 from foreknow.data.counts import GroupCounts
 from foreknow.data.labels.labels import Labels
 from foreknow.data.members import Members
-from foreknow.statements.formulas import And, Has, Iff, Implies, Not, Or, Same
+from foreknow.features.statements.formulas import And, Has, Iff, Implies, Not, Or, Same
 
 NAMES = ["Ann", "Bob Lee", "and", "O'Neil", "Ed", "漢字", "7"]
 VALUES = ["AIDS", "Flu", 'a "cold"', "not->in"]

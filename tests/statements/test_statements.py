@@ -30,7 +30,7 @@ import foreknow as fk
 from foreknow.data.labels.labels import Labels
 from foreknow.data.members import Members
 from foreknow.errors import ContradictionError, StatementError
-from foreknow.statements.formulas import (
+from foreknow.features.statements.formulas import (
     MOST_DEEP,
     And,
     Has,

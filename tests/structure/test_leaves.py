@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from tests.examples import NIGHTLY
 
-from foreknow.leaves import LEAVES
+from foreknow.features import LEAVES
 
 ROOT = Path(__file__).parents[2]
 # Tests of the trunk and of the judge that run by night for each leaf, in under a minute each.
@@ -24,7 +24,7 @@ WORKS = """
 import importlib, json, pathlib, pkgutil, sys
 import foreknow as fk
 from foreknow import sample
-from foreknow.leaves import LEAVES, is_installed
+from foreknow.features import LEAVES, is_installed
 
 for module in pkgutil.walk_packages(fk.__path__, "foreknow."):
     if not module.name.endswith("__main__"):
@@ -40,22 +40,22 @@ print(json.dumps([leaf for leaf in LEAVES if not is_installed(leaf)]))
 """
 # What asks for each leaf.
 ENTRIES = {
-    "foreknow.methods.art": "fk.ART",
-    "foreknow.methods.streamliner": "fk.Streamliner",
-    "foreknow.methods.jump": "fk.publish(table, policy, method='jump')",
-    "foreknow.methods.decoy": "fk.publish(table, policy, method='decoy')",
-    "foreknow.statements": "fk.Statements",
-    "foreknow.attacks": "fk.attack",
-    "foreknow.trials": "fk.learned_report",
-    "foreknow.utility": "fk.utility_report",
-    "foreknow.comparison": "fk.compare",
-    "foreknow.risks": "fk.Policy.from_dict({'require': [{'k_map': {'k': 2}}]})",
-    "foreknow.skylines": "fk.skyline_report",
-    "foreknow.evidence_page": "fk.evidence_report",
-    "foreknow.several_releases": "fk.audit(['release', 'release'], policy)",
-    "foreknow.spark": "fk.audit(frame_of_spark(), policy)",
-    "foreknow.explore": "command('explore')",
-    "foreknow.exports": "fk.export",
+    "foreknow.features.art": "fk.ART",
+    "foreknow.features.streamliner": "fk.Streamliner",
+    "foreknow.features.jump": "fk.publish(table, policy, method='jump')",
+    "foreknow.features.decoy": "fk.publish(table, policy, method='decoy')",
+    "foreknow.features.statements": "fk.Statements",
+    "foreknow.features.attacks": "fk.attack",
+    "foreknow.features.trials": "fk.learned_report",
+    "foreknow.features.utility": "fk.utility_report",
+    "foreknow.features.comparison": "fk.compare",
+    "foreknow.features.risk": "fk.Policy.from_dict({'require': [{'k_map': {'k': 2}}]})",
+    "foreknow.features.skylines": "fk.skyline_report",
+    "foreknow.features.evidence": "fk.evidence_report",
+    "foreknow.features.several_releases": "fk.audit(['release', 'release'], policy)",
+    "foreknow.features.spark": "fk.audit(frame_of_spark(), policy)",
+    "foreknow.features.explore": "command('explore')",
+    "foreknow.features.exports": "fk.export",
 }
 REFUSES = """
 import sys

@@ -14,8 +14,8 @@ from tests.toys import EvenGroups, Friends
 import foreknow as fk
 from foreknow.adversaries import registry as adversaries
 from foreknow.adversaries.release_counts import counts_of
-from foreknow.attacks.results import limits_of
 from foreknow.criteria import registry as criteria
+from foreknow.features.attacks.results import limits_of
 from foreknow.methods import registry as methods
 from foreknow.methods.protocol import Grouper, Grouping, Traits, check_needs, grouping_of, traits_of
 from foreknow.needs import Analysis, Need, require, several_values

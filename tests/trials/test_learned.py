@@ -21,12 +21,12 @@ from foreknow.data.labels.labels import Labels
 from foreknow.data.labels.windows import Line, Width
 from foreknow.data.sights import Sight
 from foreknow.errors import NoSafeRelease
+from foreknow.features.trials import fit as fitting
+from foreknow.features.trials import trees
+from foreknow.features.trials.expectation import LEARNING, CaseLayout
+from foreknow.features.trials.fit import Kinds, fits
+from foreknow.features.trials.trees import Forest, features_of
 from foreknow.policy.trials import Try
-from foreknow.trials import fit as fitting
-from foreknow.trials import trees
-from foreknow.trials.expectation import LEARNING, CaseLayout
-from foreknow.trials.fit import Kinds, fits
-from foreknow.trials.trees import Forest, features_of
 from foreknow_judge.errors import PolicyError
 
 TIMES = 10 if NIGHTLY else 1

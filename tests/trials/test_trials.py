@@ -19,10 +19,10 @@ import foreknow as fk
 from foreknow import sample
 from foreknow.auditing.trial import Tried
 from foreknow.data.sights import Sight
+from foreknow.features.trials import learned as attack
+from foreknow.features.trials.learned import learned_trial
 from foreknow.policy.trials import Try
 from foreknow.report.trial import trial_notes, trial_sentences
-from foreknow.trials import learned as attack
-from foreknow.trials.learned import learned_trial
 from foreknow_judge.errors import DataError, PolicyError, UnsupportedError
 
 NOTE = "an attacker who learns from the release by code was tried: a trial, and no verdict"

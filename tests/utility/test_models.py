@@ -18,7 +18,7 @@ from tests.people import people as people_report
 
 import foreknow as fk
 from foreknow.data.labels.labels import text_of
-from foreknow.utility.models import NEEDED
+from foreknow.features.utility.models import NEEDED
 
 K = [{"k_anonymity": 4, "knowing": []}]
 

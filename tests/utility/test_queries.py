@@ -18,14 +18,14 @@ from tests.utility.brute import members_of
 
 import foreknow as fk
 from foreknow import sample
-from foreknow.publishing.tables import group_ids
-from foreknow.utility import queries as answering
-from foreknow.utility.queries import draw_queries
-from foreknow.utility.value_positions import (
+from foreknow.features.utility import queries as answering
+from foreknow.features.utility.queries import draw_queries
+from foreknow.features.utility.value_positions import (
     covers_of_groups,
     covers_of_texts,
     positions_of,
 )
+from foreknow.publishing.tables import group_ids
 from foreknow_judge.errors import DataError
 
 # ---- answers -------------------------------------------------------------------------------------

@@ -22,7 +22,7 @@ from foreknow.data.release import Release
 from foreknow.data.schema import Schema
 from foreknow.data.sights import Sight
 from foreknow.errors import SchemaError
-from foreknow.leaves import load
+from foreknow.features import load
 from foreknow.policy.person_limits import CaseOwners, owners_counts
 from foreknow.policy.policy import Policy
 from foreknow.releases.written_release import open_published
@@ -166,7 +166,7 @@ def _release_of(
     source: Any, policy: Policy | None, group: str | None, unsaid: str = _UNSAID
 ) -> Release:
     if isinstance(source, (list, tuple)) and not is_records(source):
-        source = load("foreknow.several_releases.joint:together")(source)
+        source = load("foreknow.features.several_releases.joint:together")(source)
     if (release := part_of(source, "release", Release)) is not None:
         source = release
     if isinstance(source, GroupCounts):

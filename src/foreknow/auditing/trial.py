@@ -20,8 +20,8 @@ from foreknow.auditing.scope import unprotected_codes
 from foreknow.data.labels.labels import Label
 from foreknow.data.release import Release
 from foreknow.data.sights import Sight
+from foreknow.features import is_installed, load
 from foreknow.hints import Plain
-from foreknow.leaves import is_installed, load
 from foreknow.policy.policy import Policy
 from foreknow.policy.trials import Try
 from foreknow.result import Result
@@ -228,7 +228,7 @@ def trials_beside(visible: Release | Sight | None, policy: Policy) -> tuple[Tria
         return ()
     if policy.learning:
         return _asked_trials(visible, policy, policy.schema.sensitives)
-    if len(policy.schema.sensitives) > 1 or not is_installed("foreknow.trials"):
+    if len(policy.schema.sensitives) > 1 or not is_installed("foreknow.features.trials"):
         return ()
     return _trials_by_default(visible, policy, policy.schema.quasi_identifiers)
 
@@ -240,7 +240,11 @@ def _asked_trials(
 
     Those are left out for which there is too little to learn from.
     """
-    learned, cohort, trials = load("foreknow.trials.learned"), _cohort_of(visible), list[Trial]()
+    learned, cohort, trials = (
+        load("foreknow.features.trials.learned"),
+        _cohort_of(visible),
+        list[Trial](),
+    )
     subjects = [(column, width) for column in sensitives for width in policy.widths_of(column)]
     for attempt, (column, width) in product(policy.learning, subjects):
         if attempt.sensitive not in (None, column):
@@ -271,7 +275,7 @@ def _trials_by_default(
     for code, value in enumerate(visible.counts.values):
         if code not in unprotected:
             limited_values.append(value)
-    learned_beside = load("foreknow.trials.learned:learned_beside")
+    learned_beside = load("foreknow.features.trials.learned:learned_beside")
     trials = []
     for width in policy.widths_of(visible.sensitive):
         trials.append(

@@ -21,7 +21,7 @@ from foreknow.cli.options import BAD_INPUT, BUG, UNSAFE
 from foreknow.cli.process import INTERRUPTED, Interrupts, prepare_memory, streams
 from foreknow.data.engines.tables.database_address import hidden
 from foreknow.errors import InternalError, NoSafeRelease, NotSettled, StatementError
-from foreknow.leaves import LEAVES, is_installed, leaf_of, load
+from foreknow.features import LEAVES, is_installed, leaf_of, load
 from foreknow.names import COMMANDS as COMMON
 from foreknow.names import CRITERION_COMMANDS, DESCRIBING, HELP, TO_TYPE
 from foreknow_judge._version import __version__
@@ -45,28 +45,28 @@ COMMANDS: dict[str, dict[str, str]] = {
         "publish": "foreknow.cli.publish",
         "audit": "foreknow.cli.audit",
         "verify": "foreknow.cli.publish",
-        "evidence": "foreknow.evidence_page.command",
+        "evidence": "foreknow.features.evidence.command",
         "forget": "foreknow.cli.publish",
         "demo": "foreknow.cli.publish",
     },
     "What adversaries can find out": {
-        "skyline": "foreknow.skylines.command",
-        "curves": "foreknow.skylines.command",
-        "ask": "foreknow.statements.command",
-        "risk": "foreknow.risks.command",
-        "attack": "foreknow.attacks.command",
-        "learned": "foreknow.trials.command",
+        "skyline": "foreknow.features.skylines.command",
+        "curves": "foreknow.features.skylines.command",
+        "ask": "foreknow.features.statements.command",
+        "risk": "foreknow.features.risk.command",
+        "attack": "foreknow.features.attacks.command",
+        "learned": "foreknow.features.trials.command",
     },
     "Working with a release": {
         "read": "foreknow.cli.flat_table",
         "draw": "foreknow.cli.flat_table",
-        "export": "foreknow.exports.command",
+        "export": "foreknow.features.exports.command",
     },
     "What to choose": {
-        "compare": "foreknow.comparison.command",
-        "utility": "foreknow.utility.command",
-        "survey": "foreknow.skylines.command",
-        "explore": "foreknow.explore.command",
+        "compare": "foreknow.features.comparison.command",
+        "utility": "foreknow.features.utility.command",
+        "survey": "foreknow.features.skylines.command",
+        "explore": "foreknow.features.explore.command",
     },
     "Inputs": {
         "priors": "foreknow.cli.prepare",

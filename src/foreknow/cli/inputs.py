@@ -15,7 +15,7 @@ from foreknow.cli.terminal import print_plain
 from foreknow.cli.typed_words import listed
 from foreknow.data.engines.tables.database_address import spoken
 from foreknow.errors import SchemaError, did_you_mean
-from foreknow.leaves import is_installed, load
+from foreknow.features import is_installed, load
 from foreknow.needs import ONE_BY_ONE, refuse_rules
 from foreknow_judge.errors import InputError, PolicyError, UnsupportedError
 from foreknow_judge.files.printable import visible
@@ -128,7 +128,9 @@ class Columns(Files):
                     "it has to be known who is in each; in Python, see fk.together"
                 )
             self._refuse_beside_certificate(path, but=("person",))
-        joint: Release = load("foreknow.several_releases.joint:together")(paths, person=self.person)
+        joint: Release = load("foreknow.features.several_releases.joint:together")(
+            paths, person=self.person
+        )
         return joint
 
     def named(self, path: Path, members: Path | None) -> Release:
@@ -459,14 +461,14 @@ def attack_on(
     from foreknow_judge.files.file_names import MEMBERS, owners_folder
 
     (folder, *more_folders) = folders
-    if not is_installed("foreknow.attacks"):
+    if not is_installed("foreknow.features.attacks"):
         return "foreknow attack --help"
     if more_folders or not is_published(folder) or not (owners_folder(folder) / MEMBERS).is_file():
         return "foreknow attack --help"
     words = [folder] if table is None else [table, "--release", folder]
     words += [] if policy is None else ["--policy", policy]
     command = f"foreknow attack {' '.join(shlex.quote(str(word)) for word in words)}"
-    can_be_attacked = load("foreknow.attacks.release_attack:can_be_attacked")
+    can_be_attacked = load("foreknow.features.attacks.release_attack:can_be_attacked")
     can_be = can_be_attacked(folder, None if policy is None else rules, table)
     return command if can_be and visible(command) == command else "foreknow attack --help"
 

@@ -19,7 +19,7 @@ _HEADING = re.compile(r"^\w[\w ]*\n-{3,}$", re.MULTILINE)
 
 @dataclass(frozen=True)
 class Source:
-    """A definition by its place, such as foreknow.risks.risk:risk_report."""
+    """A definition by its place, such as foreknow.features.risk.risk:risk_report."""
 
     place: str
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from foreknow.adversaries.registry import ADVERSARIES
-from foreknow.leaves import is_installed, leaf_of
+from foreknow.features import is_installed, leaf_of
 from foreknow.plugins import Registry
 
 # What each is called, and its class: loaded when it is first asked for.
@@ -15,10 +15,10 @@ _PLACES = {
     "t_closeness": "foreknow.criteria.closeness:TCloseness",
     "beta_likeness": "foreknow.criteria.closeness:BetaLikeness",
     "delta_disclosure": "foreknow.criteria.closeness:DeltaDisclosure",
-    "k_map": "foreknow.risks.criteria:KMap",
-    "delta_presence": "foreknow.risks.criteria:DeltaPresence",
+    "k_map": "foreknow.features.risk.criteria:KMap",
+    "delta_presence": "foreknow.features.risk.criteria:DeltaPresence",
     "risk": "foreknow.criteria.risk:Risk",
-    "population_risk": "foreknow.risks.criteria:PopulationRisk",
+    "population_risk": "foreknow.features.risk.criteria:PopulationRisk",
     "levels": "foreknow.criteria.levels:Levels",
 }
 OURS = {key: place for key, place in _PLACES.items() if is_installed(leaf_of(place) or "foreknow")}

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from foreknow import plugins
 from foreknow.errors import did_you_mean
-from foreknow.leaves import is_installed, leaf_of, load
+from foreknow.features import is_installed, leaf_of, load
 from foreknow.names import METHODS as ELSEWHERE
 from foreknow_judge.errors import PolicyError
 
@@ -23,14 +23,14 @@ if TYPE_CHECKING:
 # What each is called, and its class: entered when it is first asked for.
 OURS: tuple[tuple[str, str], ...] = (
     ("mondrian", "foreknow.methods.mondrian.mondrian:Mondrian"),
-    ("decoy", "foreknow.methods.decoy.decoy:Decoy"),
+    ("decoy", "foreknow.features.decoy.decoy:Decoy"),
     ("fulldomain", "foreknow.methods.fulldomain.fulldomain:FullDomain"),
     ("anatomy", "foreknow.methods.anatomy:Anatomy"),
-    ("art", "foreknow.methods.art.art:ART"),
-    ("streamliner", "foreknow.methods.streamliner.streamliner:Streamliner"),
-    ("jump", "foreknow.methods.jump.jump:Jump"),
-    ("safe", "foreknow.methods.jump.jump:Safe"),
-    ("naive", "foreknow.methods.jump.jump:Naive"),
+    ("art", "foreknow.features.art.art:ART"),
+    ("streamliner", "foreknow.features.streamliner.streamliner:Streamliner"),
+    ("jump", "foreknow.features.jump.jump:Jump"),
+    ("safe", "foreknow.features.jump.jump:Safe"),
+    ("naive", "foreknow.features.jump.jump:Naive"),
 )
 # Those that consult a policy, publish one table, and have a proof against who knows them.
 PROVED = ("decoy",)

@@ -18,7 +18,7 @@ from foreknow.criteria.criterion import Criterion
 from foreknow.data.columns.reading_rules import Reading
 from foreknow.data.schema import Schema
 from foreknow.errors import did_you_mean
-from foreknow.leaves import is_installed, load
+from foreknow.features import is_installed, load
 from foreknow.needs import check_members
 from foreknow.policy.kinds import kind_of
 from foreknow.policy.options import PublishOptions
@@ -72,9 +72,9 @@ def policy_settings(methods: Mapping[str, Any], required: Collection[str] = ()) 
     kinds = _loaded(adversaries.ADVERSARIES, adversaries.OURS, required)
     criterion_kinds = _loaded(criteria.CRITERIA, criteria.OURS, required)
     tried: tuple[tuple[str, Any], ...] = ()
-    if is_installed("foreknow.trials"):
+    if is_installed("foreknow.features.trials"):
         needed = not required or _LEARNED in required
-        tried = ((_LEARNED, load("foreknow.trials.learned:Learned") if needed else None),)
+        tried = ((_LEARNED, load("foreknow.features.trials.learned:Learned") if needed else None),)
     named = {key: made for key, made in methods.items() if not _belongs_to_pydantic(key)}
     return _tables(kinds, criterion_kinds, tried, tuple(named.items()))
 
@@ -134,7 +134,7 @@ def read_tables(table: Mapping[str, Any], name: str) -> Any:
         raise PolicyError(f"{name}: expected the tables of a policy, not {type(table).__name__}")
     _refuse_kinds(table, name)
     if table.get("try"):
-        load("foreknow.trials.learned")  # which is refused if it is not installed
+        load("foreknow.features.trials.learned")  # which is refused if it is not installed
     publish = table.get("publish")
     methods = []
     for key, settings in publish.items() if isinstance(publish, Mapping) else ():
@@ -186,7 +186,7 @@ def _check_missing_columns(schema: Schema) -> None:
 def _try(trial: Any) -> Try:
     """Somebody who learns by some columns from a release, or an estimate by weights."""
     settings = getattr(trial, _LEARNED, None)
-    attack = settings and load("foreknow.trials.learned:Learned")(settings.by)
+    attack = settings and load("foreknow.features.trials.learned:Learned")(settings.by)
     return Try(attack, trial.stop, trial.sensitive, trial.individual_risk)
 
 
@@ -196,7 +196,7 @@ def _refuse_kinds(table: Mapping[str, Any], name: str) -> None:
     lacking = JUDGED.keys() - {*criteria.CRITERIA}
     for position, requirement in enumerate(required if isinstance(required, list) else []):
         if isinstance(requirement, Mapping) and requirement.keys() & lacking:
-            load("foreknow.risks.criteria")  # which is refused if it is not installed
+            load("foreknow.features.risk.criteria")  # which is refused if it is not installed
         if isinstance(requirement, Mapping) and _LEARNED in requirement:
             raise PolicyError(
                 f"{name}: require[{position}]: what is learned from a release is an estimate, and "

@@ -40,8 +40,8 @@ from foreknow.data.release import Release
 from foreknow.data.sights import Sight
 from foreknow.data.utility import Utility, utility_of
 from foreknow.errors import InternalError, NoSafeRelease, SchemaError, refuse_other_type
+from foreknow.features import load
 from foreknow.hints import P
-from foreknow.leaves import load
 from foreknow.methods.proof import NOT_JUDGED
 from foreknow.methods.protocol import (
     Anonymizer,
@@ -118,7 +118,7 @@ from foreknow_judge.verdict import NOTHING_JUDGED, Verdict
 from foreknow_judge.verify import written_of
 
 if TYPE_CHECKING:
-    from foreknow.several_releases.earlier_releases import CohortChanges
+    from foreknow.features.several_releases.earlier_releases import CohortChanges
 
 _log = logging.getLogger(__name__)
 
@@ -799,7 +799,7 @@ def _published_after(
 
     Raises NoSafeRelease if the newcomers are too few.
     """
-    several = load("foreknow.several_releases.earlier_releases")
+    several = load("foreknow.features.several_releases.earlier_releases")
     earlier = several.Earlier.open(folders)
     newcomers, since = earlier.newcomers(microdata, policy)
     if policy.compared:
@@ -978,7 +978,7 @@ def _stop_by_weights(task: _Task, placed: Placed, release: Release) -> None:
     """Raise an error if somebody's estimated risk to be found is above the policy's limit."""
     for attempt in task.policy.tries:
         if attempt.individual_risk:
-            risk_of_release = load("foreknow.risks.release_risk:risk_of_release")
+            risk_of_release = load("foreknow.features.risk.release_risk:risk_of_release")
             labelled = task.options.labelled
             risk = risk_of_release(task.raw, placed, release.counts, attempt.limit, labelled)
             highest = f"at most {risk.highest:.3g} and on average {risk.average:.3g}"

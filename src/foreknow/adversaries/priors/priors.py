@@ -26,7 +26,7 @@ from foreknow.adversaries.release_counts import counts_of, signatures_of
 from foreknow.data.counts import Semantics
 from foreknow.data.labels.labels import Label
 from foreknow.errors import refuse_other
-from foreknow.leaves import load
+from foreknow.features import load
 from foreknow.needs import Need, Needs
 from foreknow_judge.errors import DataError, InputError
 from foreknow_judge.frozen_fields import set_fields
@@ -246,7 +246,7 @@ class Priors:
         >>> float(learned.tables[0].prior(("clerk",), "gout")) > 0.9, learned.fit.converged
         (True, True)
         """
-        table, fit = load("foreknow.trials.fit:likeliest_table")(release, by, people)
+        table, fit = load("foreknow.features.trials.fit:likeliest_table")(release, by, people)
         learned = cls(table)
         set_fields(learned, fit=fit)
         return learned

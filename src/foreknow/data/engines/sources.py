@@ -33,14 +33,14 @@ from foreknow.data.engines.tables.database_address import spoken
 from foreknow.data.engines.tables.databases import new_file
 from foreknow.data.engines.views.missing_spellings import Spelled
 from foreknow.data.engines.views.separated_values import Divided
-from foreknow.leaves import load
+from foreknow.features import load
 from foreknow_judge.errors import DataError
 from foreknow_judge.files.documents import is_named_pipe
 from foreknow_judge.files.duckdb_files import Stamp
 
 if TYPE_CHECKING:
     from foreknow.data.engines.tables.duckdb_table import DuckTable
-    from foreknow.spark.spark_table import SparkTable
+    from foreknow.features.spark.spark_table import SparkTable
 
 # A table whose equal rows are counted where it lies, and whose rows can be found again.
 Source: TypeAlias = "DuckTable | SparkTable"
@@ -115,7 +115,7 @@ def _opened(source: Any, reading: Reading | None) -> Table:
 
         return DuckTable.of_relation(source)
     if type(source).__module__.startswith("pyspark.sql.") and hasattr(source, "toArrow"):
-        return cast("Table", load("foreknow.spark.spark_table:SparkTable")(source))
+        return cast("Table", load("foreknow.features.spark.spark_table:SparkTable")(source))
     if is_records(source):
         return ArrowTable(_of_records(source))
     if isinstance(source, pa.Table):

@@ -1,0 +1,202 @@
+"""Guesses of how near groups come to their limits: fast, and good enough to rank by.
+
+Exact posteriors (`judge`) decide. A guess scales priors until they fit how many people there are of
+each signature and how often each value occurs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from foreknow.data.arrays import FloatArray, IntArray
+from foreknow.features.art.problem import ArtProblem, Known
+
+# Scalings of rows and columns for a guess; and for one that much depends on.
+_SCALINGS, _MANY_SCALINGS = 10, 60
+
+
+def guess_of_one(problem: ArtProblem, table: IntArray) -> float:
+    """Guess the largest ratio of posterior to limit in one group, a table by profile and value."""
+    worst = 0.0
+    values = np.flatnonzero(table.sum(axis=0))
+    for prior_table in problem.known:
+        rows = np.zeros((len(prior_table.chances), len(values)))
+        np.add.at(rows, prior_table.signature_of, table[:, values])
+        signatures = np.flatnonzero(rows.sum(axis=1))
+        people, counts = rows[signatures].sum(axis=1)[:, None], rows.sum(axis=0)[:, None]
+        cells = signatures[:, None, None], values[:, None]
+        worst = max(worst, float(_nearness(prior_table, cells, people, counts, thorough=True)[0]))
+    return worst
+
+
+def guess_of_groups(problem: ArtProblem, groups: Sequence[IntArray]) -> FloatArray:
+    """For each group of people, a guess of the largest ratio of a posterior to its limit.
+
+    Above 1, the group is probably not safe.
+    """
+    people = np.concatenate(groups)
+    group = np.repeat(np.arange(len(groups)), [len(members) for members in groups])
+    worst = np.zeros(len(groups))
+    values, counts = _tabled(group, problem.values[people], len(groups))
+    for prior_table in problem.known:
+        codes = prior_table.signature_of[problem.profiles[people]]
+        signatures, people_by_signature = _tabled(group, codes, len(groups))
+        cells = signatures[:, None, None], values[:, None]
+        nearness = _nearness(
+            prior_table,
+            cells,
+            people_by_signature,
+            counts,
+            thorough=prior_table.reading == "binary",
+        )
+        np.maximum(worst, nearness, out=worst)
+    return worst
+
+
+def _tabled(group: IntArray, codes: IntArray, n_groups: int) -> tuple[IntArray, FloatArray]:
+    """Codes that occur, and how often each does, by code and group."""
+    distinct_codes, code_index = np.unique(codes, return_inverse=True)
+    counts = np.bincount(
+        group * len(distinct_codes) + code_index, minlength=n_groups * len(distinct_codes)
+    )
+    by_code = counts.reshape(n_groups, len(distinct_codes)).T
+    return distinct_codes, np.ascontiguousarray(by_code, dtype=np.float64)
+
+
+class Tally:
+    """The codes that occur in bags which grow, by order of arrival and bag; and how often each."""
+
+    def __init__(self, n_bags: int, most_codes: int) -> None:
+        self._codes = np.zeros((most_codes + 1, n_bags), dtype=np.int64)
+        self._counts = np.zeros((most_codes + 1, n_bags))
+        self._n_codes = np.zeros(n_bags, dtype=np.int64)
+
+    def restart(self, bags: IntArray, codes: IntArray) -> None:
+        """Empty some bags, and put one code into each."""
+        self._counts[:, bags] = 0
+        self._n_codes[bags] = 0
+        self.add(bags, codes)
+
+    def add(self, bags: IntArray, codes: IntArray) -> None:
+        """Add a code to each of some bags."""
+        is_same = (self._codes[:, bags] == codes) & (self._counts[:, bags] > 0)
+        is_known = is_same.any(axis=0)
+        bag_position = np.where(is_known, is_same.argmax(axis=0), self._n_codes[bags])
+        self._codes[bag_position, bags] = codes
+        self._counts[bag_position, bags] += 1
+        self._n_codes[bags] += ~is_known
+
+    def with_one(
+        self, bags: IntArray, option: IntArray, new_codes: IntArray
+    ) -> tuple[IntArray, FloatArray]:
+        """The codes and counts of bags, each with one more code.
+
+        Option i is the bag ``bags[option[i]]`` with the code ``new_codes[i]``; a code that is new
+        to the bag comes last.
+        """
+        height = int(self._n_codes[bags].max()) + 1
+        bag = bags[option]
+        codes = self._codes[:height].take(bag, axis=1)
+        counts = self._counts[:height].take(bag, axis=1)
+        is_same = (codes == new_codes) & (counts > 0)
+        counts += is_same
+        codes[-1], counts[-1] = new_codes, ~is_same.any(axis=0)
+        return codes, counts
+
+
+class Bags:
+    """Groups that grow person by person, as guesses need them: how many of each code there are."""
+
+    def __init__(self, problem: ArtProblem, n_bags: int, most_people: int) -> None:
+        self._problem = problem
+        self._values = Tally(n_bags, min(most_people, problem.n_values))
+        self._signatures = [
+            Tally(n_bags, min(most_people, len(prior_table.chances)))
+            for prior_table in problem.known
+        ]
+
+    def restart(self, bags: IntArray, profiles: IntArray, values: IntArray) -> None:
+        """Let one person be the only one of each of some bags."""
+        self._values.restart(bags, values)
+        for prior_table, tally in zip(self._problem.known, self._signatures, strict=True):
+            tally.restart(bags, prior_table.signature_of[profiles])
+
+    def add(self, bags: IntArray, profiles: IntArray, values: IntArray) -> None:
+        """Add a person to each of some bags."""
+        self._values.add(bags, values)
+        for prior_table, tally in zip(self._problem.known, self._signatures, strict=True):
+            tally.add(bags, prior_table.signature_of[profiles])
+
+    def guess_of_more(
+        self, bags: IntArray, option: IntArray, profiles: IntArray, values: IntArray
+    ) -> FloatArray:
+        """Guess the largest ratio of posterior to limit in a bag with one more person, by option.
+
+        An option is a place among `bags`, and the profile and value of the person.
+        """
+        worst = np.zeros(len(option))
+        columns, counts = self._values.with_one(bags, option, values)
+        for prior_table, tally in zip(self._problem.known, self._signatures, strict=True):
+            rows, people = tally.with_one(bags, option, prior_table.signature_of[profiles])
+            nearness = _nearness(prior_table, (rows[:, None], columns[None]), people, counts)
+            np.maximum(worst, nearness, out=worst)
+        return worst
+
+
+def _nearness(
+    prior_table: Known,
+    cells: tuple[NDArray[Any], ...],
+    people: FloatArray,
+    counts: FloatArray,
+    thorough: bool = False,
+) -> FloatArray:
+    """How near each option comes to a limit: its highest posterior / limit, approximately.
+
+    `cells` picks the signatures and values of each option from the priors. `people` has how many
+    people of each signature an option has, `counts` how often each value occurs in it. Options run
+    along the last axis, next to each other in memory.
+    """
+    chances, limits = prior_table.chances[cells], prior_table.limits_of_possible[cells]
+    occurs = (people[:, None] > 0) & (counts > 0)  # (signatures, values, options)
+    if prior_table.reading == "joint":
+        posterior = np.maximum(chances, 1e-9) * occurs
+        _fit(posterior, people, counts, _MANY_SCALINGS if thorough else _SCALINGS)
+    else:
+        odds = chances / np.maximum(prior_table.complements[cells], 1e-12)
+        posterior = np.where(occurs, _tilted(odds, people, counts, thorough), 0.0)
+    worst: FloatArray = (posterior / limits).max(axis=(0, 1))
+    return worst
+
+
+def _tilted(odds: FloatArray, people: FloatArray, counts: FloatArray, thorough: bool) -> FloatArray:
+    """Chances of each value by signature, with odds scaled so that they fit the counts.
+
+    For each option (the last axis), value v is had by ``counts[v]`` people. Unless `thorough`, it
+    is a rough guess.
+    """
+    odds = np.ascontiguousarray(odds.transpose(2, 0, 1))  # (options, signatures, values)
+    people, counts = np.ascontiguousarray(people.T), np.ascontiguousarray(counts.T)
+    if not thorough:
+        total = np.maximum((people[:, None, :] @ odds)[:, 0], 1e-300)
+        return (counts[:, None, :] * odds / total[:, None, :]).transpose(1, 2, 0)
+    low, high = np.full(counts.shape, -100.0), np.full(counts.shape, 100.0)
+    for _ in range(_MANY_SCALINGS):
+        middle = (low + high) / 2
+        raised = odds * np.exp(middle)[:, None, :]
+        too_many = np.einsum("os,osv->ov", people, raised / (1 + raised)) > counts
+        low, high = np.where(too_many, low, middle), np.where(too_many, middle, high)
+    tilted: FloatArray = (raised / (1 + raised)).transpose(1, 2, 0)
+    return tilted
+
+
+def _fit(weights: FloatArray, people: FloatArray, counts: FloatArray, times: int) -> None:
+    """Scale weights, in place, to the chance of each value for each signature (Sinkhorn's way)."""
+    product, people = np.empty_like(weights), people[:, None]
+    for _ in range(times):
+        np.multiply(weights, people, out=product)
+        weights *= counts / np.add.reduce(product, axis=0, initial=1e-300)
+        weights /= np.add.reduce(weights, axis=1, keepdims=True, initial=1e-300)

@@ -1,0 +1,266 @@
+"""Decoy: Mondrian for adversaries who know the method; a refused cut may be a decoy's fault."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from foreknow.data.arrays import BoolArray, IntArray
+from foreknow.data.microdata import Microdata
+from foreknow.errors import NoSafeRelease
+from foreknow.features.decoy.deals import Deal
+from foreknow.features.decoy.guards import AMOUNTS, DECOYS_IF_INTERACTING, Guards, speaks_of
+from foreknow.features.decoy.search import Decoys, Outcome, Search, TriedCuts
+from foreknow.hints import hints
+from foreknow.methods.points import Points
+from foreknow.methods.proof import Proof
+from foreknow.methods.protocol import (
+    ADVICE,
+    ONE_COLUMN,
+    Grouper,
+    Grouping,
+    Traits,
+    asked_policy,
+    check_needs,
+    notes_of_seed,
+    nothing_safe,
+)
+from foreknow.numbers import whole_number
+from foreknow.policy.policy import Policy
+from foreknow.randomness import generator
+from foreknow_judge.errors import InputError
+from foreknow_judge.frozen_fields import set_fields
+from foreknow_judge.policy.settings import FromOne, Settings
+
+# Decoys that are drawn at once, where groups bear on one another.
+_TOGETHER = 1 << 14
+
+
+class DecoySettings(Settings):
+    """``[publish.decoy]`` in a policy file."""
+
+    cuts: FromOne = 5
+
+
+@hints(ADVICE)
+@dataclass(frozen=True)
+class Decoy(Grouper):
+    """Groups of similar people that keep the policy even if adversaries know the method.
+
+    Groups are divided top-down, as in `Mondrian`, but one cut is tried for each group. It is chosen
+    by what everybody may know: quasi-identifiers, and how often each value occurs in the group. The
+    cut is judged together with *decoys*: the same cut of the same group, with its values given to
+    its people at random. The cut is accepted only if the true groups and all decoys keep the
+    policy. So somebody who sees that a group was not divided does not know whether the true values
+    are the reason. The groups that follow a refusal are drawn before the decision: people are dealt
+    at random into as many small groups as keep the policy for adversaries who know all that.
+
+    Parameters
+    ----------
+    cuts : int
+        The number of candidate cuts per attribute and group: those that divide it most evenly.
+
+    Notes
+    -----
+    The proof is in docs/research/decoys.md. The method keeps limits of `Facts`, `Negations` and
+    `Implications`, and every criterion that declares what it `speaks` of; others are refused. **The
+    seed must be secret**: somebody who knows it knows the decoys. Random numbers come from the
+    system's entropy unless a seed is given, so give one in tests only.
+
+    Examples
+    --------
+    >>> import pyarrow as pa
+    >>> from foreknow.adversaries.facts.facts import Facts
+    >>> from foreknow.data.schema import Schema
+    >>> from foreknow.policy.requirement import Requirement
+    >>> people = pa.table({"age": list(range(80)), "disease": list("abcdefgh") * 10})
+    >>> microdata = Microdata(people, Schema(quasi_identifiers=["age"], sensitive="disease"))
+    >>> policy = Policy([Requirement(Facts(), below="1/2")])
+    >>> groups = Decoy().partition(microdata, policy, seed=1)
+    >>> int(groups.max()) > 3, Facts().disclosure(microdata.counts(groups)).below("1/2")
+    (True, True)
+    """
+
+    cuts: int = 5
+    key: ClassVar[str] = "decoy"
+    settings: ClassVar[type[Settings]] = DecoySettings
+
+    def __post_init__(self) -> None:
+        set_fields(self, cuts=whole_number(self.cuts, "Decoy: cuts", 1))
+
+    def grouping(
+        self, microdata: Microdata, policy: Policy | None = None, seed: int | None = None
+    ) -> Grouping:
+        """Group the rows of a table.
+
+        Raises `PolicyError` for a policy with a limit that this method has no proof for.
+        """
+        random = generator(seed, "Decoy")
+        search = self._start(microdata, policy)
+        search.run(lambda search, cuts: _decide_cuts(search, cuts, random))
+        return Grouping(microdata.rows_of(search.finish(random)))
+
+    def _start(self, microdata: Microdata, policy: Policy | None) -> Search:
+        """The search with one group of everybody; raises `NoSafeRelease` if that is not safe."""
+        policy = asked_policy(self, policy, microdata)
+        check_needs(self, policy)
+        _check(policy)
+        everyone = microdata.everyone()
+        failures = policy.failures(everyone)
+        if failures:
+            raise NoSafeRelease(nothing_safe(everyone.n_people, failures))
+        points = Points.of(microdata)
+        guards = Guards.of(policy, everyone)
+        may_cut = True
+        if guards.groups_interact:  # all limits are those that hold for what a refusal leaves
+            stricter = Guards.of(policy, everyone, DECOYS_IF_INTERACTING)
+            one_group = np.zeros(1, dtype=np.int64)
+            may_cut = bool(stricter.evaluate(everyone, one_group).safe_each()[0])
+            guards = stricter if may_cut else guards
+        return Search(points, microdata, guards, self.cuts, may_cut)
+
+    @property
+    def traits(self) -> Traits:
+        """The traits of the method: its releases hold the policy even if an adversary knows it."""
+        return Traits(
+            consults_policy=True,
+            symmetric=True,
+            needs=ONE_COLUMN,
+            random=True,
+            proof=_PROOF,
+            notes=lambda policy, seed: notes_of_seed(seed),
+            advice="another method may serve it",
+        )
+
+
+def _check(policy: Policy) -> None:
+    for requirement in policy.requirements:
+        speaks_of(requirement)
+
+
+def _is_kept(policy: Policy) -> bool:
+    """True if all limits of a policy are such that decoys keep them; others are refused."""
+    try:
+        _check(policy)
+    except InputError:
+        return False
+    return True
+
+
+_PROOF = Proof(
+    "beside as many decoys, a refused cut makes nothing likelier than the limits leave room for",
+    "docs/research/decoys.md",
+    keeps=_is_kept,
+)
+
+
+# ---- decisions ----------------------------------------------------------------------------------
+
+
+def _decide_cuts(search: Search, cuts: TriedCuts, random: np.random.Generator) -> Outcome:
+    """Accept the cuts that are safe and whose decoys all are."""
+    n_deals = np.ones(search.n_groups, dtype=np.int64)
+    n_deals[cuts.group] = cuts.n_deals
+    deal = search.draw_deal(search.group_of_people(), n_deals, random)
+    if search.guards.groups_interact:
+        return _decide_together(search, cuts, deal, random)
+    return _decide_apart(search, cuts, deal, random)
+
+
+def _decide_apart(
+    search: Search, cuts: TriedCuts, deal: Deal, random: np.random.Generator
+) -> Outcome:
+    """Decide about each cut by itself, if the safety of a group does not depend on others.
+
+    A few decoys are drawn at a time: most cuts that are refused are refused by the first.
+    """
+    n_cuts = len(cuts.group)
+    possible = search.safe(cuts.bags, cuts.owner)
+    n_drawn = np.zeros(n_cuts, dtype=np.int64)
+    while True:
+        n_new = np.minimum(np.maximum(3 * n_drawn, AMOUNTS[0]), cuts.decoys - n_drawn)
+        drawing = np.flatnonzero(possible & (n_new > 0))
+        if not len(drawing):
+            return Outcome(np.ones(n_cuts, dtype=bool), possible, deal)
+        decoys = search.decoys(cuts, drawing, n_new[drawing], deal, random)
+        possible[_cuts_with_unsafe_decoy(search, decoys)] = False
+        n_drawn[drawing] += n_new[drawing]
+
+
+def _decide_together(
+    search: Search, cuts: TriedCuts, deal: Deal, random: np.random.Generator
+) -> Outcome:
+    """Decide about the cuts of a level one after the other, where groups bear on one another.
+
+    A cut is accepted if its decoys are safe beside the cuts that were accepted before.
+    """
+    n_cuts = len(cuts.group)
+    guards_before = search.guards
+    search.guards = guards_before.copy()
+    try:
+        refusals = search.groups_if_refused(cuts, np.ones(n_cuts, dtype=bool))
+        is_tried = search.guards.evaluate(*refusals).accept_greedily()
+        waiting = np.flatnonzero(is_tried & search.safe(cuts.bags, cuts.owner))
+        accepted = np.zeros(n_cuts, dtype=bool)
+        step = max(_TOGETHER // int(cuts.decoys.max()), 1)
+        for start in range(0, len(waiting), step):
+            drawing = waiting[start : start + step]
+            decoys = search.decoys(cuts, drawing, cuts.decoys[drawing], deal, random)
+            safe_alone = np.setdiff1d(drawing, _cuts_with_unsafe_decoy(search, decoys))
+            _accept(search, cuts, safe_alone, decoys, accepted)
+    finally:
+        search.guards = guards_before
+    _note(search, cuts, is_tried, accepted)
+    return Outcome(is_tried, accepted, deal)
+
+
+def _cuts_with_unsafe_decoy(search: Search, decoys: Decoys) -> IntArray:
+    return decoys.cut_of[~search.safe_if_exchanged(decoys.bags, decoys.owner)]
+
+
+def _note(search: Search, cuts: TriedCuts, is_tried: BoolArray, accepted: BoolArray) -> None:
+    """Commit the groups of accepted cuts, and those that people are dealt into after refusals."""
+    refused = is_tried & ~accepted
+    if refused.any():
+        search.guards.commit(search.groups_if_refused(cuts, refused)[0])
+    search.commit(cuts, accepted)
+
+
+def _accept(
+    search: Search,
+    cuts: TriedCuts,
+    candidates: IntArray,
+    decoys: Decoys,
+    accepted: BoolArray,
+) -> None:
+    """Mark in `accepted` those candidates that, with their decoys, are safe beside those before.
+
+    All are tried at once, and if that fails, each half: limits only become tighter, so what is
+    safe beside all of a batch is safe one after the other.
+    """
+    if not len(candidates):
+        return
+    in_batch = np.zeros(len(accepted), dtype=bool)
+    in_batch[candidates] = True
+    bags, owner, cut_of = decoys
+    is_decoy = in_batch[cut_of][owner]
+    decoy_number = np.unique(owner[is_decoy], return_inverse=True)[1]
+    guards_before = search.guards
+    if len(candidates) > 1:
+        search.guards = guards_before.copy()
+        search.commit(cuts, in_batch)
+    parts = in_batch[cuts.owner]
+    proposal = np.unique(cuts.owner[parts], return_inverse=True)[1]
+    is_safe = search.safe(cuts.bags[parts], proposal).all()
+    if is_safe and search.safe_if_exchanged(bags[is_decoy], decoy_number).all():
+        if len(candidates) == 1:
+            search.commit(cuts, in_batch)
+        accepted |= in_batch
+        return
+    search.guards = guards_before
+    if len(candidates) > 1:
+        middle = len(candidates) // 2
+        _accept(search, cuts, candidates[:middle], decoys, accepted)
+        _accept(search, cuts, candidates[middle:], decoys, accepted)

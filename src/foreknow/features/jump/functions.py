@@ -1,0 +1,355 @@
+"""Generalization functions: partitions of the people of a table, in the ways that users write them.
+
+Section 3.1 of "k-Jump Strategy for Preserving Privacy in Micro-Data Disclosure". For the rows of a
+table they are lattice nodes, or the group of each row.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import chain
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from foreknow.data.arrays import IntArray, combine
+from foreknow.data.columns.attribute import Attribute
+from foreknow.data.columns.hierarchy import shown
+from foreknow.data.microdata import Microdata
+from foreknow.errors import did_you_mean
+from foreknow.features.jump.properties import Property
+from foreknow.methods.fulldomain.lattice import SUPPRESSED, Node, levels_of
+from foreknow.numbers import whole_number
+from foreknow_judge.errors import InputError
+
+Person: TypeAlias = Hashable
+Value: TypeAlias = Hashable
+Level: TypeAlias = int | str
+# How much of a function a message shows.
+_SHOWN = 60
+
+
+@dataclass(frozen=True)
+class Function:
+    """One generalization function: which people are in one group, whatever their values are."""
+
+    groups: tuple[tuple[Person, ...], ...] | None = None  # people by name
+    numbers: tuple[int, ...] | None = None  # the group of each person, in the table's order
+    levels: tuple[tuple[str, Level], ...] | None = None  # a node; other columns are suppressed
+
+    @classmethod
+    def of(cls, source: Any) -> Function:
+        """Read a function as users write it.
+
+        ``"AB|CD"``: each letter is a person; ``[["Ann", "Bob"], ["Carl"]]``: groups of names;
+        ``[0, 0, 1]`` or an array: the group of each person, in the table's order; ``"age=1,
+        zip=*"``, ``{"age": 1}``: a lattice node.
+
+        >>> Function.of("AB|CD"), Function.of([["Ann", "Bob"], ["Carl"]]), Function.of({"age": 2})
+        (AB|CD, Ann, Bob|Carl, age=2)
+        """
+        if isinstance(source, Function):
+            return source
+        if isinstance(source, Mapping):
+            levels = [(str(column), _level(column, level)) for column, level in source.items()]
+            return cls(levels=tuple(levels))
+        if isinstance(source, str):
+            if "=" in source and "|" not in source:
+                return cls(levels=_read_levels(source))
+            return cls(_read_groups(source.split("|"), source))
+        if isinstance(source, np.ndarray):
+            if source.ndim != 1 or source.dtype.kind not in "iu":
+                raise InputError("a function given as an array has one whole number per person")
+            return cls(numbers=tuple(source.tolist()))
+        if not isinstance(source, Iterable):
+            raise InputError(f"{source!r} is no function: write 'AB|CD' or lists of people")
+        items = list(source)
+        if items and all(isinstance(item, (int, np.integer)) for item in items):
+            return cls(numbers=tuple(map(int, items)))
+        return cls(_read_groups(items, source))
+
+    def codes(self, people: Sequence[Person]) -> tuple[int, ...]:
+        """The group number of each of these people, by first appearance.
+
+        Refused if the function groups other people than these.
+        """
+        if self.numbers is not None:
+            if len(self.numbers) != len(people):
+                raise InputError(
+                    f"a function has {len(self.numbers)} group numbers, the table {len(people)} "
+                    "people"
+                )
+            return renumber(self.numbers)
+        if self.levels is not None:
+            raise InputError(
+                f"the function {self.short} is a lattice node, which only a Microdata has: see "
+                "partition, or publish"
+            )
+        group_of: dict[Person, int] = {}
+        for number, group in enumerate(self.groups or ()):
+            group_of |= dict.fromkeys(group, number)
+        missing = [person for person in people if person not in group_of]
+        if missing:
+            raise InputError(f"the function {self.short} says nothing about {missing[0]!r}")
+        if len(group_of) > len(people):
+            in_table = set(people)
+            extra = [person for person in group_of if person not in in_table]
+            hint = did_you_mean(str(extra[0]), list(map(str, people)))
+            raise InputError(
+                f"the function {self.short} groups {extra[0]!r}, who is not in the table{hint}"
+            )
+        return renumber([group_of[person] for person in people])
+
+    @property
+    def symmetric(self) -> bool:
+        """True if a function of rows looks at quasi-identifiers alone, not at the order of rows."""
+        return self.levels is not None
+
+    @property
+    def text(self) -> str:
+        """The function in words that may be published: no names, no order of rows."""
+        return self._sizes() if self.levels is None else str(self)
+
+    def __str__(self) -> str:
+        if self.levels is not None:
+            return ", ".join(f"{column}={level}" for column, level in self.levels)
+        if self.groups is not None:
+            groups = [list(map(str, group)) for group in self.groups]
+            are_letters = all(len(person) == 1 for person in chain.from_iterable(groups))
+            separator = "" if are_letters else ", "
+            return "|".join(map(separator.join, groups))
+        return str(self.numbers) if len(self.numbers or ()) <= 12 else self._sizes()
+
+    __repr__ = __str__
+
+    @property
+    def short(self) -> str:
+        """The function in words for messages: not everybody's name."""
+        return _short(str(self))
+
+    def _sizes(self) -> str:
+        if self.groups is not None:
+            people = sum(map(len, self.groups))
+            return f"<{len(self.groups)} groups of {people} people>"
+        numbers = self.numbers or ()
+        return f"<{len(set(numbers))} groups of {len(numbers)} people>"
+
+
+def _short(text: str) -> str:
+    return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}..."
+
+
+def read_functions(source: Any) -> tuple[Function, ...]:
+    """Functions as users give them, in order."""
+    if isinstance(source, str) or not isinstance(source, Sequence):
+        raise InputError("functions is a list, in the order in which they are tried")
+    if not source:
+        raise InputError("there are no functions to try")
+    return tuple(map(Function.of, source))
+
+
+def _read_groups(group_sources: Sequence[Any], source: Any) -> tuple[tuple[Person, ...], ...]:
+    """Groups of people, each person once; other input is refused."""
+    groups: list[list[Person]] = []
+    for group_source in group_sources:
+        if not isinstance(group_source, (str, list, tuple, set, frozenset)):
+            raise InputError(f"{group_source!r} is no group of people: a list of names is one")
+        groups.append(list(group_source))
+    named_people: set[Person] = set()
+    for person in chain.from_iterable(groups):
+        try:
+            is_repeated = person in named_people
+        except TypeError:
+            raise InputError(
+                f"the function {_short(repr(source))}: {person!r} can be nobody's name"
+            ) from None
+        if is_repeated:
+            raise InputError(f"the function {_short(repr(source))} names {person!r} twice")
+        named_people.add(person)
+    if not groups or not all(groups):
+        raise InputError(f"the function {_short(repr(source))} has an empty group")
+    return tuple(map(tuple, groups))
+
+
+def _read_levels(text: str) -> tuple[tuple[str, Level], ...]:
+    """The level of each column, read from a text such as "age=1, zip=*"; * suppresses it."""
+    levels: dict[str, Level] = {}
+    for level_text in text.split(","):
+        column, equals, level = map(str.strip, level_text.rpartition("="))
+        is_number = level.isascii() and level.isdigit()
+        if not equals or not column or not (is_number or level == SUPPRESSED):
+            raise InputError(
+                f"the function {text!r} is no node: give a level for each column, such as "
+                '"age=3, sex=*"'
+            )
+        if column in levels:
+            raise InputError(f"the function {text!r} names {column!r} twice; keep one")
+        levels[column] = int(level) if is_number else level
+    return tuple(levels.items())
+
+
+def _level(column: Any, level: Any) -> Level:
+    name = f"the level of {str(column)!r}"
+    return SUPPRESSED if level == SUPPRESSED else whole_number(level, name, 0, " or '*'")
+
+
+# ---- functions of the rows of a table ------------------------------------------------------------
+
+
+def settled(functions: Sequence[Function], microdata: Microdata) -> tuple[Function, ...]:
+    """The functions with the group number of each person in the table.
+
+    Nodes of a lattice get the names of their levels. Functions that name people, or have another
+    number of people, are refused.
+    """
+    attributes = microdata.attributes
+    highest_levels = _tops(attributes)
+    functions_of_table = []
+    for function in functions:
+        numbers = function.numbers
+        if function.levels is not None:
+            functions_of_table.append(
+                _at_node(node_of(function, microdata), attributes, highest_levels)
+            )
+        elif numbers is None:
+            raise InputError(
+                f"the function {function.short} names people, which is for `run`; for the rows of "
+                'a table, give lattice nodes, such as "age=1, zip=*", or the group of each row'
+            )
+        elif len(numbers) == microdata.n_rows:
+            group_numbers = np.asarray(numbers)[microdata.kept]
+            _refuse_separated(group_numbers, microdata)
+            functions_of_table.append(Function(numbers=renumber(group_numbers.tolist())))
+        else:
+            raise InputError(
+                f"a function has {len(numbers)} group numbers, {microdata.name} "
+                f"{microdata.n_rows} rows"
+            )
+    return tuple(functions_of_table)
+
+
+def node_of(function: Function, microdata: Microdata) -> Node:
+    """The lattice node of a function that gives levels: the level of each quasi-identifier.
+
+    Columns that the function does not name are suppressed.
+    """
+    levels = dict(function.levels or ())
+    names = [attribute.name for attribute in microdata.attributes]
+    for column in levels:
+        if column not in names:
+            raise InputError(
+                f"the function {function}: {column!r} is no quasi-identifier of {microdata.name}"
+                f"{did_you_mean(column, names)}"
+            )
+    node = []
+    for name, top in zip(names, _tops(microdata.attributes), strict=True):
+        level = levels.get(name, SUPPRESSED)
+        node.append(top if isinstance(level, str) else level)
+    return tuple(node)
+
+
+def _tops(attributes: Sequence[Attribute]) -> Node:
+    """The highest level of each quasi-identifier."""
+    return tuple([len(levels_of(attribute)) - 1 for attribute in attributes])
+
+
+def _groups_at(attributes: Sequence[Attribute], node: Node) -> IntArray:
+    columns, sizes = [], []
+    for attribute, level in zip(attributes, node, strict=True):
+        nodes = levels_of(attribute)[level]
+        columns.append(nodes[attribute.codes])
+        sizes.append(int(nodes[-1]) + 1)
+    return combine(columns, sizes)[0].astype(np.int64, copy=False)
+
+
+def _at_node(node: Node, attributes: Sequence[Attribute], tops: Node) -> Function:
+    """The function of a lattice node: groups by the levels of the quasi-identifiers."""
+    levels: list[tuple[str, Level]] = []
+    for attribute, level, top in zip(attributes, node, tops, strict=True):
+        if not 0 <= level <= top:
+            raise InputError(
+                f"{attribute.name!r} has the levels 0 (exact) to {top} ('*'), not {level}"
+            )
+        levels.append((attribute.name, SUPPRESSED if level == top else level))
+    numbers = renumber(_groups_at(attributes, node).tolist())
+    return Function(numbers=numbers, levels=tuple(levels))
+
+
+def _refuse_separated(group: IntArray, microdata: Microdata) -> None:
+    """Refuse groups that separate people with equal quasi-identifiers."""
+    attributes = microdata.attributes
+    columns = [attribute.codes for attribute in attributes]
+    class_of, first = combine(columns, [len(attribute.domain) for attribute in attributes])
+    separated = np.flatnonzero(group != group[first[class_of]])
+    if len(separated):
+        person = int(separated[0])
+        rows = sorted((microdata.kept[[first[class_of[person]], person]] + 1).tolist())
+        raise InputError(
+            f"a function puts rows {rows[0]} and {rows[1]} of {microdata.name} apart, which are "
+            f"both {_text(attributes, person)}: keep people of equal quasi-identifiers together, "
+            "or add a quasi-identifier that tells them apart"
+        )
+
+
+def _text(attributes: Sequence[Attribute], person: int) -> str:
+    """The quasi-identifiers of a person, in words."""
+    group_texts = []
+    for attribute in attributes:
+        value = attribute.domain[int(attribute.codes[person])]
+        group_texts.append(f"{attribute.name} {shown(value)}")
+    return ", ".join(group_texts)
+
+
+# ---- functions that are tried by default ---------------------------------------------------------
+
+
+def default_nodes(attributes: Sequence[Attribute], min_people: int) -> list[Node]:
+    """The nodes to try if none are given, from specific ones to everybody in one group.
+
+    Starting at the top of the lattice, one quasi-identifier after another is made more specific by
+    a level: the one that leaves the fewest groups, none with fewer than `min_people`. The functions
+    are that path backwards; nodes with more than half as many groups as the last one are left out,
+    since every further function makes sets harder to count. Sensitive values are not looked at:
+    other tables would have other functions.
+    """
+    top_node = _tops(attributes)
+    path: list[tuple[Node, int]] = [(top_node, 1)]
+    while True:
+        lower_nodes = []
+        for position, level in enumerate(path[-1][0]):
+            if level:
+                node = (*path[-1][0][:position], level - 1, *path[-1][0][position + 1 :])
+                sizes = np.bincount(_groups_at(attributes, node))
+                if sizes.min() >= min_people:
+                    lower_nodes.append((len(sizes), position, node))
+        if not lower_nodes:
+            break
+        n_groups, _, node = min(lower_nodes)
+        path.append((node, n_groups))
+    chosen: list[tuple[Node, int]] = []
+    for node, n_groups in reversed(path):
+        if (
+            not chosen
+            or 2 * n_groups <= chosen[-1][1]
+            or (node == top_node and n_groups < chosen[-1][1])
+        ):
+            chosen.append((node, n_groups))
+    return [node for node, _ in chosen]
+
+
+def least_group(property: Property, people: int) -> int:
+    """The size of the smallest group, from 2, that can have a property if all values differ."""
+    if not property.convex:
+        return 2  # of such a property, values that nobody has are not asked
+    colour = property.colour("\0nobody's")  # a value that no requirement names
+    for size in range(2, people + 1):
+        if property.allows([(colour, 1)] * size, size, size):
+            return size
+    return people
+
+
+def renumber(numbers: Iterable[Hashable]) -> tuple[int, ...]:
+    """Whole numbers from 0 in order of first appearance."""
+    number_of: dict[Hashable, int] = {}
+    return tuple([number_of.setdefault(number, len(number_of)) for number in numbers])

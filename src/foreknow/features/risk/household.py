@@ -1,0 +1,84 @@
+"""Household risk: how easily at least one member of a household is recognized.
+
+Who finds one member of a household learns what is published of all of them. So the risk of a
+household is that at least one of its members is found: one less the product of their chances of
+not being found (the "hierarchical risk" of sdcMicro and mu-Argus).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+
+from foreknow.data.arrays import FloatArray
+from foreknow.data.engines.columns import codes_of, fetch
+from foreknow.data.engines.table import Table, require
+from foreknow.data.person_names import refuse_two_spellings
+from foreknow.errors import SchemaError
+from foreknow.features.risk.individual import class_of_rows
+from foreknow.hints import Plain
+
+
+@dataclass(frozen=True)
+class HouseholdRisk(Plain):
+    """The risk that at least one member of a household is found.
+
+    Attributes
+    ----------
+    column : str
+        The column that numbers households; a row without a number is one by itself.
+    households : int
+        The number of households.
+    highest, average : float
+        The highest and the average risk of a household.
+    expected : float
+        The expected number of households in which somebody is found.
+    above : int
+        The number of households whose risk is above the threshold.
+    """
+
+    column: str
+    households: int
+    highest: float
+    average: float
+    expected: float
+    above: int
+
+
+def household_risk(
+    table: Table,
+    columns: Sequence[str],
+    column: str,
+    risk_of_row: FloatArray | None,
+    limit: Fraction,
+) -> HouseholdRisk:
+    """The risk of households, given the risk of rows; by default 1 / (rows of the same class)."""
+    if column in columns:
+        raise SchemaError(f"household: {column!r} is also a column that others may know")
+    require(table, [*columns, column])
+    rows = fetch(table, [*columns, column])
+    if risk_of_row is None:
+        class_of_row = class_of_rows(rows, columns)
+        risk_of_row = 1 / np.bincount(class_of_row)[class_of_row]
+    codes, values = codes_of(rows.column(column))
+    household = codes.astype(np.int64)
+    names = values.to_pylist()
+    refuse_two_spellings(names, repr(column), repeated=True)
+    if None in names:  # each is a household by itself
+        unnumbered = np.flatnonzero(household == names.index(None))
+        household[unnumbered] = len(names) + np.arange(len(unnumbered))
+    _, household = np.unique(household, return_inverse=True)
+    not_found = np.ones(int(household.max()) + 1)
+    np.multiply.at(not_found, household, 1 - risk_of_row)
+    risks = 1 - not_found
+    return HouseholdRisk(
+        column=column,
+        households=len(risks),
+        highest=float(risks.max()),
+        average=float(risks.mean()),
+        expected=float(risks.sum()),
+        above=int((risks > float(limit)).sum()),
+    )

@@ -1,0 +1,636 @@
+"""Earlier releases, and the people whom a release after them shows for the first time.
+
+Each person is published only once. So all releases of a register together are one release, with the
+groups of all cohorts.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import chain, compress
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from foreknow.auditing.audit import Audit, audit
+from foreknow.certificates import Certificate
+from foreknow.data.arrays import BoolArray, IntArray
+from foreknow.data.engines.columns import fetch
+from foreknow.data.engines.people.households import Shared
+from foreknow.data.labels.labels import Labels
+from foreknow.data.microdata import Microdata
+from foreknow.data.person_names import refuse_two_spellings
+from foreknow.data.release import Release
+from foreknow.data.schema import Schema
+from foreknow.data.sights import Register, Sight
+from foreknow.errors import NoSafeRelease, SchemaError
+from foreknow.features.several_releases.joined_cohorts import places_in, united, widened
+from foreknow.features.several_releases.joint import OwnPart, known_again, refuse_twice
+from foreknow.hints import Plain
+from foreknow.policy.kinds import registered_kinds
+from foreknow.policy.policy import Policy
+from foreknow.policy.way_out import ASK_SOMETHING, no_safe_release
+from foreknow.publishing.distinct_rows import Placed
+from foreknow.releases.members import OwnRelease, alike_but_for_marks, refuse_alike
+from foreknow.wording import people_text
+from foreknow_judge.certificate import digest_of
+from foreknow_judge.errors import InputError
+from foreknow_judge.files.file_names import CERTIFICATE, MEMBERS, owners_folder
+from foreknow_judge.files.release_folder import names_apart, paths_of
+from foreknow_judge.text import some
+from foreknow_judge.verdict import NOTHING_JUDGED
+
+NEW = "the new release"
+WAIT = "wait for more, or publish them with the next release"
+# Forms in which a release gets no further columns.
+_NOT_WIDENED = {"bucketized": "the bucketized form"}
+TOO_FEW = f"If too few people are new, {WAIT}."
+
+
+def _of_same_columns(certificate: Certificate, schema: Schema) -> bool:
+    """True if a release has a sensitive column and a quasi-identifier of a schema."""
+    of_same = not {*certificate.sensitives}.isdisjoint(schema.sensitives)
+    return of_same and not {*certificate.known}.isdisjoint(schema.quasi_identifiers)
+
+
+def _refuse_other_columns(name: str, certificate: Certificate, policy: Policy) -> None:
+    """Refuse columns by which an earlier release cannot be judged together with a new one.
+
+    A column may be added: of an earlier release it says nothing.
+    """
+    schema, options = policy.needed_schema, policy.options
+    is_plain = certificate.form == "generalized" and not policy.asks_rows
+    is_plain &= "single" == certificate.semantics == schema.semantics
+    is_plain &= not (options.unlinked or certificate.unlinked)
+    for role, columns_before, columns_now in (
+        ("sensitive", certificate.sensitives, schema.sensitives),
+        ("other", certificate.beside, schema.other),
+    ):
+        as_before = f"{role} = {json.dumps([*columns_before])}"
+        added = []
+        for column in columns_now:
+            if column not in columns_before:
+                added.append(column)
+        if added and is_plain and [*columns_now[: len(columns_before)]] == [*columns_before]:
+            continue
+        if added:
+            names = " and ".join(added)
+            reason = f"name them in this order: {role} = {json.dumps([*columns_before, *added])}"
+            if not is_plain:
+                as_label = f"Add {names} to quasi_identifiers instead, as labels; or write "
+                if certificate.form == "bucketized" or policy.asks_rows:
+                    as_label = "Without it, write "
+                reason = (
+                    "only releases in the generalized form are, with one value for each person, "
+                    f"nothing shuffled, and no impossible, shared or unit. {as_label}{as_before} "
+                    "in [schema], and no [[require]] on it"
+                )
+            raise SchemaError(
+                f"{name} has no {' and no '.join(added)}, so what is new cannot be judged together "
+                f"with it by {role} = {json.dumps([*columns_now])}: {reason}"
+            )
+        if {*columns_before} != {*columns_now}:
+            raise SchemaError(f"{name} shows other columns: write {as_before} in [schema], as then")
+    if missing := [
+        column for column in certificate.known if column not in schema.quasi_identifiers
+    ]:
+        raise SchemaError(
+            f"{name} has groups by {' and '.join(missing)}: add it to quasi_identifiers. If the "
+            "table no longer has it, give it that column with one value for everybody, such as "
+            "'unknown'"
+        )
+    added = [column for column in schema.quasi_identifiers if column not in certificate.known]
+    limited = _NOT_WIDENED.get(certificate.form) or ("such a [schema]" if policy.asks_rows else "")
+    if added and limited:
+        raise SchemaError(
+            f"{name} has no {' and no '.join(added)}, and in {limited} it is not judged together "
+            "with a release that has: leave it out of quasi_identifiers"
+        )
+
+
+def _asked_then(policy: Policy, release: Release) -> Policy | None:
+    """The part of a policy that is about columns which a release shows; None if that is nothing."""
+    schema = policy.needed_schema
+    lacking = {*schema.sensitives, *schema.other} - {*release.sensitives, *release.beside}
+    lacking -= {*release.unlinked}
+    if not lacking:
+        return policy
+    requirements = []
+    for requirement in policy.requirements:
+        if requirement.sensitive not in lacking:
+            requirements.append(requirement.without(lacking))
+    requirement_then = replace(
+        schema,
+        sensitive=[name for name in schema.sensitives if name not in lacking],
+        other=[name for name in schema.other if name not in lacking],
+    )
+    return (
+        replace(policy, requirements=requirements, schema=requirement_then)
+        if requirements
+        else None
+    )
+
+
+def _households_published(
+    shared: Shared, microdata: Microdata, is_new_person: BoolArray, published: Sequence[Microdata]
+) -> BoolArray:
+    """The rows of new people whose household was published, in this or an earlier table.
+
+    A published bag holds the value of that household already.
+    """
+    homes = fetch(microdata.source, [shared.by]).column(shared.by).to_pylist()
+    known_homes = set()
+    for home, is_new in zip(homes, is_new_person.tolist(), strict=True):
+        if not is_new:
+            known_homes.add(home)
+    for table in published:
+        known_homes |= {*fetch(table.source, [shared.by]).column(shared.by).to_pylist()}
+    texts = {str(home) for home in known_homes if home is not None}
+    refuse_alike({str(home) for home in homes if home is not None}, texts, repr(shared.by))
+    is_known = np.array([home is not None and str(home) in texts for home in homes], dtype=bool)
+    is_beside: BoolArray = is_new_person & is_known
+    return is_beside
+
+
+def _unnamed(path: Path, before: Sequence[str], advice: str) -> InputError:
+    """The refusal of a release beside the earlier ones that shows new people, or may."""
+    after = f"was published after {' and '.join(before)}" if before else "has the same columns"
+    return InputError(f"{str(path)!r} {after}, was not named (after, --after), and {advice}")
+
+
+def _not_known(path: Path, before: Sequence[str]) -> InputError:
+    """The error for a release beside the earlier ones whose people are not known."""
+    return _unnamed(
+        path,
+        before,
+        f"{str(owners_folder(path) / MEMBERS)!r} does not tell who is in it, so these people might "
+        "be published twice. Put back the owner's folder that was written with it, and name it, "
+        f"too. If that is lost, leave everybody who may be in {path.name!r} out of the table, and "
+        f"move {path.name!r} to another place; if nobody has got it, it is enough to move it",
+    )
+
+
+def _with_other_values(
+    release: Release,
+    column: str,
+    groups: Mapping[str, int],
+    value_of: Mapping[str, str | None],
+) -> int:
+    """At least how many people have a value now that their group in a release lacked for them.
+
+    `groups` has the group of each person by name, and `value_of` the value they have now, if any.
+    """
+    counts = release.seen(column, []).counts
+    number_of_group = {label: group for group, label in enumerate(counts.groups or ())}
+    people_now: Counter[tuple[int, str]] = Counter()
+    for name, group in groups.items():
+        value = value_of.get(name)
+        if value is not None:
+            people_now[group, value] += 1
+    people_before: Counter[tuple[int | None, str]] = Counter()
+    for bag_number in range(counts.n_groups):
+        for value_before, times in counts.bag(bag_number).items():
+            people_before[bag_number, str(value_before)] += times
+    n_changed = 0
+    for (group, value), people in people_now.items():
+        # None: nobody had any value
+        group_before = number_of_group.get(release.counts.group_label(group))
+        n_changed += max(0, people - people_before[group_before, value])
+    return n_changed
+
+
+@dataclass(frozen=True)
+class CohortChanges(Plain):
+    """How the people of a table changed since earlier releases.
+
+    Attributes
+    ----------
+    releases : tuple of str
+        The names of the earlier releases.
+    column : str
+        The column by which people were matched.
+    new, stay, left : int
+        How many people are new; were published before and are still in the table; and were
+        published before but are no longer in it.
+    changed : int or None
+        How many of those who stay have another sensitive value now, at least: the owner's folder
+        has no values of people. None where people may have several values.
+    changed_columns : tuple of (str, int)
+        The same of each sensitive column of which people have one value, where there are several.
+    later_rows : int
+        Where rows are cases: how many are of those who stay, and so are not published.
+    beside_published : int
+        How many others are not published, since their household was.
+    added : tuple of str
+        The sensitive columns that an earlier release lacks.
+    alike : tuple of (str, str)
+        Names in an earlier release and of new people that differ only by hyphens and other
+        marks.
+    """
+
+    _json_fields = (
+        "releases column new stay changed changed_columns? left alike later_rows? beside_published?"
+        " added?"
+    )
+
+    releases: tuple[str, ...]
+    column: str
+    new: int
+    stay: int
+    left: int
+    changed: int | None
+    alike: tuple[tuple[str, str], ...] = ()
+    changed_columns: tuple[tuple[str, int], ...] = ()
+    later_rows: int = 0
+    beside_published: int = 0
+    added: tuple[str, ...] = ()
+
+    def __str__(self) -> str:
+        """Sentences for the owner: who is new, who stays out and why, and who left."""
+        people_are = "person is" if self.new == 1 else "people are"
+        text = (
+            f"{self.new:,} of {self.new + self.stay:,} {people_are} new since "
+            f"{' and '.join(self.releases)}, by {self.column}."
+        )
+        if self.beside_published:
+            lives, stay = ("lives", "stays") if self.beside_published == 1 else ("live", "stay")
+            text += (
+                f" {self.beside_published:,} more {lives} in a household that was published, and "
+                f"{stay} out: what a household shares is shown once."
+            )
+        if self.stay:
+            rest_text = "other one is" if self.stay == 1 else f"other {self.stay:,} are"
+            text += f" The {rest_text} in earlier releases, and not published anew"
+            if self.changed:
+                verb = "has" if self.changed == 1 else "have"
+                text += f"; at least {self.changed:,} of them {verb} another value now"
+            if columns := [f"{name} {people:,}" for name, people in self.changed_columns if people]:
+                text += f" ({', '.join(columns)})"
+            text += "."
+            if self.later_rows:
+                text += (
+                    f" Their {some(self.later_rows, 'row', 'rows')} stay out: what lasts, such as "
+                    "a chronic illness, is in both bags of a person, and would be found by what "
+                    "these share."
+                )
+        else:
+            text += " Nobody is in both: if you expected some, look at how they are named."
+        gone_text = some(self.left, "person", "people")
+        text += f" {gone_text} left." if self.left else ""
+        if self.added:
+            text += (
+                f" Not every earlier release has {' and '.join(self.added)}, so that is judged of "
+                "those that have."
+            )
+        return text
+
+
+@dataclass(frozen=True, repr=False)
+class Earlier:
+    """Releases that were published before, and who is in them."""
+
+    names: tuple[str, ...]
+    owned: tuple[OwnRelease, ...]
+    column: str  # the column that names people
+    groups: tuple[dict[str, int], ...]  # for each release, the group of each person by name
+
+    @classmethod
+    def open(cls, folders: Any) -> Earlier:
+        """The earlier releases in these folders, with the owner's folders beside them."""
+        paths = paths_of(folders)
+        owned_releases = [OwnRelease.open(path, must_be_beside=True) for path in paths]
+        # The earliest first: a release that names others was published after them.
+        owned = sorted(owned_releases, key=lambda opened: len(opened.published.certificate.after))
+        paths = [owned_release.published.folder for owned_release in owned]
+        column = owned[0].column_of_people()
+        digests = {digest_of(path / CERTIFICATE) for path in paths}
+        for path, owned_release in zip(paths, owned, strict=True):
+            if (other_column := owned_release.column_of_people()) != column:
+                raise SchemaError(
+                    f"{str(paths[0])!r} names people by {column!r}, and {str(path)!r} by "
+                    f"{other_column!r}: who is in both cannot be found"
+                )
+            for named_release in owned_release.published.certificate.after:
+                if named_release["certificate"] not in digests:
+                    raise InputError(
+                        f"{str(path)!r} was published after another release, whose certificate "
+                        f"begins {named_release['certificate'][:12]}: name that, too (after, "
+                        "--after)"
+                    )
+        names = names_apart([path.resolve().name for path in paths], NEW)
+        release_parts, groups = [], []
+        for name, owned_release in zip(names, owned, strict=True):
+            people = owned_release.people
+            release_parts.append(OwnPart(name, owned_release.release, people, owned_release))
+            groups.append(dict(zip(map(str, people.names), people.groups.tolist(), strict=True)))
+        refuse_twice(names, [members.names for members in known_again(release_parts)], column)
+        return cls(tuple(names), tuple(owned), column, tuple(groups))
+
+    @property
+    def releases(self) -> list[Release]:
+        """The earlier releases, the first published first."""
+        return [owned_release.release for owned_release in self.owned]
+
+    @property
+    def certificates(self) -> list[Certificate]:
+        """The certificate of each."""
+        return [owned_release.published.certificate for owned_release in self.owned]
+
+    @property
+    def folders(self) -> list[Path]:
+        """The published folder of each."""
+        return [owned_release.published.folder for owned_release in self.owned]
+
+    @property
+    def said(self) -> tuple[dict[str, Any], ...]:
+        """The entries of a certificate for the earlier releases."""
+        entries = []
+        for folder, certificate in zip(self.folders, self.certificates, strict=True):
+            digest = digest_of(folder / CERTIFICATE)
+            entries.append({"certificate": digest, "people": certificate.people})
+        return tuple(entries)
+
+    @property
+    def note(self) -> str:
+        """The owner's note for the certificate."""
+        n_releases = some(len(self.names), "earlier release", "earlier releases")
+        people = sum(map(len, self.groups))
+        return (
+            f"published after {n_releases} of {people_text(people)}: nobody is in two of them, "
+            "and all together hold what is required"
+        )
+
+    def tables(self, policy: Policy) -> list[Microdata]:
+        """The rows that each published, as only its owner has them."""
+        return [owned_release.table(policy) for owned_release in self.owned]
+
+    def newcomers(self, microdata: Microdata, policy: Policy) -> tuple[Microdata, CohortChanges]:
+        """The people of a table who are in no earlier release, and how the others changed.
+
+        Refused are tables in which it is not known who was published before. Raises `NoSafeRelease`
+        if nobody is new.
+        """
+        schema = microdata.schema
+        for name, certificate in zip(self.names, self.certificates, strict=True):
+            _refuse_other_columns(name, certificate, policy)
+        if schema.unit == "row" and schema.person is None:
+            raise SchemaError(
+                'after: with unit = "row" a person may have several cases, and nothing says whose '
+                f'they are: say in the schema who is published once, person = "{self.column}"'
+            )
+        if schema.person is None and len(schema.identifiers) > 1:
+            raise SchemaError(
+                f"{', '.join(schema.identifiers)} all name people: say in the schema which of them "
+                f"is one for each person, such as person = {self.column!r}"
+            )
+        if self.column not in (schema.person, *schema.identifiers):
+            raise SchemaError(
+                f"{' and '.join(self.names)} name people by {self.column!r}, which is no "
+                "identifier in the schema: add it to identifiers, so that nobody is published twice"
+            )
+        column = fetch(microdata.source, [self.column]).column(self.column)
+        if column.null_count:
+            raise SchemaError(
+                f"{microdata.name}: {some(column.null_count, 'row has', 'rows have')} no "
+                f"{self.column!r}, so it is not known whether they were published before"
+            )
+        names = [str(name) for name in column.to_pylist()]
+        names_by_release = [owned_release.called(names) for owned_release in self.owned]
+        is_new_person = np.ones(len(names), dtype=bool)
+        for names_in_release, groups in zip(names_by_release, self.groups, strict=True):
+            is_new_person &= [name not in groups for name in names_in_release]
+        new_names = {*compress(names, is_new_person)}
+        refuse_two_spellings(sorted(new_names), repr(self.column))
+        for groups in self.groups:
+            refuse_alike(sorted(new_names), groups, repr(self.column))
+        n_staying, n_before = len({*names}) - len(new_names), sum(map(len, self.groups))
+        n_rows = len(names) - int(is_new_person.sum()) if schema.unit == "row" else 0
+        n_beside = 0
+        if isinstance(schema.shared, Shared):
+            is_beside = _households_published(
+                schema.shared, microdata, is_new_person, self.tables(policy)
+            )
+            n_beside, is_new_person = int(is_beside.sum()), is_new_person & ~is_beside
+            new_names = {*compress(names, is_new_person)}
+        self._refuse_unnamed(schema, new_names)
+        n_changed = self._changed(microdata, names_by_release)
+        shown_before = {*schema.sensitives}.intersection(
+            *(certificate.sensitives for certificate in self.certificates)
+        )
+        similar_names = alike_but_for_marks([[*chain(*self.groups)], new_names])
+        changes = CohortChanges(
+            self.names,
+            self.column,
+            len(new_names),
+            n_staying,
+            n_before - n_staying,
+            max(n_changed.values(), default=None),
+            similar_names,
+            tuple(n_changed.items()) if schema.sensitives[1:] else (),
+            n_rows,
+            n_beside,
+            tuple(name for name in schema.sensitives if name not in shown_before),
+        )
+        if not changes.new:
+            raise NoSafeRelease(f"Nobody is new in {microdata.name}: nothing is to be published")
+        return microdata.only(is_new_person), changes
+
+    def _refuse_unnamed(self, schema: Schema, new_names: Collection[str]) -> None:
+        """Refuse to go on if an unnamed release lies beside the earlier ones and shows new people.
+
+        Such a release was not named, so these people would be published twice. `new_names` name
+        them.
+        """
+        digests = [entry["certificate"] for entry in self.said]
+        name_of = dict(zip(digests, self.names, strict=True))
+        parents = {folder.resolve().parent for folder in self.folders}
+        for path in chain(*(sorted(parent.iterdir()) for parent in sorted(parents))):
+            try:
+                certificate = Certificate.load(path / CERTIFICATE, kinds=registered_kinds())
+                digest = digest_of(path / CERTIFICATE)
+            except (InputError, OSError):  # what cannot be read is not ours
+                continue
+            earlier_digests = [entry["certificate"] for entry in certificate.after]
+            earlier_names = [name_of[earlier] for earlier in earlier_digests if earlier in name_of]
+            if digest in name_of or not (earlier_names or _of_same_columns(certificate, schema)):
+                continue
+            try:
+                owned_release = OwnRelease.open(path)
+                names = {*map(str, owned_release.people.names)}
+                is_same_column = owned_release.column_of_people() == self.column
+                n_shown = (
+                    sum(name in names for name in owned_release.called([*new_names]))
+                    if is_same_column
+                    else 0
+                )
+            except (InputError, OSError) as error:
+                raise _not_known(path, earlier_names) from error
+            if earlier_names and not is_same_column:
+                raise _not_known(path, earlier_names)
+            if n_shown:
+                raise _unnamed(
+                    path,
+                    earlier_names,
+                    f"shows {some(n_shown, 'person', 'people')} of the new ones, who would be "
+                    "published twice. Name it, too; if nobody has got it, or it is about others, "
+                    f"move {path.name!r} to another place",
+                )
+
+    def _seen_by_columns(
+        self,
+        joint: Release,
+        release: Release,
+        names: Sequence[str],
+        everybody: Microdata,
+        placed: Placed,
+    ) -> Sight:
+        """All releases, as an adversary sees them who knows the present columns of everybody."""
+        positions_of_groups = places_in(joint, [*self.releases, release], names)
+        column = fetch(everybody.source, [self.column]).column(self.column).to_pylist()
+        texts = [str(column[row]) for row in everybody.kept.tolist()]
+        release_parts, groups = [], []
+        for owned_release, members, position_of_group in zip(
+            self.owned, self.groups, positions_of_groups, strict=False
+        ):
+            row_of = {name: row for row, name in enumerate(owned_release.called(texts))}
+            row_of_member = np.array([row_of.get(name, -1) for name in members], dtype=np.int64)
+            release_parts.append((everybody, row_of_member))
+            groups.append(position_of_group[np.fromiter(members.values(), np.int64, len(members))])
+        entries = placed.entries.microdata
+        release_parts.append((entries, np.arange(len(placed.groups))))
+        groups.append(positions_of_groups[-1][placed.group_of_entries_in(release.counts)])
+        people = Register(release_parts, joint.cohort)
+        sensitive = joint.sensitive
+        return Sight(joint.counts, people, np.concatenate(groups), sensitive, joint.name, joint)
+
+    def _changed(
+        self, microdata: Microdata, names_by_release: Sequence[Sequence[str]]
+    ) -> dict[str, int]:
+        """For each sensitive column, how many people have another value now than their group had.
+
+        At least so many: of the others, the group had the value too. `names_by_release` has
+        everybody's name as each release spells it.
+        """
+        schema, rows = microdata.schema, microdata.kept.tolist()
+        if schema.unit == "row":
+            return {}
+        uncounted = {*schema.several, *schema.shared_values}
+        changed = {}
+        for name in schema.sensitives:
+            if name not in uncounted:
+                changed[name] = 0
+        for column in changed:
+            codes, values = microdata.column(column)
+            texts = [None if value is None else str(value) for value in values]
+            text_of_row = [texts[code] for code in codes.tolist()]
+            for owned_release, groups, names in zip(
+                self.owned, self.groups, names_by_release, strict=True
+            ):
+                if column in owned_release.release.sensitives:
+                    value_of = {}
+                    for row, text in zip(rows, text_of_row, strict=True):
+                        value_of[names[row]] = text
+                    changed[column] += _with_other_values(
+                        owned_release.release, column, groups, value_of
+                    )
+        return changed
+
+    def judged(
+        self,
+        release: Release,
+        policy: Policy,
+        name: str,
+        everybody: Microdata,
+        placed: Placed,
+        *,
+        learned: bool,
+    ) -> tuple[Audit, dict[str, Labels]]:
+        """Audit all releases as one by the policy, and if that is wanted what is learned of them.
+
+        What only the owner can count is counted of the rows that each published.
+
+        Also returns the values of each sensitive column in all releases.
+
+        Raises
+        ------
+        NoSafeRelease
+            If an earlier release fails the policy, or all together do.
+        """
+        tables, groups_of_people = list[Microdata](), list[IntArray]()
+        tables_of_owner = self.tables(policy) if policy.asks_rows else []
+        for owned_table, table in zip(self.owned, tables_of_owner, strict=False):
+            is_shown = owned_table.groups >= 0  # others may be new in a later release
+            tables.append(table if is_shown.all() else table.only(is_shown))
+            groups_of_people.append(owned_table.groups[is_shown][tables[-1].kept])
+        sights_of_releases: list[Sight | None] = [None] * len(self.owned)
+        for position, (table, groups) in enumerate(zip(tables, groups_of_people, strict=True)):
+            sights_of_releases[position] = _seen_by_owner(
+                self.owned[position].release, table, groups
+            )
+        problem = ""
+        for owned_release, release_name, sight_of_release in zip(
+            self.owned, self.names, sights_of_releases, strict=True
+        ):
+            release_by_itself = widened(owned_release.release, release.group_columns)
+            if (policy_then := _asked_then(policy, release_by_itself)) is None:
+                continue
+            joint_audit = audit(
+                release_by_itself, policy_then, learned=False, people=sight_of_release
+            )
+            if joint_audit.failures and not problem:
+                problem = (
+                    f"{release_name}, which was published before, does not hold the policy: "
+                    f"{'; '.join(joint_audit.failed(owned_release.release))}. What is published "
+                    "cannot be taken back: publish the new ones by themselves under a policy that "
+                    "it holds, or publish no more"
+                )
+        names = [*self.names, name]
+        releases = [*self.releases, release]
+        joint = united(releases, names)
+        if problem:  # a stricter policy: what all releases together hold is said, line by line
+            raise (
+                NoSafeRelease(problem) if policy.owned else no_safe_release(problem, policy, joint)
+            )
+        written = {}
+        for earlier_name, owned_release in zip(self.names, self.owned, strict=True):
+            if owned_release.written:
+                written[earlier_name] = owned_release.written
+        people = [certificate.people for certificate in self.certificates]
+        joint = joint.described(
+            releases=tuple(zip(names, [*people, release.counts.n_people], strict=True)),
+            written=written,
+        )
+        sight_of_release = None
+        if tables:
+            groups_of_people.append(placed.of_people(release.counts))
+            positions = places_in(joint, releases, names)
+            joint_groups = [
+                of_group[groups]
+                for of_group, groups in zip(positions, groups_of_people, strict=True)
+            ]
+            everyone = tables[0].above([*tables[1:], placed.entries.rows])
+            sight_of_release = _seen_by_owner(joint, everyone, np.concatenate(joint_groups))
+        elif learned and policy.needed_schema.semantics == "single":
+            sight_of_release = self._seen_by_columns(joint, release, names, everybody, placed)
+        joint_name = " and ".join(names)
+        joint_audit = audit(
+            joint, policy, name=joint_name, people=sight_of_release, learned=learned
+        )
+        if joint_audit.idle:
+            raise NoSafeRelease(f"{' and '.join(names)}: {NOTHING_JUDGED}", ASK_SOMETHING)
+        if joint_audit.failures:
+            raise NoSafeRelease(
+                f"{' and '.join(names)} together do not hold what each holds by itself: "
+                f"{'; '.join(joint_audit.failed(joint))}",
+                [TOO_FEW],
+            )
+        return joint_audit, {name: joint.seen(name, []).counts.values for name in joint.sensitives}
+
+
+def _seen_by_owner(release: Release, table: Microdata, groups: IntArray) -> Sight:
+    """A release beside the rows that it was made of."""
+    return Sight(release.counts, table, groups, release.sensitive, release.name, release)

@@ -1,0 +1,442 @@
+"""Model: people and values of a release as random variables, and statements as formulas of them.
+
+Under ``single`` a variable is a person, and says which value they have. Otherwise it is a person
+and a value, and says whether they have it; under ``multiset``, whether they have none of it. A
+pool is what is assigned independently of all else: under ``single`` the bag of a group, otherwise
+one value in a group.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from functools import partial
+from math import perm
+from typing import Any, Literal, NamedTuple, TypeAlias
+
+import numpy as np
+
+from foreknow.adversaries.adversary import HasCounts
+from foreknow.adversaries.release_counts import counts_of
+from foreknow.data.counts import GroupCounts
+from foreknow.data.labels.labels import Label, Labels
+from foreknow.data.members import Members
+from foreknow.data.person_names import like_name
+from foreknow.errors import StatementError, did_you_mean
+from foreknow.features.statements import formulas as said
+from foreknow.needs import ONE_BY_ONE, refuse_rules
+from foreknow_judge.errors import DataError, InputError
+
+# ---- names -----------------------------------------------------------------------------------
+
+_HINTS = 100_000
+_AMBIGUOUS = -1
+
+
+class Unknown(InputError):
+    """A text that no label prints as."""
+
+
+class Names:
+    """Labels by the text that they print as.
+
+    The error about an unknown text begins with `missing`, and ends with what `hint` makes of the
+    text and all others, such as "did you mean".
+    """
+
+    def __init__(
+        self,
+        labels: Labels,
+        missing: str,
+        hint: Callable[[str, Sequence[str]], str] = did_you_mean,
+    ) -> None:
+        self.labels = labels
+        self._missing, self._hint = missing, hint
+        self._by_text: Mapping[Any, int] = labels.codes
+        if {*map(type, labels)} - {str}:
+            position_of_text: dict[str, int] = {}
+            for position, label in enumerate(labels):
+                if position_of_text.setdefault(str(label), position) != position:
+                    position_of_text[str(label)] = _AMBIGUOUS
+            self._by_text = position_of_text
+
+    def code_of_text(self, text: str) -> int:
+        """The position of the label that prints as this text."""
+        position = self._by_text.get(text)
+        if position is None:
+            label_texts = list(map(str, self.labels[:_HINTS]))
+            raise Unknown(f"{self._missing} {text!r}{self._hint(text, label_texts)}")
+        if position == _AMBIGUOUS:
+            candidates = []
+            for label in self.labels:
+                if str(label) == text:
+                    candidates.append(repr(label))
+            raise InputError(
+                f"{text!r} may mean {' or '.join(candidates)}; make their labels differ"
+            )
+        return position
+
+    def of_label(self, label: Label) -> int:
+        """Position of a label, or else of the one that prints like it."""
+        try:
+            position = self.labels.codes.get(label)
+        except TypeError:
+            position = None
+        return self.code_of_text(str(label)) if position is None else position
+
+
+# ---- formulas over atoms -----------------------------------------------------------------------
+
+Kind: TypeAlias = Literal["true", "false", "atom", "not", "all", "any"]
+Node: TypeAlias = int
+
+TRUE: Node = 0
+FALSE: Node = 1
+_NONE: frozenset[int] = frozenset()
+
+
+class Nodes:
+    """Formulas over atoms, each kept once: literals, conjunctions and disjunctions.
+
+    An atom says that a variable takes one of its options; it takes at most one.
+    """
+
+    def __init__(self) -> None:
+        self.kinds: list[Kind] = ["true", "false"]
+        self.kids: list[tuple[int, ...]] = [(), ()]  # nodes, or the atom
+        self.variables = [_NONE, _NONE]  # that each node mentions
+        self.atoms = [_NONE, _NONE]
+        self.owner: list[int] = []  # the variable of each atom
+        self._known: dict[tuple[Kind, tuple[int, ...]], Node] = {}
+        self._negated: dict[Node, Node] = {TRUE: FALSE, FALSE: TRUE}
+        self._given: dict[tuple[Node, int, int], Node] = {}
+
+    def atom(self, atom: int) -> Node:
+        """The node that holds where the atom does."""
+        return self._make("atom", (atom,), frozenset((self.owner[atom],)), frozenset((atom,)))
+
+    def all_of(self, kids: Iterable[Node]) -> Node:
+        """Conjunction."""
+        return self._join("all", kids, TRUE, FALSE)
+
+    def some_of(self, kids: Iterable[Node]) -> Node:
+        """Disjunction."""
+        return self._join("any", kids, FALSE, TRUE)
+
+    def alike(self, kids: Sequence[Node]) -> Node:
+        """The node that holds where all kids hold, or none does."""
+        return self.some_of((self.all_of(kids), self.all_of(map(self.negate, kids))))
+
+    def negate(self, node: Node) -> Node:
+        """The node of the negation."""
+        if node not in self._negated:
+            kind, children = self.kinds[node], self.kids[node]
+            if kind == "atom":
+                negation = self._make("not", children, self.variables[node], self.atoms[node])
+            else:
+                negation = (self.some_of if kind == "all" else self.all_of)(
+                    map(self.negate, children)
+                )
+            self._negated[node] = negation
+            self._negated.setdefault(negation, node)
+        return self._negated[node]
+
+    def parts(self, node: Node) -> tuple[Node, ...]:
+        """The nodes that a node is the conjunction of; none if it is true."""
+        if self.kinds[node] == "all":
+            return self.kids[node]
+        return () if node == TRUE else (node,)
+
+    def given(self, node: Node, variable: int, atom: int) -> Node:
+        """The rest of a formula once one atom of a variable holds.
+
+        Atom -1: none of them holds.
+        """
+        if variable not in self.variables[node]:
+            return node
+        key = (node, variable, atom)
+        if key not in self._given:
+            kind, children = self.kinds[node], self.kids[node]
+            if kind in ("atom", "not"):
+                remainder = TRUE if (children[0] == atom) == (kind == "atom") else FALSE
+            else:
+                join = self.all_of if kind == "all" else self.some_of
+                variables_of = self.variables  # most kids do not mention it
+                remainder = join(
+                    self.given(child, variable, atom) if variable in variables_of[child] else child
+                    for child in children
+                )
+            self._given[key] = remainder
+        return self._given[key]
+
+    def _join(
+        self, kind: Literal["all", "any"], children: Iterable[Node], neutral: Node, absorbing: Node
+    ) -> Node:
+        """The conjunction or disjunction of parts.
+
+        `neutral` parts drop out, an `absorbing` one decides.
+        """
+        joined: set[Node] = set()
+        for child in children:
+            if self.kinds[child] == kind:
+                joined.update(self.kids[child])
+            else:
+                joined.add(child)
+        joined.discard(neutral)
+        if absorbing in joined or any(self._negated.get(child) in joined for child in joined):
+            return absorbing
+        if len(joined) < 2:
+            return joined.pop() if joined else neutral
+        variables = _NONE.union(*(self.variables[child] for child in joined))
+        atoms = _NONE.union(*(self.atoms[child] for child in joined))
+        return self._make(kind, tuple(sorted(joined)), variables, atoms)
+
+    def _make(
+        self, kind: Kind, kids: tuple[int, ...], variables: frozenset[int], atoms: frozenset[int]
+    ) -> Node:
+        """The node of this kind with these parts; made if it is new."""
+        node = self._known.get((kind, kids))
+        if node is None:
+            node = self._known[kind, kids] = len(self.kinds)
+            self.kinds.append(kind)
+            self.kids.append(kids)
+            self.variables.append(variables)
+            self.atoms.append(atoms)
+        return node
+
+
+# ---- variables ---------------------------------------------------------------------------------
+
+
+class Symbol(NamedTuple):
+    """A variable of monomials: its power counts people of a pool about whom something is known."""
+
+    highest_power: int  # no higher power has a moment
+    moment: Callable[[int], int]
+    shift: int
+    mask: int
+
+
+@dataclass(eq=False)
+class Pool:
+    """Values that are assigned independently of all others; `code` is -1 for all of a group."""
+
+    group: int
+    code: int
+    size: int  # people
+    symbol: int
+    counts: dict[int, int]  # occurrences by code
+    bags: dict[int, int] = field(default_factory=dict)  # symbols by code, under ``single``
+    multiset: bool = False
+
+
+@dataclass(eq=False)
+class Variable:
+    """Which value of a pool a person has."""
+
+    person: int
+    pool: Pool
+    options: dict[int, int] = field(default_factory=dict)  # the code of each atom
+
+
+class Atom(NamedTuple):
+    """The power that an atom adds to a monomial, and its symbols."""
+
+    power: int
+    symbols: frozenset[int]
+
+
+class Model:
+    """A release and statements; variables are made when first asked for.
+
+    `bias` and `guards` find monomials without a moment: plus `bias`, they have a bit of `guards`.
+    """
+
+    def __init__(
+        self,
+        release: HasCounts,
+        statements: Sequence[said.Formula],
+        texts: Sequence[str | None],
+    ) -> None:
+        self.counts = counts_of(release)
+        refuse_rules("Statements", self.counts, ONE_BY_ONE)
+        self.members = _members(release, self.counts)
+        self.people = Names(self.members.names, "nobody in the release is called", like_name)
+        self.values = Names(self.counts.values, "nobody in the release has the value")
+        # By group, the people whom statements name, in order.
+        self.named: dict[int, dict[int, None]] = {}
+        self.nodes = Nodes()
+        self.variables: list[Variable] = []
+        self.symbols: list[Symbol] = []
+        self.atoms: list[Atom] = []
+        self.bias = self.guards = self._bits = 0
+        self._pools: dict[tuple[int, int], Pool] = {}
+        self._variables: dict[tuple[int, int], int] = {}
+        self._bags: dict[int, dict[int, int]] = {}
+        for number, (formula, text) in enumerate(zip(statements, texts, strict=True), 1):
+            self._check(formula, f"statement {number}", text)
+        self.said = list(map(self._node, statements))
+
+    def group_of(self, person: int) -> int:
+        """The group of a person by position."""
+        return int(self.members.groups[person])
+
+    def bag(self, group: int) -> dict[int, int]:
+        """Counts of a group, by code."""
+        if group not in self._bags:
+            cells = slice(self.counts.offsets[group], self.counts.offsets[group + 1])
+            codes, counts = self.counts.codes[cells].tolist(), self.counts.counts[cells].tolist()
+            self._bags[group] = dict(zip(codes, counts, strict=True))
+        return self._bags[group]
+
+    def pool(self, group: int, code: int) -> Pool | None:
+        """The pool that a value in a group belongs to; None where it does not occur."""
+        if code not in self.bag(group):
+            return None
+        key = (group, -1 if self.counts.semantics == "single" else code)
+        if key not in self._pools:
+            self._pools[key] = self._new_pool(*key)
+        return self._pools[key]
+
+    def has(self, person: int, code: int) -> Node:
+        """The node that says that a person has a value."""
+        number = self.variable_index(person, code)
+        if number is None:
+            return FALSE
+        node = self.nodes.atom(self._atom(number, code))
+        return self.nodes.negate(node) if self.variables[number].pool.multiset else node
+
+    def variable_index(self, person: int, code: int) -> int | None:
+        """The index in `variables` of the variable for this person and value, made if it is new.
+
+        None if the person's group lacks the value.
+        """
+        pool = self.pool(self.group_of(person), code)
+        if pool is None:
+            return None
+        key = (person, pool.code)
+        if key not in self._variables:
+            self._variables[key] = len(self.variables)
+            self.variables.append(Variable(person, pool))
+        return self._variables[key]
+
+    def pools(self, node: Node) -> list[Pool]:
+        """The pools that a node mentions."""
+        pools = (self.variables[v].pool for v in sorted(self.nodes.variables[node]))
+        return list(dict.fromkeys(pools))
+
+    # ---- reading --------------------------------------------------------------------------
+
+    def _check(self, formula: said.Formula, where: str, text: str | None) -> None:
+        """Note the people whom a formula names; refuse people and values not in the release."""
+        for subformula in said.walk(formula):
+            for name in (
+                subformula.people if isinstance(subformula, said.Same) else (subformula.person,)
+            ):
+                with _pointing(where, text, "person", name):
+                    person = self.people.code_of_text(name)
+                self.named.setdefault(self.group_of(person), {})[person] = None
+            if isinstance(subformula, said.Has):
+                with _pointing(where, text, "value", subformula.value):
+                    self.values.code_of_text(subformula.value)
+
+    def _node(self, formula: said.Formula) -> Node:
+        """The node of a formula."""
+        nodes = self.nodes
+        match formula:
+            case said.Has(person, value):
+                return self.has(self.people.code_of_text(person), self.values.code_of_text(value))
+            case said.Not(part):
+                return nodes.negate(self._node(part))
+            case said.And(parts):
+                return nodes.all_of(list(map(self._node, parts)))
+            case said.Or(parts):
+                return nodes.some_of(list(map(self._node, parts)))
+            case said.Implies(first, second):
+                return nodes.some_of((nodes.negate(self._node(first)), self._node(second)))
+            case said.Iff(first, second):
+                return nodes.alike((self._node(first), self._node(second)))
+            case said.Same(names):
+                people = list(map(self.people.code_of_text, names))
+                codes = set[int]()
+                for number in people:
+                    codes.update(self.bag(self.group_of(number)))
+                equal_codes = []
+                for code in sorted(codes):
+                    have_code = [self.has(person, code) for person in people]
+                    equal_codes.append(nodes.alike(have_code))
+                return nodes.all_of(equal_codes)
+
+    # ---- making ---------------------------------------------------------------------------
+
+    def _new_pool(self, group: int, code: int) -> Pool:
+        """A new pool of values that are dealt out to the people of a group.
+
+        All its values; only one of them, if `code` is not -1.
+
+        Its symbols count the people of the group in the polynomials of worlds.
+        """
+        size, bag = int(self.counts.sizes[group]), self.bag(group)
+        # No monomial of this group has a higher power: those named, and one who is asked about.
+        highest_power = min(size, len(self.named.get(group, ())) + 1)
+        if code < 0:
+            symbol = self._symbol(highest_power, lambda k: perm(size - k, highest_power - k))
+            bags = {c: self._symbol(n, partial(perm, n)) for c, n in bag.items()}
+            return Pool(group, code, size, symbol, bag, bags)
+        count = bag[code]
+        if self.counts.semantics == "multiset":
+            symbol = self._symbol(size - 1, lambda k: (size - k) ** count)
+            return Pool(group, code, size, symbol, {code: count}, multiset=True)
+        symbol = self._symbol(
+            min(highest_power, count), lambda k: perm(count, k) * perm(size - k, highest_power - k)
+        )
+        return Pool(group, code, size, symbol, {code: count})
+
+    def _symbol(self, highest_power: int, moment: Callable[[int], int]) -> int:
+        bits = highest_power.bit_length()
+        mask = (1 << bits) - 1
+        self.symbols.append(Symbol(highest_power, moment, self._bits, mask))
+        self.bias |= (mask - highest_power) << self._bits
+        self.guards |= 1 << (self._bits + bits)
+        self._bits += bits + 1
+        return len(self.symbols) - 1
+
+    def _atom(self, number: int, code: int) -> int:
+        """The atom that says that a variable takes this value; made if it is new."""
+        variable = self.variables[number]
+        for atom, option_code in variable.options.items():
+            if option_code == code:
+                return atom
+        pool = variable.pool
+        symbols = frozenset((pool.symbol, pool.bags.get(code, pool.symbol)))
+        self.atoms.append(Atom(sum(1 << self.symbols[s].shift for s in symbols), symbols))
+        self.nodes.owner.append(number)
+        variable.options[len(self.atoms) - 1] = code
+        return len(self.atoms) - 1
+
+
+def _members(release: HasCounts, counts: GroupCounts) -> Members:
+    """The members of a release, which must name its people."""
+    members = getattr(release, "members", None)  # counts have none
+    if not isinstance(members, Members):
+        raise DataError(
+            "statements are about people by name, and counts name nobody; make a release "
+            "with person=, as in Release.from_groups(table, group=..., sensitive=..., "
+            "person=...)"
+        )
+    if not np.array_equal(np.bincount(members.groups, minlength=counts.n_groups), counts.sizes):
+        raise DataError("the members that the release names are not those that it counts")
+    return members
+
+
+@contextmanager
+def _pointing(
+    where: str, text: str | None, role: Literal["person", "value"], name: str
+) -> Iterator[None]:
+    """Say in which statement a name is unknown, and where."""
+    try:
+        yield
+    except InputError as error:
+        offset = None if text is None else said.offset_of_name(text, role, name)
+        raise StatementError(f"{where}: {error}", text, offset) from None

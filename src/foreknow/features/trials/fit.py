@@ -1,0 +1,341 @@
+"""Fit: how likely each value is for each kind of people, by maximum likelihood from the bags.
+
+Given statistics, people have their values independently of each other, and a release shows of each
+group which kinds its people are of, and its bag. Expectation: how many people of each kind of each
+group have each value, on average over its worlds. Maximization: these shares. It begins with the
+frequencies of the groups, and nothing is drawn at random.
+
+Smoothing adds people with the values of everybody to each kind (the mode of a Dirichlet prior), so
+no value is impossible.
+
+Steps are extrapolated (Varadhan and Roland 2008), and an extrapolation that does not raise the
+likelihood is dropped. Nothing here sees who has which value.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from foreknow.adversaries.priors.signature_groups import SignatureGroups
+from foreknow.adversaries.priors.table import PriorTable
+from foreknow.adversaries.release_counts import counts_of
+from foreknow.data.arrays import FloatArray, IntArray, combine, count_pairs
+from foreknow.data.members import Signature, Signatures
+from foreknow.data.sights import seen_with
+from foreknow.features.trials.expectation import JUDGING, LEARNING, CaseLayout, Expected
+from foreknow_judge.numbers import read_number
+
+# A column of numbers with more than so many is cut into bins of about equally many people.
+MOST_NUMBERS, BINS = 16, 10
+# How many people smooth: each is tried, and none is drawn or guessed.
+SMOOTHINGS = tuple(4.0**power for power in range(7))
+# Where a step changes no chance by more than this, or after so many steps, it is the end.
+TOLERANCE, STEPS = 1e-3, 60
+
+
+@dataclass(frozen=True, eq=False)
+class Kinds:
+    """The kinds of people that statistics are by."""
+
+    attributes: tuple[str, ...]
+    labels: Sequence[Signature]  # what each kind is called
+    signatures: Sequence[Signature]
+    of_signature: IntArray  # the kind of each signature
+
+    @classmethod
+    def of(cls, signatures: Signatures, binned: Collection[str] = ()) -> Kinds:
+        """The kinds of people by their signatures.
+
+        Numbers in `binned` columns are cut into bins.
+        """
+        people = np.zeros(len(signatures.labels))
+        np.add.at(people, signatures.codes, signatures.people)
+        columns = []
+        for position, name in enumerate(signatures.attributes):
+            labels_of_column = [label[position] for label in signatures.labels]
+            columns.append(
+                _bins(labels_of_column, people) if name in binned else _labels(labels_of_column)
+            )
+        keys, first_of_kind = combine(
+            [codes for _, codes in columns], [len(names) for names, _ in columns]
+        )
+        names_of_kinds = (np.array(names, object)[codes[first_of_kind]] for names, codes in columns)
+        labels = [*zip(*names_of_kinds, strict=True)]
+        return cls(signatures.attributes, labels, signatures.labels, keys.astype(np.int64))
+
+    def groups(
+        self, signatures: Signatures, value_offsets: IntArray, values: IntArray, counts: IntArray
+    ) -> SignatureGroups:
+        """The groups of a release, with their people counted by kind."""
+        n_groups = len(signatures.offsets) - 1
+        group_of_cell = np.repeat(np.arange(n_groups), np.diff(signatures.offsets))
+        people_by_kind = count_pairs(
+            group_of_cell,
+            self.of_signature[signatures.codes],
+            n_groups,
+            len(self.labels),
+            signatures.people,
+        )
+        return SignatureGroups(*people_by_kind, value_offsets, values, counts)
+
+
+def numbers_among(signatures: Signatures) -> list[str]:
+    """The columns that hold numbers, and enough of them to be cut into bins."""
+    number_columns = []
+    for position, name in enumerate(signatures.attributes):
+        distinct = {label[position] for label in signatures.labels} - {None}
+        if len(distinct) > MOST_NUMBERS and all(
+            _number(str(label)) is not None for label in distinct
+        ):
+            number_columns.append(name)
+    return number_columns
+
+
+def _labels(labels: Sequence[str | None]) -> tuple[list[str | None], IntArray]:
+    """The distinct labels, and the code of each label."""
+    distinct = list(dict.fromkeys(labels))
+    code_of = {label: i for i, label in enumerate(distinct)}
+    return distinct, np.array([code_of[label] for label in labels], dtype=np.int64)
+
+
+def _bins(labels: Sequence[str | None], people: FloatArray) -> tuple[list[str | None], IntArray]:
+    """The names of the bins of a column of numbers, and the bin of each label.
+
+    A bin ends once it has its share of people; equal numbers are never divided.
+    """
+    distinct, codes = _labels(labels)
+    numbers = [None if label is None else _number(label) for label in distinct]
+    numbers_and_codes = [(x, code) for code, x in enumerate(numbers) if x is not None]
+    ranked = np.array([code for _, code in sorted(numbers_and_codes)])  # the smallest number first
+    people_by_number = np.bincount(codes, people, minlength=len(distinct))[ranked]
+    people_before = np.cumsum(people_by_number) - people_by_number
+    share = np.floor(BINS * people_before / people_by_number.sum()).astype(np.int64)
+    bins = np.unique(share, return_inverse=True)[1].reshape(-1)
+    names: list[str | None] = []
+    for code in range(int(bins[-1]) + 1):
+        first, last = (distinct[i] for i in ranked[bins == code][[0, -1]].tolist())
+        names.append(first if first == last else f"{first} to {last}")
+    bin_of_label = np.full(len(distinct), len(names), dtype=np.int64)
+    bin_of_label[ranked] = bins
+    return [*names, None], bin_of_label[codes]
+
+
+def _number(label: str) -> float | None:
+    number = read_number(label)
+    return None if number is None else float(number)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Fit:
+    """Statistics that were learned from a release."""
+
+    kinds: Kinds
+    layout: CaseLayout
+    chances: FloatArray  # by kind and value
+    amounts: FloatArray  # by kind and value, how many people have it, on average over worlds
+    overall: FloatArray  # how frequent each value is
+    people: FloatArray  # by kind
+    smoothing: float  # so many people with the values of everybody count for each kind
+    steps: int
+    change: float  # how much the last step changed a chance at most
+
+    @property
+    def converged(self) -> bool:
+        """True if the last step changed next to nothing."""
+        return self.change <= TOLERANCE
+
+    @property
+    def of_cells(self) -> FloatArray:
+        """The chance of each cell's value for its people."""
+        return np.asarray(self.chances[self.layout.signature, self.layout.value])
+
+    @cached_property
+    def without_own(self) -> FloatArray:
+        """The chance of each cell as learned from all groups but its own."""
+        return self.taught_by_others(self.layout.expected(self.of_cells, weighed=False).posteriors)
+
+    def taught_by_others(self, posteriors: FloatArray) -> FloatArray:
+        """The chance of each cell as learned from the posteriors of all groups but its own."""
+        layout = self.layout
+        others_amount = self.amounts[layout.signature, layout.value] - layout.people * posteriors
+        n_others = np.maximum(self.people[layout.signature] - layout.people, 0)
+        amount = n_others + self.smoothing
+        taught = np.clip(others_amount, 0, n_others) + self.smoothing * self.overall[layout.value]
+        share = self.overall[layout.value]
+        return np.where(amount > 0, taught / np.where(amount > 0, amount, 1), share)
+
+    @cached_property
+    def predicts(self) -> float:
+        """The log-likelihood of the bags of groups, each by chances learned from all others."""
+        return float(self.layout.times @ self.layout.expected(self.without_own).weights)
+
+    def __repr__(self) -> str:
+        ended = "converged" if self.converged else "NOT converged"
+        return (
+            f"Fit({len(self.kinds.labels)} kinds by {', '.join(self.kinds.attributes)}, "
+            f"{self.chances.shape[1]} values: {ended} in {self.steps} steps)"
+        )
+
+
+def fits(
+    layout: CaseLayout,
+    kinds: Kinds,
+    n_values: int,
+    smoothings: Sequence[float] = SMOOTHINGS,
+    seconds: tuple[float, float] = JUDGING,
+) -> Iterator[Fit]:
+    """Yield the statistics that are learned with each smoothing, from the groups' own shares on.
+
+    So many groups are worked out exactly for judging as `seconds` allow; see `CaseLayout`.
+    """
+    judges_as_it_learns = seconds == layout.seconds
+    layout_for_judging = layout if judges_as_it_learns else replace(layout, seconds=seconds)
+    for smoothing in smoothings:
+        climb = _Climb(layout, kinds, n_values, smoothing)
+        climbed = climb.climb()
+        yield Fit(
+            kinds=kinds,
+            layout=layout_for_judging,
+            chances=climbed.chances,
+            amounts=climbed.amounts,
+            overall=climb.overall,
+            people=climb.people,
+            smoothing=smoothing,
+            steps=climbed.steps,
+            change=climbed.change,
+        )
+
+
+class Climbed(NamedTuple):
+    """Where a climb ends."""
+
+    chances: FloatArray
+    amounts: FloatArray
+    steps: int
+    change: float  # the largest change in the last step
+
+
+class _Climb:
+    """Steps of expectation and maximization over some groups."""
+
+    def __init__(self, layout: CaseLayout, kinds: Kinds, n_values: int, smoothing: float) -> None:
+        self.layout, self.smoothing = layout, smoothing
+        self.shape = len(kinds.labels), n_values
+        self.at = layout.signature * n_values + layout.value
+        self.weight = layout.times[layout.case] * layout.people
+        self.people = self._people()
+        self.begun = self.sums(layout.alone)
+        totals = self.begun.sum(axis=0)
+        self.overall = totals / totals.sum()
+
+    def sums(self, posteriors: FloatArray) -> FloatArray:
+        """People by kind and value."""
+        sums = np.bincount(
+            self.at, self.weight * posteriors, minlength=self.shape[0] * self.shape[1]
+        )
+        return np.asarray(sums.reshape(self.shape), dtype=np.float64)
+
+    def _people(self) -> FloatArray:
+        """People by kind."""
+        cases = self.layout.cases
+        case = np.repeat(np.arange(cases.n_groups), np.diff(cases.offsets))
+        amounts = cases.people * self.layout.times[case]
+        people = np.bincount(cases.signatures, amounts, minlength=self.shape[0])
+        return np.asarray(people, dtype=np.float64)
+
+    def chances(self, amounts: FloatArray) -> FloatArray:
+        """The likeliest chances if this many people of each kind have each value."""
+        amount_of = amounts + self.smoothing * self.overall
+        total = (self.people + self.smoothing)[:, None]
+        return np.asarray(
+            np.where(total > 0, amount_of / np.where(total > 0, total, 1), self.overall)
+        )
+
+    def step(
+        self, chances: FloatArray, weighed: bool = False
+    ) -> tuple[FloatArray, FloatArray, Expected]:
+        """The next chances, the amounts they are of, and what is expected by the given ones."""
+        expected = self.layout.expected(chances.ravel()[self.at], weighed)
+        amounts = self.sums(expected.posteriors)
+        return self.chances(amounts), amounts, expected
+
+    def likelihood(self, chances: FloatArray, expected: Expected) -> float:
+        """The log-likelihood of chances, from the expectation under them."""
+        likelihood = float(self.layout.times @ expected.weights)
+        if self.smoothing:
+            had = self.overall > 0
+            likelihood += self.smoothing * float(
+                (np.log(np.maximum(chances[:, had], 1e-300)) @ self.overall[had]).sum()
+            )
+        return likelihood
+
+    def climb(self) -> Climbed:
+        """Step until nothing changes, or for the most steps that are allowed."""
+        chances = self.chances(self.begun)
+        steps = 0
+        while True:
+            next_chances, amounts, _ = self.step(chances)
+            steps += 1
+            change = float(np.abs(next_chances - chances).max())
+            if change <= TOLERANCE or steps >= STEPS:
+                return Climbed(next_chances, amounts, steps, change)
+            second_chances, _, near_weights = self.step(next_chances, weighed=True)
+            extrapolated = _extrapolated(chances, next_chances, second_chances)
+            third_chances, _, far_weights = self.step(extrapolated, weighed=True)
+            steps += 2
+            is_better = self.likelihood(extrapolated, far_weights) >= self.likelihood(
+                next_chances, near_weights
+            )
+            chances = third_chances if is_better else second_chances
+
+
+def _extrapolated(start: FloatArray, once: FloatArray, twice: FloatArray) -> FloatArray:
+    """The chances to which two steps lead if they go on in the same way.
+
+    This is SQUAREM (Varadhan and Roland, 2008): a parabola through the three points is followed,
+    the farther the straighter it is.
+    """
+    step, bend = once - start, twice - 2 * once + start
+    bend_length = float(np.sqrt((bend**2).sum()))
+    length = 1.0 if bend_length == 0 else max(1.0, float(np.sqrt((step**2).sum())) / bend_length)
+    ahead = start + 2 * length * step + length**2 * bend
+    # Chances stay above 0 where they are, and add up to 1.
+    ahead = np.where(twice > 0, np.maximum(ahead, twice * 1e-2), 0.0)
+    return np.asarray(ahead / ahead.sum(axis=1, keepdims=True))
+
+
+# Chances that were learned are kept in these steps, and are at least one of them.
+_IN_STEPS = 2**50
+
+
+def likeliest_table(release: Any, by: Sequence[str], people: Any) -> tuple[PriorTable, Fit]:
+    """The table of priors that is likeliest for a release, and the fit that it comes from.
+
+    `by` are the columns by which values differ. `people`, if given, is a table of the people with
+    these columns.
+    """
+    if people is not None:
+        release = seen_with(release, people, by)
+    release = release.seen_by(by)  # whoever knows a column reads the rows that show it
+    counts, signatures = counts_of(release), release.signatures(by)
+    kinds = Kinds.of(signatures)
+    bags = counts.offsets, counts.codes, counts.counts
+    layout = CaseLayout.of(kinds.groups(signatures, *bags).checked(counts), LEARNING)
+    best_fit = max(fits(layout, kinds, counts.n_values), key=lambda fit: fit.predicts)
+    chances = {}
+    for label, kind in zip(signatures.labels, kinds.of_signature.tolist(), strict=True):
+        chances[label] = tuple(_in_steps(best_fit.chances[kind]))
+    values = tuple(map(str, counts.values))
+    name = "what was learned"
+    return PriorTable(signatures.attributes, values, chances, name, estimated=True), best_fit
+
+
+def _in_steps(chances: FloatArray) -> list[Fraction]:
+    """Floats as fractions that add up to at most 1."""
+    return [Fraction(max(int(x * _IN_STEPS), int(x > 0)), _IN_STEPS) for x in chances.tolist()]

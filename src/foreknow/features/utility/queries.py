@@ -1,0 +1,513 @@
+"""Count queries: drawn at random, and answered from a table and from either form of its release."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from foreknow.data.arrays import BoolArray, FloatArray, IntArray, combine, count_pairs
+from foreknow.data.columns.attribute import Attribute
+from foreknow.data.counts import GroupCounts
+from foreknow.data.digests import printed
+from foreknow.data.labels.generalization import KnownLabels, style_of, wording_of
+from foreknow.data.labels.labels import text_of
+from foreknow.data.microdata import Microdata
+from foreknow.data.release import Release
+from foreknow.data.utility import given_groups
+from foreknow.errors import did_you_mean
+from foreknow.features.utility.value_positions import (
+    Covers,
+    all_positions,
+    codes_of_texts,
+    covers_of_groups,
+    covers_of_texts,
+    positions_of,
+)
+from foreknow.numbers import is_real, whole_number
+from foreknow.policy.call_arguments import microdata_of
+from foreknow.policy.options import weights_of
+from foreknow.policy.policy import Policy
+from foreknow.publishing.publish import Publication
+from foreknow.releases.members import shown_of
+from foreknow.releases.written_release import Published, as_opened
+from foreknow.wording import people_text
+from foreknow_judge.errors import DataError, InputError
+from foreknow_judge.files.file_names import CERTIFICATE
+from foreknow_judge.policy.grammar import Form
+
+# What some cells have for some queries, shape (cells, queries).
+Factor: TypeAlias = Callable[[slice], NDArray[Any]]
+
+# How many random numbers are drawn at once.
+_DRAWN = 1 << 20
+# How many cells, and how many queries, are worked on at once: they stay in the cache; and numbers
+# of a table that is made for some queries.
+_BLOCK, _QUERIES, _MOST_NUMBERS = 1024, 256, 1 << 20
+
+
+@dataclass(frozen=True, eq=False)
+class Queries:
+    """Queries that count people by a set of values in each of some columns."""
+
+    attributes: list[Attribute]
+    asked_values: list[BoolArray]  # of each attribute, by value and query
+    values: BoolArray  # of the sensitive column, by value and query
+    predicates: int  # how many attributes each asks about
+    selectivity: float
+    ranges: bool
+    delta: float
+    seed: int | None
+
+    def __len__(self) -> int:
+        return int(self.values.shape[1])
+
+
+def draw_queries(
+    microdata: Microdata,
+    *,
+    queries: int = 1000,
+    attributes: Sequence[str] | None = None,
+    predicates: int | None = None,
+    selectivity: float = 0.05,
+    ranges: bool = True,
+    delta: float = 0.005,
+    seed: int | None = 0,
+    like: Microdata | None = None,
+) -> Queries:
+    """Draw queries as in the experiments on Anatomy.
+
+    Each query asks about `predicates` quasi-identifiers, drawn at random, and about the sensitive
+    attribute: for ``ceil(|domain| * selectivity ** (1 / (predicates + 1)))`` values of each. They
+    are a random run of the domain where it has an order, else a random subset. The domain is
+    what occurs in the table. A missing value is never asked for. `delta`, `like`: see
+    `query_error`.
+    """
+    if not is_real(delta) or not 0 < delta <= 1:
+        raise InputError(f"delta is a share of the people, above 0 to 1, not {delta!r}")
+    source = microdata if like is None else like
+    attribute_of_name = {attribute.name: attribute for attribute in source.attributes}
+    names = _names(attributes, list(attribute_of_name))
+    n_predicates = len(names) if predicates is None else predicates
+    whole_number(queries, "queries", 1)
+    whole_number(n_predicates, "predicates", 1)
+    if n_predicates > len(names):
+        raise InputError(
+            f"predicates = {n_predicates}, but there are only {len(names)} attributes to ask about"
+        )
+    if not is_real(selectivity) or not 0 < selectivity <= 1:
+        raise InputError(f"selectivity must be above 0 and at most 1, not {selectivity!r}")
+    if seed is not None:
+        whole_number(seed, "the seed", 0)
+    random = np.random.default_rng(seed)
+    # The sensitive value is one predicate more; all together match the share that is asked for.
+    share = selectivity ** (1 / (n_predicates + 1))
+    # Which attributes each query asks about.
+    attribute_order = np.argsort(random.random((queries, len(names))), axis=1)
+    is_asked = np.zeros((len(names), queries), dtype=bool)
+    is_asked[attribute_order[:, :n_predicates].T, np.arange(queries)] = True
+    asked_attributes = [attribute_of_name[name] for name in names]
+    asked_values = []
+    for attribute, asking_queries in zip(asked_attributes, is_asked, strict=True):
+        first_value = int(attribute.domain[0] is None)
+        size = len(attribute.domain) - first_value
+        if not size:
+            raise DataError(f"{attribute.name!r} is missing everywhere; there is nothing to ask")
+        in_order = ranges and attribute.order == "ordered"
+        draw = _runs if in_order else _subsets
+        values_asked = draw(size, _width(size, share), queries, random)
+        # Queries that do not ask about the attribute want all its values.
+        is_wanted = np.ones((len(attribute.domain), queries), dtype=bool)
+        is_wanted[:first_value, asking_queries] = False
+        is_wanted[first_value:, asking_queries] = values_asked[:, asking_queries]
+        asked_values.append(is_wanted)
+    n_values = len(source.values)
+    values = _subsets(n_values, _width(n_values, share), queries, random)
+    settings = n_predicates, float(selectivity), ranges, float(delta), seed
+    drawn_queries = Queries(asked_attributes, asked_values, values, *settings)
+    return drawn_queries if like is None else _translated(microdata, drawn_queries, like)
+
+
+def _translated(microdata: Microdata, queries: Queries, like: Microdata) -> Queries:
+    """The same queries in the codes of `microdata`, which reads the table by another schema."""
+    attribute_of = {attribute.name: attribute for attribute in microdata.attributes}
+    asked_names = [attribute.name for attribute in queries.attributes]
+    if unknown_names := [name for name in asked_names if name not in attribute_of]:
+        common = [attribute.name for attribute in like.attributes if attribute.name in attribute_of]
+        raise InputError(
+            f"queries about {unknown_names[0]!r} cannot be asked where it is no quasi-identifier; "
+            f"ask both releases about attributes = {common}"
+        )
+    if like.schema.sensitive != microdata.schema.sensitive:
+        raise InputError(
+            f"queries about {like.schema.sensitive!r} cannot be asked of a release that hides "
+            f"{microdata.schema.sensitive!r}"
+        )
+    attributes, asked_values = [attribute_of[name] for name in asked_names], []
+    for attribute, is_wanted in zip(queries.attributes, queries.asked_values, strict=True):
+        domain = attribute_of[attribute.name].domain
+        asked_values.append(_by_values(attribute.name, attribute.domain, is_wanted, domain))
+    values = _by_values(like.schema.sensitive, like.values, queries.values, microdata.values)
+    return replace(queries, attributes=attributes, asked_values=asked_values, values=values)
+
+
+def _by_values(
+    name: str, values_before: Sequence[Any], is_wanted: BoolArray, values: Sequence[Any]
+) -> BoolArray:
+    """Reorder a mask over `values_before` for the same values in the order of `values`."""
+    texts_before = []
+    for value in values_before:
+        texts_before.append(None if value is None else text_of(value))
+    texts = [None if value is None else text_of(value) for value in values]
+    position = {text: i for i, text in enumerate(texts_before)}
+    if {*texts} != {*position}:
+        raise InputError(
+            f"the two policies read other values in {name!r}; give its type in both: "
+            "types in [schema]"
+        )
+    return is_wanted[[position[text] for text in texts]]
+
+
+def _names(attributes: Sequence[str] | None, allowed: list[str]) -> list[str]:
+    """The quasi-identifiers that are asked about; all that are allowed by default."""
+    if attributes is None:
+        return allowed
+    if isinstance(attributes, str) or not attributes:
+        raise InputError("attributes must be a list of at least one quasi-identifier")
+    names = list(attributes)
+    for name in names:
+        if name not in allowed:
+            hint = did_you_mean(str(name), allowed)
+            raise InputError(f"attributes: {name!r} is no quasi-identifier{hint}")
+    if len(set(names)) < len(names):
+        raise InputError("attributes: a quasi-identifier is named twice")
+    return names
+
+
+def _width(size: int, share: float) -> int:
+    """How many of `size` values are at least that share of them; one at least."""
+    # A product such as 10 * 0.3 must not be rounded up for its last bit.
+    return min(size, max(1, math.ceil(size * share - 1e-9)))
+
+
+def _runs(size: int, width: int, queries: int, random: np.random.Generator) -> BoolArray:
+    """A random run of `width` neighbours for each query."""
+    start = random.integers(size - width + 1, size=queries)
+    position = np.arange(size)[:, None]
+    return (start <= position) & (position < start + width)
+
+
+def _subsets(size: int, width: int, queries: int, random: np.random.Generator) -> BoolArray:
+    """A random subset of `width` values for each query."""
+    is_chosen = np.zeros((size, queries), dtype=bool)
+    step = max(1, _DRAWN // size)
+    for start in range(0, queries, step):
+        block = np.arange(start, min(start + step, queries))
+        # The values with the smallest of random numbers.
+        numbers = random.random((len(block), size))
+        values_asked = np.argpartition(numbers, width - 1, axis=1)[:, :width]
+        is_chosen[values_asked.T, block] = True
+    return is_chosen
+
+
+@dataclass(frozen=True, eq=False)
+class Boxes:
+    """A generalized release: what the groups cover, and how often each has each value."""
+
+    covers: list[Covers]  # one per attribute that is asked about
+    counts: GroupCounts  # its values are those of the queries, by the same codes
+
+    def answers(self, queries: Queries) -> FloatArray:
+        """The answer to each query, if everybody is equally likely to be anywhere in their box."""
+        counts = self.counts
+        codes = [*(cover.of_group[counts.cell_groups] for cover in self.covers), counts.codes]
+
+        def factors(chosen: slice) -> list[Factor]:
+            pairs = zip(self.covers, queries.asked_values, strict=True)
+            shares = [cover.shares(is_wanted[:, chosen]) for cover, is_wanted in pairs]
+            return _looked_up([*shares, queries.values[:, chosen]], codes)
+
+        return _weighted_sums(factors, counts.counts, len(queries), max(map(len, self.covers)))
+
+
+@dataclass(frozen=True, eq=False)
+class Buckets:
+    """A bucketized release: who is in each group, and how often each has each value."""
+
+    of_cell: IntArray  # the group of each cell; in order
+    codes: list[IntArray]  # of each attribute that is asked about: the value of each cell
+    people: IntArray  # of each cell
+    counts: GroupCounts  # as in `Boxes`
+
+    def answers(self, queries: Queries) -> FloatArray:
+        """The answers if everybody in a group is equally likely to have each value of its bag."""
+
+        def factors(chosen: slice) -> list[Factor]:
+            attribute_factors = _looked_up(
+                [wanted_values[:, chosen] for wanted_values in queries.asked_values], self.codes
+            )
+            wanted_values = queries.values[:, chosen].astype(float)
+            return [
+                *attribute_factors,
+                lambda block: self._shares(self.of_cell[block], wanted_values),
+            ]
+
+        return _weighted_sums(factors, self.people, len(queries))
+
+    def _shares(self, groups: IntArray, wanted_values: FloatArray) -> FloatArray:
+        """How many occurrences of the wanted values there are per person, by group and query.
+
+        `groups` are in order; `wanted_values` has a row for each value and a column for each query.
+        """
+        counts, first, end = self.counts, int(groups[0]), int(groups[-1]) + 1
+        offsets = counts.offsets[first : end + 1]
+        cells = slice(int(offsets[0]), int(offsets[-1]))
+        occurrences = wanted_values[counts.codes[cells]]
+        occurrences *= counts.counts[cells, None]
+        shares = np.zeros((end - first, wanted_values.shape[1]))
+        has_cells = np.diff(offsets) > 0
+        if has_cells.any():
+            shares[has_cells] = np.add.reduceat(
+                occurrences, offsets[:-1][has_cells] - offsets[0], axis=0
+            )
+        shares /= counts.sizes[first:end, None]
+        return shares[groups - first]
+
+
+def true_answers(microdata: Microdata, queries: Queries) -> FloatArray:
+    """The true answer to each query: people, or values if people may have several."""
+    holdings = microdata.holdings
+    columns = [attribute.codes[holdings.people] for attribute in queries.attributes]
+    asked_values = [*queries.asked_values, queries.values]
+    cell, first = combine([*columns, holdings.values], list(map(len, asked_values)))
+    codes = [column[first] for column in (*columns, holdings.values)]
+
+    def factors(chosen: slice) -> list[Factor]:
+        return _looked_up([is_wanted[:, chosen] for is_wanted in asked_values], codes)
+
+    return _weighted_sums(factors, np.bincount(cell), len(queries))
+
+
+def _looked_up(tables: Sequence[NDArray[Any]], codes: Sequence[NDArray[Any]]) -> list[Factor]:
+    """The entries of each table for the codes of a block of cells."""
+
+    def factor(table: NDArray[Any], code: NDArray[Any]) -> Factor:
+        return lambda block: table[code[block]]
+
+    return [factor(table, code) for table, code in zip(tables, codes, strict=True)]
+
+
+def _weighted_sums(
+    factors: Callable[[slice], list[Factor]], weights: IntArray, n_queries: int, most_rows: int = 1
+) -> FloatArray:
+    """The answer to each query: the sum over cells of a weight times all factors.
+
+    Factors are looked up in tables with a column for each query; the largest has `most_rows` rows.
+    """
+    step = min(_QUERIES, max(1, _MOST_NUMBERS // max(1, most_rows)))
+    answers = []
+    for first in range(0, n_queries, step):
+        *first_factors, last = factors(slice(first, first + step))
+        total: Any = 0.0
+        for start in range(0, len(weights), _BLOCK):
+            block = slice(start, start + _BLOCK)
+            products = first_factors[0](block)
+            for factor in first_factors[1:]:
+                products *= factor(block)
+            total = total + weights[block].astype(float) @ (products * last(block))
+        answers.append(total)
+    return np.concatenate(answers)
+
+
+def shown_by_groups(
+    microdata: Microdata,
+    groups: NDArray[Any],
+    form: Form,
+    attributes: Sequence[Attribute],
+    floors: Mapping[str, IntArray],
+    styles: Mapping[str, str],
+) -> Boxes | Buckets:
+    """A reader's view of some attributes: boxes (generalized) or buckets (bucketized).
+
+    `groups` is the group of each row. Both can count answers to queries.
+    """
+    group_numbers, group_of_person = np.unique(given_groups(microdata, groups), return_inverse=True)
+    n_groups, group_of_person = len(group_numbers), group_of_person.reshape(-1).astype(np.int64)
+    counts = microdata.counts(group_of_person)
+    if form == "generalized":
+        covers: list[Covers] = []
+        positions_of_attributes = all_positions(microdata, attributes)
+        for attribute, positions in zip(attributes, positions_of_attributes, strict=True):
+            style = style_of(attribute, styles.get(attribute.name))
+            levels = floors.get(attribute.name)
+            floor = None if levels is None else np.asarray(levels)[group_numbers]
+            cover = covers_of_groups(attribute, positions, group_of_person, n_groups, style, floor)
+            covers.append(cover)
+        return Boxes(covers, counts)
+    columns = [attribute.codes for attribute in attributes]
+    sizes = [len(attribute.domain) for attribute in attributes]
+    point_of_person, first_person = combine(columns, sizes)
+    offsets, points, people = count_pairs(
+        group_of_person, point_of_person, n_groups, len(first_person)
+    )
+    group_of_cell = np.repeat(np.arange(n_groups), np.diff(offsets))
+    codes = [column[first_person].astype(np.int64)[points] for column in columns]
+    return Buckets(group_of_cell, codes, people, counts)
+
+
+@dataclass(frozen=True, eq=False)
+class ReleaseReader:
+    """A release, and how it is written."""
+
+    release: Release
+    styles: Mapping[str, str]
+    labels: Mapping[str, KnownLabels] = field(default_factory=dict)  # what is known beside the text
+    exact: frozenset[str] = frozenset()  # columns that are known not to be rounded
+    weights: Mapping[str, float] = field(default_factory=dict)  # what columns count in the NCP
+
+    def shown(self, microdata: Microdata, attributes: Sequence[Attribute]) -> Boxes | Buckets:
+        """A reader's view of some attributes in the release: boxes, or buckets."""
+        release = self.release
+        counts = _same_values(release.counts, microdata)
+        if counts.n_people > microdata.n_people:
+            raise DataError(
+                f"{release.name} has {people_text(counts.n_people)}, {microdata.name} "
+                f"only {microdata.n_people}; give the table that the release was made of"
+            )
+        names = [attribute.name for attribute in attributes]
+        if set(names) <= set(release.group_columns):
+            return Boxes(self._covers(names, microdata, attributes), counts)
+        signatures = release.signatures(names)
+        group_of_cell = np.repeat(np.arange(counts.n_groups), np.diff(signatures.offsets))
+        codes = []
+        for i, attribute in enumerate(attributes):
+            attribute_codes = codes_of_texts(
+                attribute, [signature[i] for signature in signatures.labels]
+            )
+            codes.append(attribute_codes[signatures.codes])
+        return Buckets(group_of_cell, codes, signatures.people, counts)
+
+    def _covers(
+        self, names: Sequence[str], microdata: Microdata, attributes: Sequence[Attribute]
+    ) -> list[Covers]:
+        """The values that each group's label covers, for each of these attributes."""
+        columns, labels = self.release.group_columns, list(self.release.counts.groups or ())
+        if len(columns) == 1:
+            labels = [label if isinstance(label, tuple) else (label,) for label in labels]
+        covers = []
+        positions_of_attributes = all_positions(microdata, attributes)
+        all_rounded = microdata.rounded(self.styles, self.exact).attributes
+        rounded = {attribute.name: attribute for attribute in all_rounded}
+        for name, attribute, positions in zip(
+            names, attributes, positions_of_attributes, strict=True
+        ):
+            position = columns.index(name)
+            texts: list[Any] = [label[position] for label in labels]  # type: ignore[index]
+            style = style_of(attribute, self.styles.get(attribute.name))
+            label_meanings = self.labels.get(name)
+            cells = (
+                None if attribute.cells else (rounded_attribute := rounded[attribute.name]).cells
+            )
+            # Labels of other makers are of values.
+            if (
+                cells is not None
+                and wording_of(rounded_attribute, style).read_all(texts) is not None
+            ):
+                attribute, positions = rounded_attribute, positions_of(cells.values, cells.grid)
+            meanings = label_meanings.of(attribute) if label_meanings is not None else None
+            if style == "set" and meanings is None:
+                meanings = wording_of(attribute, style).read_all(texts, microdata.times)
+            covers.append(covers_of_texts(attribute, positions, texts, style, meanings))
+        return covers
+
+
+def release_and_table(
+    release: Any,
+    table: Any,
+    policy: Policy | Mapping[str, Any] | str | Path | None,
+    rules: Mapping[str, Any],
+) -> tuple[Any, Microdata]:
+    """The release, opened, and the raw table as microdata with what the release shows.
+
+    If no policy is given, a publication's own is used.
+    """
+    if isinstance(table, Publication) and not isinstance(release, Publication):
+        release, table = table, release  # given in the other order
+    is_read = isinstance(table, Microdata)
+    if (
+        not is_read
+        and policy is None
+        and not any(rules.values())
+        and isinstance(release, Publication)
+    ):
+        policy = release.audit.policy
+    microdata = microdata_of(table, policy, rules)
+    if isinstance(release, (str, Path)):
+        path = Path(release)
+        is_opened = path.is_dir() or path.with_name(CERTIFICATE).exists()
+        if is_opened:
+            microdata = shown_of(path if path.is_dir() else path.parent, microdata)
+    elif isinstance(release, Publication):
+        is_opened, microdata = True, release.shown(microdata)
+    elif isinstance(release, Published):
+        is_opened, microdata = True, shown_of(release.folder, microdata)
+    else:
+        is_opened = isinstance(getattr(release, "release", release), (Release, Microdata))
+    if is_opened:
+        return release, microdata
+    return Release.from_schema(release, microdata.schema), microdata
+
+
+def release_reader(release: Any, styles: Mapping[str, str] | None = None) -> ReleaseReader:
+    """A reader of a release; `styles`, or else its certificate, say how labels read."""
+    release = as_opened(release)
+    table = getattr(release, "release", release)
+    if not isinstance(table, Release):
+        raise InputError(
+            f"expected a release, not {type(release).__name__}: what foreknow.publish returns, "
+            "the path of the folder that it was written to, or a Release, such as "
+            "Release.from_generalized(table, quasi_identifiers=[...], sensitive=...)"
+        )
+    if table is release:
+        return ReleaseReader(table, dict(styles or {}))
+    certificate = release.certificate
+    options = certificate.policy.get("publish", {})
+    # What is read back from a file has no meanings beside its texts.
+    meanings = release.labels if isinstance(release, Publication) and styles is None else {}
+    if styles is None:
+        styles = options.get("labels", {})
+    exact = frozenset(certificate.groups) - set(certificate.grids)
+    styles = {**dict.fromkeys(certificate.grids, "range"), **styles}
+    weights = weights_of(options.get("weights", {}))
+    return ReleaseReader(table, styles, meanings, exact, weights)
+
+
+def _same_values(counts: GroupCounts, microdata: Microdata) -> GroupCounts:
+    """The counts of a release, with its values numbered as in the table."""
+    coded_values = [*enumerate(microdata.values)]
+    code_of_text = {printed(value): code for code, value in coded_values}
+    code_of_text |= {str(value): code for code, value in coded_values}  # wins where both are alike
+    codes = np.empty(len(counts.values), dtype=np.int64)
+    for code, value in enumerate(counts.values):
+        text = str(value) if str(value) in code_of_text else printed(value)
+        if text not in code_of_text:
+            raise DataError(
+                f"{microdata.name} has nobody with the sensitive value {str(value)!r}, which is "
+                "in the release; give the table that the release was made from"
+            )
+        codes[code] = code_of_text[text]
+    return GroupCounts.from_pairs(
+        counts.cell_groups,
+        codes[counts.codes],
+        values=microdata.values,
+        n_groups=counts.n_groups,
+        groups=counts.groups,
+        weights=counts.counts,
+        sizes=counts.sizes,
+        semantics=counts.semantics,
+    )
