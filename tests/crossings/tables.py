@@ -313,6 +313,8 @@ def columns_to_add(case):
     shown = [*case.schema["quasi_identifiers"][:2], *case.schema.get("other", ())]
     conditions = {name for rule in case.schema.get("impossible", ()) for name in rule["where"]}
     used = conditions | {name for row in case.priors for name in row}
+    if case.of["adversary"] == "levels":  # a criterion of the first release needs the age
+        used.add("age")
     found = [name for name in shown if name not in used]
     return found + [name for name in ("ill", "pay") if name in case.rows[0] and name != case.secret]
 
