@@ -80,13 +80,16 @@ class CaseLayout:
 
     @classmethod
     def of(cls, groups: SignatureGroups, seconds: tuple[float, float] = JUDGING) -> CaseLayout:
-        """Lay out groups; `seconds` limit exact posteriors, in all and for each person."""
+        """Lay out groups, equal ones as one case.
+
+        `seconds` limit exact counting: so many in all, and so many more for each person.
+        """
         first, case_of = groups.distinct()
         times = np.bincount(case_of, minlength=len(first)).astype(np.float64)
         return cls(groups.take(first), times, case_of, seconds)
 
     def times_over(self, n_copies: int) -> CaseLayout:
-        """The same cases several times, one copy after another, each for chances of its own."""
+        """The cases `n_copies` times in a row: one call then serves as many sets of chances."""
         cases = self.cases.take(np.tile(np.arange(self.cases.n_groups), n_copies))
         return CaseLayout(cases, np.tile(self.times, n_copies), self.case_of, self.seconds)
 
@@ -126,12 +129,17 @@ class CaseLayout:
 
     @cached_property
     def _parts(self) -> _CaseParts:
-        """The cases, divided by how their posteriors are worked out.
+        """The cases (distinct groups), divided by how their posteriors are worked out.
 
-        What is counted exactly is what the time allows, the cheapest cases first.
+        All assignments of values to people are counted exactly for as many cases as `seconds`
+        allow, the cheapest for each person first; the rest is balanced. `uniform` cases need
+        neither.
         """
         cases, sizes = self.cases, self.cases.sizes
+        # With one kind of people or one value, everybody has the group's own shares.
         is_uniform = (np.diff(cases.offsets) == 1) | (np.diff(cases.value_offsets) == 1)
+        # The exact count is a dynamic program. Its states are how many of each value (or, turned
+        # round, of each kind of people) are used up; the smaller number of states is taken.
         by_value = states_of(cases.counts, cases.value_offsets)
         by_signature = states_of(cases.people, cases.offsets)
         is_countable = ~is_uniform & (np.minimum(by_value, by_signature) <= REACH)
@@ -142,6 +150,8 @@ class CaseLayout:
             amounts = cases.people if by_signatures else cases.counts
             starts = cases.offsets if by_signatures else cases.value_offsets
             for batch in shapes(cases, countable, by_signatures):
+                # A batch is of cases with equal amounts, which go through the program together; so
+                # one of them tells the cost of all.
                 first = batch[0]
                 capacities, size = amounts[starts[first] : starts[first + 1]], int(sizes[first])
                 cost = _STEP * size * len(capacities)
@@ -167,11 +177,14 @@ class CaseLayout:
         return mask
 
     def expected(self, chances: FloatArray, weighed: bool = True) -> Expected:
-        """The expected posteriors of cells, given their chances, and the weights of the cases.
+        """The expected posterior of each cell, and the logarithm of the weight of each case.
 
-        Without `weighed`, the weights are 0.
+        A cell is a kind of people and a value that occur together in a case (a distinct group);
+        `chances` has for each cell how likely the value is for such people beforehand. Without
+        `weighed`, the weights are 0.
         """
         uniform, exact, balanced = self._parts
+        # Batches and _balance fill in these arrays.
         expected = Expected(self.alone.copy(), np.zeros(self.cases.n_groups))
         if len(uniform):
             self._balance(uniform, self._margins_of_uniform, chances, expected, 0, weighed)
@@ -187,12 +200,17 @@ class CaseLayout:
             self._balance(
                 failed_cases, self._margins(failed_cases), chances, expected, _ROUNDS, weighed
             )
+        # Rounding may lead a little beyond 1.
         np.minimum(expected.posteriors, 1.0, out=expected.posteriors)
         return expected
 
     def _margins(self, cases: IntArray) -> _Margins:
-        """The margins of these cases: people by signature, and occurrences by value."""
+        """The margins of these cases, as tables of people by signature (rows) and value (columns).
+
+        A row's margin is the people of the signature there; a column's how often the value occurs.
+        """
         cells, offsets = ranges(self.offsets[cases], self.offsets[cases + 1])
+        # Rows and columns of these cases only, numbered from 0.
         rows, columns = (_numbered(codes[cells]) for codes in self._places[1:])
         people = np.zeros(rows.max() + 1)
         people[rows] = self.people[cells]
@@ -218,15 +236,22 @@ class CaseLayout:
         rounds: int,
         weighed: bool,
     ) -> None:
-        """Set the posteriors of some cases: their chances, scaled to the margins of the case.
+        """Set the posteriors of `cases` in `expected`: chances scaled to each case's margins.
 
-        Rows and columns are scaled in turn; with 0 rounds, the values' own shares are taken.
+        The table of a case has its kinds of people as rows and its values as columns; a cell says
+        how many people of the kind have the value. Rows and columns are scaled in turn until both
+        margins are right (iterative proportional fitting). With 0 `rounds`, everybody has the
+        shares of the values in the group. If `weighed`, the weights of the cases are set, too.
         """
         cells, rows, columns, people = margins.cells, margins.rows, margins.columns, margins.people
+        # A chance of 0 may leave no table with these margins, so the least positive float stands
+        # for 0.
         positive = np.maximum(chances.take(cells), np.finfo(float).tiny)
         start_table = positive if rounds else self.alone[cells]
         row_factor, column_factor = people, np.ones(len(margins.occurrences))
         for _ in range(rounds):
+            # First columns to their margins, then rows; rows then say how far the last round was
+            # off.
             column_factor = margins.occurrences / np.bincount(
                 columns, start_table * row_factor.take(rows)
             )
@@ -245,7 +270,7 @@ class CaseLayout:
 
 
 def _numbered(codes: IntArray) -> IntArray:
-    """Number the distinct places in order; the number of each place."""
+    """Number the distinct codes from 0 in ascending order, and return the number of each code."""
     occurs = np.zeros(int(codes.max()) + 1, dtype=bool)
     occurs[codes] = True
     return np.asarray((np.cumsum(occurs) - 1)[codes])

@@ -52,10 +52,13 @@ class Kinds:
     def of(cls, signatures: Signatures, binned: Collection[str] = ()) -> Kinds:
         """The kinds of people by their signatures.
 
-        Numbers in `binned` columns are cut into bins.
+        A signature is a person's labels in the known columns. Numbers in `binned` columns are cut
+        into bins, so one kind may have several signatures.
         """
+        # Bins hold about equally many people, so people are counted by signature first.
         people = np.zeros(len(signatures.labels))
         np.add.at(people, signatures.codes, signatures.people)
+        # For each column: the names of its codes, and the code of each signature.
         columns = []
         for position, name in enumerate(signatures.attributes):
             labels_of_column = [label[position] for label in signatures.labels]
@@ -72,7 +75,11 @@ class Kinds:
     def groups(
         self, signatures: Signatures, value_offsets: IntArray, values: IntArray, counts: IntArray
     ) -> SignatureGroups:
-        """The groups of a release, with their people counted by kind."""
+        """The groups of a release as `SignatureGroups`, with their people counted by kind.
+
+        Values ``values[value_offsets[g]:value_offsets[g + 1]]`` occur in group g, as often as
+        `counts` says.
+        """
         n_groups = len(signatures.offsets) - 1
         group_of_cell = np.repeat(np.arange(n_groups), np.diff(signatures.offsets))
         people_by_kind = count_pairs(
@@ -86,7 +93,7 @@ class Kinds:
 
 
 def numbers_among(signatures: Signatures) -> list[str]:
-    """The columns that hold numbers, and enough of them to be cut into bins."""
+    """The names of columns that hold numbers only, and enough distinct ones to be cut into bins."""
     number_columns = []
     for position, name in enumerate(signatures.attributes):
         distinct = {label[position] for label in signatures.labels} - {None}
@@ -98,7 +105,7 @@ def numbers_among(signatures: Signatures) -> list[str]:
 
 
 def _labels(labels: Sequence[str | None]) -> tuple[list[str | None], IntArray]:
-    """The distinct labels, and the code of each label."""
+    """The distinct labels in order of appearance, and the code of each label."""
     distinct = list(dict.fromkeys(labels))
     code_of = {label: i for i, label in enumerate(distinct)}
     return distinct, np.array([code_of[label] for label in labels], dtype=np.int64)
@@ -107,13 +114,16 @@ def _labels(labels: Sequence[str | None]) -> tuple[list[str | None], IntArray]:
 def _bins(labels: Sequence[str | None], people: FloatArray) -> tuple[list[str | None], IntArray]:
     """The names of the bins of a column of numbers, and the bin of each label.
 
-    A bin ends once it has its share of people; equal numbers are never divided.
+    Bins hold about equally many people, and equal numbers are never divided. A missing label (None)
+    has a bin of its own, the last. `people` says how many people have each label.
     """
     distinct, codes = _labels(labels)
     numbers = [None if label is None else _number(label) for label in distinct]
     numbers_and_codes = [(x, code) for code, x in enumerate(numbers) if x is not None]
     ranked = np.array([code for _, code in sorted(numbers_and_codes)])  # the smallest number first
     people_by_number = np.bincount(codes, people, minlength=len(distinct))[ranked]
+    # A number's bin is the tenth of the people in which the people below end; equal numbers stay
+    # together, and tenths that no number begins are left out.
     people_before = np.cumsum(people_by_number) - people_by_number
     share = np.floor(BINS * people_before / people_by_number.sum()).astype(np.int64)
     bins = np.unique(share, return_inverse=True)[1].reshape(-1)
@@ -121,6 +131,7 @@ def _bins(labels: Sequence[str | None], people: FloatArray) -> tuple[list[str | 
     for code in range(int(bins[-1]) + 1):
         first, last = (distinct[i] for i in ranked[bins == code][[0, -1]].tolist())
         names.append(first if first == last else f"{first} to {last}")
+    # Missing labels get the bin after the last.
     bin_of_label = np.full(len(distinct), len(names), dtype=np.int64)
     bin_of_label[ranked] = bins
     return [*names, None], bin_of_label[codes]
@@ -161,13 +172,20 @@ class Fit:
         return self.taught_by_others(self.layout.expected(self.of_cells, weighed=False).posteriors)
 
     def taught_by_others(self, posteriors: FloatArray) -> FloatArray:
-        """The chance of each cell as learned from the posteriors of all groups but its own."""
+        """The chance of each cell as learned from the posteriors of all groups but its own.
+
+        A cell is a kind of people and a value of one group. `posteriors` says how likely its people
+        have the value; their part is taken out of the amounts of the kind.
+        """
         layout = self.layout
+        # Amounts are sums of floats, so a difference may be a little below 0 or too large.
         others_amount = self.amounts[layout.signature, layout.value] - layout.people * posteriors
         n_others = np.maximum(self.people[layout.signature] - layout.people, 0)
         amount = n_others + self.smoothing
+        # Smoothing: so many people more, who have the values of everybody.
         taught = np.clip(others_amount, 0, n_others) + self.smoothing * self.overall[layout.value]
         share = self.overall[layout.value]
+        # Nobody else is of this kind, and nobody is added: the share of everybody.
         return np.where(amount > 0, taught / np.where(amount > 0, amount, 1), share)
 
     @cached_property
@@ -190,10 +208,12 @@ def fits(
     smoothings: Sequence[float] = SMOOTHINGS,
     seconds: tuple[float, float] = JUDGING,
 ) -> Iterator[Fit]:
-    """Yield the statistics that are learned with each smoothing, from the groups' own shares on.
+    """Yield one `Fit` for each smoothing: the statistics learned from the groups of `layout`.
 
-    So many groups are worked out exactly for judging as `seconds` allow; see `CaseLayout`.
+    `smoothing` people with the values of everybody count for each kind of people. `seconds` limits
+    how many groups are counted exactly when the fit is judged later; see `CaseLayout`.
     """
+    # One layout serves both if judging may take as long as learning; so its caches are kept.
     judges_as_it_learns = seconds == layout.seconds
     layout_for_judging = layout if judges_as_it_learns else replace(layout, seconds=seconds)
     for smoothing in smoothings:
@@ -235,7 +255,7 @@ class _Climb:
         self.overall = totals / totals.sum()
 
     def sums(self, posteriors: FloatArray) -> FloatArray:
-        """People by kind and value."""
+        """People by kind (rows) and value (columns), where posteriors say how many have a value."""
         sums = np.bincount(
             self.at, self.weight * posteriors, minlength=self.shape[0] * self.shape[1]
         )
@@ -250,7 +270,10 @@ class _Climb:
         return np.asarray(people, dtype=np.float64)
 
     def chances(self, amounts: FloatArray) -> FloatArray:
-        """The likeliest chances if this many people of each kind have each value."""
+        """The likeliest chances (kinds x values) if so many people of each kind have each value.
+
+        Smoothing adds people with the values of everybody; a kind of nobody has the overall shares.
+        """
         amount_of = amounts + self.smoothing * self.overall
         total = (self.people + self.smoothing)[:, None]
         return np.asarray(
@@ -260,15 +283,23 @@ class _Climb:
     def step(
         self, chances: FloatArray, weighed: bool = False
     ) -> tuple[FloatArray, FloatArray, Expected]:
-        """The next chances, the amounts they are of, and what is expected by the given ones."""
+        """One round of expectation and maximization: from chances (kinds x values) to better ones.
+
+        Returns the next chances, the people by kind and value that they are shares of, and the
+        posteriors and weights that `chances` led to.
+        """
         expected = self.layout.expected(chances.ravel()[self.at], weighed)
         amounts = self.sums(expected.posteriors)
         return self.chances(amounts), amounts, expected
 
     def likelihood(self, chances: FloatArray, expected: Expected) -> float:
-        """The log-likelihood of chances, from the expectation under them."""
+        """The log-likelihood of chances (kinds x values), from the expectation under them.
+
+        It is of the groups' bags, and of the people whom smoothing adds to each kind.
+        """
         likelihood = float(self.layout.times @ expected.weights)
         if self.smoothing:
+            # Values that nobody has add nothing; their logarithm would be infinite.
             had = self.overall > 0
             likelihood += self.smoothing * float(
                 (np.log(np.maximum(chances[:, had], 1e-300)) @ self.overall[had]).sum()
@@ -276,7 +307,11 @@ class _Climb:
         return likelihood
 
     def climb(self) -> Climbed:
-        """Step until nothing changes, or for the most steps that are allowed."""
+        """Step until no chance changes by more than a tolerance, or until too many steps.
+
+        Each round takes two plain steps and extrapolates them; the extrapolated chances are kept
+        only if they are at least as likely as one plain step.
+        """
         chances = self.chances(self.begun)
         steps = 0
         while True:
@@ -296,10 +331,11 @@ class _Climb:
 
 
 def _extrapolated(start: FloatArray, once: FloatArray, twice: FloatArray) -> FloatArray:
-    """The chances to which two steps lead if they go on in the same way.
+    """The chances (kinds x values) to which two steps lead if they go on in the same way.
 
-    This is SQUAREM (Varadhan and Roland, 2008): a parabola through the three points is followed,
-    the farther the straighter it is.
+    `start`, `once` and `twice` are the chances before, after one and after two steps. This is
+    SQUAREM (Varadhan and Roland, 2008): a parabola through the three points is followed, the
+    farther the straighter it is.
     """
     step, bend = once - start, twice - 2 * once + start
     bend_length = float(np.sqrt((bend**2).sum()))
@@ -329,6 +365,7 @@ def likeliest_table(release: Any, by: Sequence[str], people: Any) -> tuple[Prior
     layout = CaseLayout.of(kinds.groups(signatures, *bags).checked(counts), LEARNING)
     best_fit = max(fits(layout, kinds, counts.n_values), key=lambda fit: fit.predicts)
     chances = {}
+    # Each signature has the chances of its kind.
     for label, kind in zip(signatures.labels, kinds.of_signature.tolist(), strict=True):
         chances[label] = tuple(_in_steps(best_fit.chances[kind]))
     values = tuple(map(str, counts.values))
@@ -337,5 +374,8 @@ def likeliest_table(release: Any, by: Sequence[str], people: Any) -> tuple[Prior
 
 
 def _in_steps(chances: FloatArray) -> list[Fraction]:
-    """Floats as fractions that add up to at most 1."""
+    """Floats as fractions with one denominator that add up to at most 1.
+
+    They are rounded down, but a positive chance stays positive.
+    """
     return [Fraction(max(int(x * _IN_STEPS), int(x > 0)), _IN_STEPS) for x in chances.tolist()]

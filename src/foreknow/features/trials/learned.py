@@ -200,6 +200,7 @@ class Learning:
     @cached_property
     def _row(self) -> IntArray:
         """The row of each cell; a row is the people of one kind in one group."""
+        # Cells are sorted by case and kind: a new row begins where either changes.
         case_kinds = self.layout.case * len(self.kinds.labels) + self.layout.signature
         return np.asarray(np.cumsum(np.diff(case_kinds, prepend=-1) != 0) - 1)
 
@@ -210,15 +211,21 @@ class Learning:
 
     @cached_property
     def _guess(self) -> IntArray:
-        """The cell of each row's likeliest value, the first among equals."""
+        """For each row (the people of one kind in one group) the cell of its likeliest value.
+
+        Of equally likely values, the first.
+        """
+        # The highest posterior of each row, repeated for its cells.
         top = np.maximum.reduceat(self.posteriors, self._first)[self._row]
         cells = np.flatnonzero(self.posteriors == top)
+        # Several cells may reach it: the first of each row is kept.
         return cells[np.flatnonzero(np.diff(self._row[cells], prepend=-1))]
 
     def disclosures(self) -> dict[Label, Disclosure]:
-        """The highest posterior of each value."""
+        """The highest posterior of each value, with the people whom it is about as witness."""
         values = self.counts.values
         highest = {value: Disclosure(value, 0.0, estimated=True) for value in values}
+        # Sorted by value, and the highest posterior of each value first.
         order = np.lexsort((-self.posteriors, self.layout.value))
         first = np.flatnonzero(np.diff(self.layout.value[order], prepend=-1))
         for cell in order[first].tolist():
@@ -229,8 +236,9 @@ class Learning:
         return highest
 
     def claim(self, cell: int) -> Claim:
-        """The claim that belongs to a cell: these people of this group have this value."""
+        """The claim that belongs to a cell: people of one kind in one group have this value."""
         layout, counts = self.layout, self.counts
+        # Equal groups share a case; the first of them stands for all.
         group = int(np.argmax(layout.case_of == layout.case[cell]))
         value = counts.values[int(layout.value[cell])]
         kind = self.kinds.labels[int(layout.signature[cell])]
@@ -247,20 +255,24 @@ class Learning:
     def trial(
         self, release: Any, truth: _TrueValues | None, limit: float, value_codes: IntArray
     ) -> Trial:
-        """The share of right guesses, and how many people are guessed more surely than the limit.
+        """The trial of this attacker: right guesses, and people guessed more surely than `limit`.
 
-        `truth` says who has which value; without it, right guesses are not counted. Only values in
-        `value_codes` count as claims.
+        `truth` says who has which value; None: right guesses are not counted but expected, from the
+        attacker's own posteriors. Only values with a code in `value_codes` count for sureness. A
+        row, below, is the people of one kind in one group, who are all guessed alike.
         """
         layout, counts = self.layout, self.counts
         groups_alone = release.groups_alone
+        # Values that nobody asks about have chance 0, so they make nobody sure.
         chances = np.where(np.isin(layout.value, value_codes), self.posteriors, 0.0)
         surest_cell = int(np.argmax(chances))
+        # The baseline knows no columns and guesses the most frequent value of each group.
         most_frequent = np.maximum.reduceat(groups_alone.counts, groups_alone.offsets[:-1]).astype(
             np.float64
         )
         guesses = self._guess
         is_sure = chances[guesses] > limit
+        # How many people each row stands for, in all groups that are equal.
         people = (layout.times[layout.case] * layout.people)[guesses]
         n_sure, n_rightly_sure = round(float(people[is_sure].sum())), None
         right_share = float(people @ self.posteriors[guesses]) / counts.n_people
@@ -304,8 +316,9 @@ class Learning:
         )
 
     def _row_of(self, truth: _TrueValues) -> IntArray:
-        """The row of people who are alike."""
+        """The row of each entry of `truth`; a row is the people of one kind in one group."""
         layout, n_kinds = self.layout, len(self.kinds.labels)
+        # The key of each row, ascending, since cells are sorted by case and kind.
         keys = (layout.case * n_kinds + layout.signature)[self._first]
         kind = self.kinds.of_signature[truth.signature]
         return np.searchsorted(keys, layout.case_of[truth.group] * n_kinds + kind)
@@ -323,7 +336,11 @@ class _TrueValues(NamedTuple):
     def of(
         cls, held_signatures: Signatures, signatures: Sequence[Signature], sample: _GroupSample
     ) -> _TrueValues:
-        """The true values of people, from signatures whose last label is the value."""
+        """The true values of people, from signatures whose last label is the value.
+
+        `held_signatures` counts, by group, the people with each combination of known columns and
+        true value; `signatures` are the combinations without the value.
+        """
         place_of_signature = {label: i for i, label in enumerate(signatures)}
         code_of, counts = sample.code_of, sample.counts
         signature = np.array(
@@ -352,17 +369,11 @@ def _seen_by(release: Any, by: Sequence[str], sensitive: str | None = None) -> A
 
 
 def learnings(release: HasCounts, by: Sequence[str], effort: Effort = "full") -> list[Learning]:
-    """The posteriors of each attacker by some columns; cached with the counts.
+    """The posteriors of each attacker who learns by the columns `by`; cached with the counts.
 
-    `full` tries every smoothing, and trees; `policy` fewer smoothings, and it counts fewer large
-    groups exactly. `beside` leaves trees out,
-    and exact values that hardly anybody shares. `look` takes bins of numbers only, where there are
-    numbers.
-
-    Raises
-    ------
-    UnsupportedError
-        If the release does not tell the columns of its people, or people have several values.
+    The effort `full` tries every smoothing, and trees. `policy` tries fewer smoothings, and counts
+    fewer large groups exactly. `beside` leaves out trees, and exact values that hardly anybody
+    shares. `look` takes bins of numbers only, where there are numbers.
     """
     counts = counts_of(release)
     key = "learned", tuple(by), getattr(release, "sight", None)
@@ -375,12 +386,16 @@ def learnings(release: HasCounts, by: Sequence[str], effort: Effort = "full") ->
             return [*learned, *_learned_by_trees(ways[0], seconds)]
 
         return remembered(counts, (*key, effort), in_full)
+    # Telling people apart by exact values comes first, by bins last.
     teaching = [way for way in ways if way.teaches] if effort == "beside" else []
     return [way.brief(smoothing) for way, smoothing in product(teaching or ways[-1:], smoothings)]
 
 
 def _ways_to_tell_apart(release: Any, counts: GroupCounts, by: Sequence[str]) -> list[_Distinction]:
-    """The ways to tell people apart: by exact values, and by bins if there are numbers."""
+    """The ways to tell people apart: by exact values, and also by bins if there are numbers.
+
+    Raises `DataError` if the columns `by` contain the sensitive one.
+    """
     signatures_by = signatures_of(Learned, release)
     if release.sensitive in by:
         raise DataError(
@@ -422,7 +437,7 @@ class _Distinction:
         return 2 * len(self.kinds.labels) <= self.counts.n_people
 
     def brief(self, smoothing: float) -> Learning:
-        """The posteriors after a brief fit."""
+        """The posteriors after a brief fit with this smoothing, which is remembered."""
         if smoothing not in self._brief:
             (self._brief[smoothing],) = self.learned([smoothing], LEARNING)
         return self._brief[smoothing]
@@ -430,12 +445,13 @@ class _Distinction:
     def learned(self, smoothings: Sequence[float], seconds: tuple[float, float]) -> list[Learning]:
         """The posteriors that an attacker learns with each smoothing, one result for each.
 
-        All of them are fitted and counted together.
+        All fits go through one call as copies of the layout, which is faster than one by one.
         """
         counts, kinds, n_fits = self.counts, self.kinds, len(smoothings)
         fitted = [*fits(self.layout, kinds, counts.n_values, smoothings, seconds)]
         layout = fitted[0].layout
         copies = layout if n_fits == 1 else layout.times_over(n_fits)
+        # What each group teaches is taken out of its own chances, so that no group confirms itself.
         chances = np.concatenate([fit.of_cells for fit in fitted])
         expected_parts = np.split(copies.expected(chances, weighed=False).posteriors, n_fits)
         statistics = []
@@ -467,13 +483,16 @@ def _learned_by_trees(way: _Distinction, seconds: tuple[float, float]) -> list[L
 def _trees(layout: CaseLayout, kinds: Kinds, n_values: int) -> FloatArray | None:
     """The chance of each cell as trees learn it; None if there are too few groups or kinds.
 
-    Each third of the groups is learned from the others.
+    A cell is a kind of people and a value of one distinct group. Groups are dealt into three folds,
+    and each fold's chances come from trees that saw the other two folds only.
     """
     n_kinds = len(kinds.labels)
     if layout.cases.n_groups < 2 * _FOLDS or n_kinds < 2:
         return None
     features = np.hstack([features_of(column) for column in zip(*kinds.labels, strict=True)])
+    # People whom each cell stands for, in all equal groups.
     weight = layout.times[layout.case] * layout.people
+    # Rare values are one class for trees; their chance is divided by frequency afterwards.
     class_of_value, share_in_class = _classes(
         np.bincount(layout.value, weight * layout.alone, n_values)
     )
@@ -481,10 +500,13 @@ def _trees(layout: CaseLayout, kinds: Kinds, n_values: int) -> FloatArray | None
     if shape[0] * shape[1] > _MOST_CELLS:
         return None
     kind_and_class = layout.signature * shape[1] + class_of_value[layout.value]
+    # A shuffle with a fixed seed, so that folds are random but the same each time.
     fold_of_cell = (np.random.default_rng(0).permutation(layout.cases.n_groups) % _FOLDS)[
         layout.case
     ]
     folds = [np.flatnonzero(fold_of_cell == fold) for fold in range(_FOLDS)]
+    # Begin with the groups' own shares. Each round spreads every group's values over its people by
+    # the chances so far, and lets trees learn from the result.
     chances = layout.alone
     for n_trees in _TREES:
         weighted = weight * layout.expected(chances, weighed=False).posteriors
@@ -499,6 +521,7 @@ def _trees(layout: CaseLayout, kinds: Kinds, n_values: int) -> FloatArray | None
             )
             if not len(cells) or not other_folds.any():
                 return None
+            # A little of everybody's shares is mixed in, so no value is impossible.
             overall = other_folds.sum(axis=0) / other_folds.sum()
             table = _MIXED * overall + (1 - _MIXED) * Forest.of(features, other_folds).shares(
                 n_trees
@@ -510,7 +533,11 @@ def _trees(layout: CaseLayout, kinds: Kinds, n_values: int) -> FloatArray | None
 
 
 def _classes(people: NDArray[Any]) -> tuple[IntArray, FloatArray]:
-    """The class of each value for trees, and its share of the class; rare values share one."""
+    """The class of each value for trees, and the share that the value has of its class.
+
+    `people` says how many people have each value. Values that few people have share one class, the
+    last.
+    """
     is_rare = people < _RARE
     n_frequent = int((~is_rare).sum())
     class_of = np.where(is_rare, n_frequent, np.cumsum(~is_rare) - 1)
@@ -566,10 +593,11 @@ def learned_beside(
     sensitive: str | None = None,
     width: Width | None = None,
 ) -> Trial | None:
-    """The best trial by one column, or by the two best columns together.
+    """The best trial by one column, or by the two best columns together; a quick one.
 
     With columns `not_linked`, such as the cohort, the two best are also tried together with these.
-    None where nothing is known of people beside their groups, or the groups are too few.
+    None if nothing is known of people beside their groups, people have several values, or groups
+    are too few.
     """
     undivided = _seen_by(release, (), sensitive)
     counts = counts_of(undivided)
@@ -578,6 +606,7 @@ def learned_beside(
     known_names = [name for name in columns if name in known_columns(release)][:_COLUMNS]
     if not known_names:
         return None
+    # Samples and true values are worked out once for each choice of columns, not for each trial.
     some_of = cache(lambda visible: _GroupSample(visible, MOST_BESIDE, undivided, width))
     held_signatures = cache(lambda by: some_of(_seen_by(release, by, sensitive)).held(by))
 
@@ -586,6 +615,7 @@ def learned_beside(
         return _trial(sample, by, limit, secret_values, held_signatures(by), effort)
 
     try:
+        # A quick look at each column alone picks the two with most right guesses.
         telling = tuple(sorted(known_names, key=lambda name: -tried((name,), "look").right)[:2])
         trials = [tried((name,), "beside") for name in telling]
         trials += [tried(telling, "beside")] if len(telling) > 1 else []
@@ -609,11 +639,14 @@ def _trial(
     held_signatures: Signatures | None,
     effort: Effort,
 ) -> Trial:
-    """The most successful trial of all attackers by some columns.
+    """The most successful trial of all attackers who know the columns `by`.
 
-    Without the true values, it is that of the attacker whose statistics predict the groups best.
+    `held_signatures` counts people by known columns and true value. Without it (None), it is the
+    trial of the attacker whose statistics predict the groups best, since nobody can count right
+    guesses. `secret_values` are the values that sureness is about; None: all.
     """
     values = sample.counts.values
+    # With a width, values are windows of numbers, so a list of values cannot name them.
     is_about_all = secret_values is None or sample.near or {*values} <= {*secret_values}
     stated_values = None if is_about_all else tuple(secret_values or ())
     codes = (
@@ -650,15 +683,18 @@ class _GroupSample:
         self, release: Any, most_people: int, undivided: Any, width: Width | None = None
     ) -> None:
         counts = counts_of(release)
+        # Groups in random order (the seed is fixed) until there are enough people; + 1 for the
+        # group in which the number is reached.
         order = np.random.default_rng(0).permutation(counts.n_groups)
         n_needed = int(np.searchsorted(np.cumsum(counts.sizes[order]), most_people)) + 1
         self._groups = np.sort(order[:n_needed])
         self.whole = len(self._groups) == counts.n_groups
+        # A `Sight` is cut down to the sample; any other release keeps groups that are not in it.
         self._release, self._has_others = release, not self.whole
         if isinstance(release, Sight) and not self.whole:
             self._release, self._has_others = release.only(self._groups), False
         self.counts = counts if self.whole else counts.take(self._groups)
-        # what is guessed right by groups alone is of those that no column beside divides
+        # Right guesses by groups alone are counted on groups that no column beside divides.
         self.groups_alone = self.counts if release is undivided else counts_of(undivided)
         self.code_of = {str(value): code for code, value in enumerate(self.counts.values)}
         self.near = None
@@ -675,12 +711,12 @@ class _GroupSample:
         self.sight = getattr(release, "sight", None)
 
     def held(self, by: Sequence[str]) -> Signatures | None:
-        """The people of each group by columns and true value; None without the owner's table."""
+        """People of each group by the columns and true value; None without the owner's table."""
         signatures: Signatures | None = self._release.held(by)
         return signatures
 
     def signatures(self, attributes: Sequence[str]) -> Signatures:
-        """The signatures of these groups."""
+        """People of each group of the sample, by their labels in `attributes`."""
         signatures: Signatures = self._release.signatures(attributes)
         if not self._has_others:
             return signatures

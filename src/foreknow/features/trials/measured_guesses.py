@@ -86,14 +86,17 @@ def learned_report(
     (False, True)
     """
     certainty = float(as_threshold(limit))
+    # Without a policy, a publication brings its own; a folder or a release has none.
     loaded_policy = getattr(getattr(release, "audit", None), "policy", None)  # of a publication
     if policy is not None:
         loaded_policy = Policy.of(policy)
     visible = _as_attackers_see(release, people, policy, members, by or ())
+    # How near a guess of a number must be: as the caller says, else as the policy says.
     width = None if within is None else Width.of(within)
     if width is None and loaded_policy is not None:
         width = loaded_policy.widths_of(sensitive or visible.sensitive)[0]
     if by is None:
+        # The default: quasi-identifiers one by one, and the two best together.
         schema = getattr(visible, "schema", None)
         columns = schema.quasi_identifiers if schema else known_columns(visible)
         trial = learned_beside(visible, columns, limit=certainty, sensitive=sensitive, width=width)
@@ -104,6 +107,7 @@ def learned_report(
             )
     else:
         trial = learned_trial(visible, by, limit=certainty, sensitive=sensitive, width=width)
+    # The strictest limit of the policy is shown beside the figure.
     if loaded_policy is not None:
         trial = replace(trial, required=loaded_policy.least_limit(trial.sensitive))
     return replace(trial, name=name) if name is not None else trial
@@ -112,9 +116,15 @@ def learned_report(
 def _as_attackers_see(
     release: Any, people: Any, policy: Any, members: Any, by: Sequence[str]
 ) -> Any:
-    """The release as attackers see it: with the owner's table, a `Sight` of it."""
+    """The release as attackers see it: a `Release`, or a `Sight` with the owner's people in it.
+
+    `people` is the table behind the release, and `members` the owner's file that says who is in
+    which group. With neither, only the published tables are seen. A `Release` with `people` shows
+    the columns `by` of everybody; a publication or a folder says who is in which group.
+    """
     if people is None and members is None:
         opened_release = as_opened(release)
+        # An opened folder wraps the release that it read.
         opened_release = getattr(opened_release, "release", opened_release)
         refuse_other_type(opened_release, Release, "a Release")
         return opened_release
@@ -148,7 +158,12 @@ class PlacedPeople(NamedTuple):
 
 
 def placed(release: Any, people: Any, policy: Any, members: Any) -> PlacedPeople:
-    """The people of a published release, given its table, and the group of each."""
+    """The people of a published release, and the group of each, from the owner's table.
+
+    `release` is a folder that publish wrote, whose `members` file says who is in which group (None:
+    the one in the owner's folder), or what `fk.publish` returned. `people` is the table that was
+    published, read by `policy` or, if that is None, by the policy of the release.
+    """
     loaded_policy = None if policy is None else Policy.of(policy)
     if isinstance(release, (str, Path)):
         own_release = OwnRelease.open(
@@ -159,6 +174,7 @@ def placed(release: Any, people: Any, policy: Any, members: Any) -> PlacedPeople
         microdata = own_release.shown(
             _read(people, table_schema(loaded_policy, own_release.published.certificate))
         )
+        # Groups are only right for the very rows that were published.
         own_release.refuse_other(microdata)
         groups = own_release.groups[microdata.kept]
         return PlacedPeople(own_release.release, microdata, groups)
@@ -171,6 +187,7 @@ def placed(release: Any, people: Any, policy: Any, members: Any) -> PlacedPeople
         )
     microdata = release.shown(_read(people, (loaded_policy or release.audit.policy).needed_schema))
     certificate, opened_release = release.certificate, release.release
+    # One part for each release that is judged together; groups are numbered as in the counts.
     parts = release.placed.members()
     groups = np.concatenate(
         [
@@ -183,4 +200,5 @@ def placed(release: Any, people: Any, policy: Any, members: Any) -> PlacedPeople
             f"{microdata.name}, read as the policy says, is not the table that the release was "
             "made of"
         )
+    # `kept` are the rows that count as people; rows left out while reading have no group.
     return PlacedPeople(opened_release, microdata, groups[microdata.kept])

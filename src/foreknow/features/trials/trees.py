@@ -36,17 +36,21 @@ class Forest(NamedTuple):
         return cls(features, amounts, max(int(features.shape[1] ** 0.5), 1))
 
     def shares(self, n_trees: int = TREES) -> FloatArray:
-        """The shares of people with each value, by kind, on average over trees.
+        """The shares of people with each value, on average over all trees (kinds x values).
 
-        Trees divide where the Gini impurity of people falls most.
+        `features` has a row for each kind of people, `amounts` the kind's people by value. Trees
+        divide where the Gini impurity of people falls most. The seed is fixed: equal input, equal
+        result.
         """
         n_kinds, n_values = self.amounts.shape
         random = np.random.default_rng(0)
+        # Trees are grown side by side, as many as fit into memory.
         per_tree = n_kinds * (n_values + self.features.shape[1])
         n_at_once = min(max(_AT_ONCE // per_tree, 1), n_trees)
         sum_of_shares = np.zeros(self.amounts.shape)
         for n_done in range(0, n_trees, n_at_once):
             n_grown = min(n_at_once, n_trees - n_done)
+            # Each kind of people is once in each tree, so every row is filled below.
             shares_in_leaf = np.empty((n_grown * n_kinds, n_values))
             for members, shares in self._leaves(n_grown, random):
                 shares_in_leaf[members] = shares
@@ -56,12 +60,15 @@ class Forest(NamedTuple):
     def _leaves(
         self, n_trees: int, random: np.random.Generator
     ) -> Iterator[tuple[IntArray, FloatArray]]:
-        """Yield the members of leaves, and the shares of values there.
+        """Yield, level by level of all trees, the members of finished leaves and their shares.
 
-        A member is a kind of people in a tree.
+        A member is a kind of people in a tree: the number ``tree * n_kinds + kind``. The shares of
+        values, one row for each member, are those of everybody in its leaf.
         """
         n_kinds = len(self.features)
         least_people = min(float(LEAF), float(self.amounts.sum()) / 2)
+        # Members of one node follow each other: those of node i begin at starts[i]. At first, a
+        # node is a whole tree.
         members = np.arange(n_trees * n_kinds)
         starts = np.arange(n_trees) * n_kinds
         while len(members):
@@ -72,7 +79,10 @@ class Forest(NamedTuple):
             )
             is_continued = is_divided[node]
             shares = sums / sums.sum(axis=1, keepdims=True)
+            # Members of nodes that are not divided any more have reached their leaf.
             yield members[~is_continued], shares[node[~is_continued]]
+            # Children: 2 * node to the left, one more to the right; sorted, members of one child
+            # follow each other again.
             child = 2 * node[is_continued] + ~is_left[is_continued]
             order = np.argsort(child, kind="stable")
             members, child = members[is_continued][order], child[order]
@@ -89,13 +99,18 @@ class Forest(NamedTuple):
     ) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
         """Masks of the nodes that are divided, and of the members that then go to the left.
 
-        Some columns that vary are drawn, and each is cut at random. The best cut is taken that
-        leaves enough people on both sides.
+        In each node some columns that vary are drawn, and each is cut at random. The best cut is
+        taken that leaves `least_people` on both sides; without one, the node is a leaf.
+
+        `kinds` and `node` say for each member what kind it is, and in which node; `starts` where
+        the members of each node begin; `sums` is the people of each node (rows) by value.
         """
         people, amounts = sums.sum(axis=1), self.amounts[kinds]
+        # Kinds without people have no say in how far the numbers of a node reach.
         has_people = (self.amounts.sum(axis=1) > 0)[:, None]
         lowest = np.minimum.reduceat(np.where(has_people, self.features, np.inf)[kinds], starts)
         highest = np.maximum.reduceat(np.where(has_people, self.features, -np.inf)[kinds], starts)
+        # A random order of the columns for each node; adding 1 puts those that do not vary last.
         order = np.argsort(random.random(lowest.shape) + (lowest >= highest), axis=1)
         best_purity, is_left = np.full(len(starts), -np.inf), np.zeros(len(kinds), dtype=bool)
         nodes = np.arange(len(starts))
@@ -113,6 +128,7 @@ class Forest(NamedTuple):
                 & (n_left >= least_people)
                 & (n_right >= least_people)
             )
+            # People times (1 - Gini impurity), summed over both sides: the higher, the purer.
             with np.errstate(divide="ignore", invalid="ignore"):
                 purity = (left_amounts**2).sum(axis=1) / n_left + (right_amounts**2).sum(
                     axis=1
@@ -124,7 +140,10 @@ class Forest(NamedTuple):
 
 
 def _sums(amounts: FloatArray, node: IntArray, n_nodes: int) -> FloatArray:
-    """The sums of rows by node; rows of one node follow each other."""
+    """The sums of rows of `amounts` by node, 0 for nodes without rows.
+
+    Rows of one node must follow each other.
+    """
     sums = np.zeros((n_nodes, amounts.shape[1]))
     starts = np.flatnonzero(np.diff(node, prepend=-1))
     if len(starts):
@@ -133,7 +152,12 @@ def _sums(amounts: FloatArray, node: IntArray, n_nodes: int) -> FloatArray:
 
 
 def features_of(labels: Sequence[str | None]) -> FloatArray:
-    """A column as numbers: its own, or a column of 0 and 1 for each label, or the labels' ranks."""
+    """A column as an array of numbers with one row for each label.
+
+    Labels that are all numbers are taken as they are. Others have a column of 0 and 1 for each
+    distinct label or, if there are too many, one column of ranks. A missing label (None) is -1, or
+    0 in each column.
+    """
     distinct = sorted({label for label in labels if label is not None})
     try:
         return np.array([[-1.0 if label is None else float(label)] for label in labels])
