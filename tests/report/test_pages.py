@@ -9,7 +9,6 @@ from dataclasses import FrozenInstanceError, fields, replace
 
 import pyarrow.csv
 import pytest
-from jinja2 import Environment, FileSystemLoader
 from rich.console import Console
 from tests.examples import NIGHTLY
 from tests.people import made, people, schema
@@ -23,7 +22,6 @@ from foreknow.atomic_files import as_json
 from foreknow.methods.fulldomain.lattice import Lattice
 from foreknow.pages import PAGES
 from foreknow.report import render
-from foreknow.report.html import CompiledTemplates
 from foreknow.report.pages import lattice as lattice_page
 from foreknow.result import Result
 from foreknow_judge.errors import InputError
@@ -294,31 +292,3 @@ def test_every_node_is_drawn_once(monkeypatch):
     page = render(lattice).html()
     assert "<svg" not in page
     assert f"{len(lattice.nodes('safe'))} nodes are safe, {unsafe} are not" in Reader(page).text
-
-
-def test_templates_are_compiled_once(tmp_path, monkeypatch):
-    """A kept template is read where text and file are as before, and compiled again elsewhere."""
-    monkeypatch.setattr("sys.dont_write_bytecode", False)
-    template, compiled = tmp_path / "page.j2", []
-    compile_template = Environment.compile
-    monkeypatch.setattr(
-        Environment, "compile", lambda *given: compiled.append(given[2]) or compile_template(*given)
-    )
-
-    def page(text):
-        template.write_text(text)
-        loader = FileSystemLoader(tmp_path)
-        environment = Environment(loader=loader, bytecode_cache=CompiledTemplates())
-        return environment.get_template("page.j2").render(name="Ann"), len(compiled)
-
-    assert page("Hello {{ name }}") == page("Hello {{ name }}") == ("Hello Ann", 1)
-    assert page("Bye {{ name }}") == ("Bye Ann", 2)
-    (kept,) = tmp_path.rglob("page.*.pyc")
-    for broken in (b"", kept.read_bytes()[:30], b"\0" * 400):
-        kept.write_bytes(broken)
-        assert page("Bye {{ name }}")[0] == page("Bye {{ name }}")[0] == "Bye Ann"
-    assert len(compiled) == 5
-    monkeypatch.setattr("sys.dont_write_bytecode", True)
-    kept.unlink()
-    assert page("Bye {{ name }}") == ("Bye Ann", 6)
-    assert not list(tmp_path.rglob("*.pyc"))

@@ -2,19 +2,12 @@
 
 from __future__ import annotations
 
-import os
-import pickle
-import sys
 from collections.abc import Iterable
-from contextlib import suppress
 from functools import cache
-from hashlib import sha256
 from importlib.resources import files
-from importlib.util import cache_from_source
 from typing import TYPE_CHECKING, Any
 
-from jinja2 import BytecodeCache, Environment, PackageLoader, StrictUndefined, Template
-from jinja2.bccache import Bucket
+from jinja2 import Environment, PackageLoader, StrictUndefined, Template
 from markupsafe import Markup
 
 from foreknow.report.blocks import Block, Heading
@@ -24,14 +17,6 @@ from foreknow_judge.remarks.sentences import ASSUMED
 
 if TYPE_CHECKING:
     from foreknow.report.page import Page
-
-_SETTINGS: dict[str, Any] = {
-    "autoescape": True,
-    "undefined": StrictUndefined,
-    "trim_blocks": True,
-    "lstrip_blocks": True,
-    "optimized": False,  # a page is shown once: folding constants takes longer than it saves
-}
 
 
 def document(page: Page[Any], only: type[Block] = Block) -> str:
@@ -83,43 +68,12 @@ def templates(package: str) -> Environment:
     """The environment of a package's templates; what they show is escaped."""
     return Environment(
         loader=PackageLoader(package, "templates"),
-        bytecode_cache=CompiledTemplates(),
-        **_SETTINGS,
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        optimized=False,  # a page is shown once: folding constants takes longer than it saves
     )
-
-
-class CompiledTemplates(BytecodeCache):
-    """Templates that were compiled before, in files beside them, as Python keeps modules.
-
-    Another text, setting or version is compiled again.
-    """
-
-    def get_cache_key(self, name: str, filename: str | None = None) -> str:
-        """The file of a compiled template; empty if the template is in no file."""
-        return cache_from_source(filename) if filename else ""
-
-    def get_source_checksum(self, source: str) -> str:
-        """A digest of all that a compiled template depends on."""
-        return sha256(f"{__version__} {_SETTINGS} {source}".encode()).hexdigest()
-
-    def load_bytecode(self, bucket: Bucket) -> None:
-        """Read a compiled template, if there is one."""
-        try:
-            with open(bucket.key, "rb") as file:
-                bucket.load_bytecode(file)
-        except (OSError, EOFError, pickle.UnpicklingError):
-            bucket.reset()
-
-    def dump_bytecode(self, bucket: Bucket) -> None:
-        """Keep a compiled template, where Python keeps modules and may write."""
-        if sys.dont_write_bytecode or not bucket.key:
-            return
-        with suppress(OSError):
-            os.makedirs(os.path.dirname(bucket.key), exist_ok=True)
-            aside = f"{bucket.key}.{os.getpid()}"
-            with open(aside, "wb") as file:
-                bucket.write_bytecode(file)
-            os.replace(aside, bucket.key)
 
 
 def resource(name: str) -> str:
