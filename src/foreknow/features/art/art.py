@@ -139,6 +139,7 @@ class ART(Grouper):
 
         `settings` are the method's settings in the policy file.
         """
+        # Names of a limit in a policy, and the parameter of `Limit` that takes its amount.
         keys = {"below": "below", "at_most": "at_most", "at_most_times": "times"}
         limits = []
         for required in policy.requirements:
@@ -162,6 +163,7 @@ class ART(Grouper):
             )
         if all(limit.at_most == 1 for limit in limits):
             raise PolicyError('method "art" needs a limit below 1, such as at_most = "1/4"')
+        # Settings of the policy file come last: they go before what the requirements say.
         return cls(**{"limits": tuple(limits), **settings})
 
     @property
@@ -172,15 +174,16 @@ class ART(Grouper):
         return Traits(needs=ONE_COLUMN, random=True, exact=exact)
 
     def _all_limits(self) -> list[Limit]:
-        """All limits, with what r and times add to each."""
+        """The limits to keep: those in `limits`, and for each adversary those of r and times."""
         share = None if self.r is None else 1 / as_fraction(self.r)
         limits = list(self.limits)
         if self.priors is not None:
             limits.append(Limit(self.priors, share, times=self.times, values=self.values))
         if share is not None or self.times is not None:
-            terms = share, None, self.times
-            for g in self.limits:
-                limits.append(Limit(g.priors, *terms, g.values, g.excluded, g.sets))
+            for limit in self.limits:
+                limits.append(
+                    replace(limit, at_most=share, below=None, times=self.times)  # same priors
+                )
         return limits
 
     def grouping(
@@ -204,6 +207,7 @@ class ART(Grouper):
                 )
         limits = self._all_limits()
         tables = _tables_with_limits(limits, attributes, values, people)
+        # The search needs people as arrays of codes: signatures by table, values and places.
         problem = ArtProblem.of_signatures(
             [table.codes for table in tables],
             [table.matrix for table in tables],
@@ -221,6 +225,7 @@ class ART(Grouper):
                 "ART: unique=True needs one limit for everybody and all values, such as "
                 'at_most = "1/4" (r = 4); or unique = false'
             )
+        # Codes as words, for the message if no grouping is possible.
         names = ArtNames(
             lambda x: f"{microdata.schema.sensitive} {str(values[x])!r}",
             lambda s, code: signature_text(tables[s].table.attributes, tables[s].labels[code]),
@@ -228,6 +233,7 @@ class ART(Grouper):
         try:
             groups = robust_groups(problem, seed, names)
         except NoSafeRelease as error:
+            # A set's limit is divided among its values, so a failure proves less about sets.
             if not any(limit.sets for limit in limits):
                 raise
             raise NoSafeRelease(
@@ -255,7 +261,8 @@ def _tables_with_limits(
 ) -> list[_AskedPriors]:
     """The distinct tables of priors that the limits are about, each with its tightest limits.
 
-    Limits on the same table with the same reading and amounts share an entry.
+    Limits on the same table with the same reading and amounts share an entry. `values` are the
+    sensitive values by code; `people` counts who has each.
     """
     tables: list[_AskedPriors] = []
     for limit in limits_asked:
@@ -268,12 +275,14 @@ def _tables_with_limits(
                 for i, entry in enumerate(tables)
                 if (entry.table, entry.reading, entry.amounts) == (table, reading, amounts)
             ]
+            # This adversary is there already: only the limits may become tighter.
             if same:
                 entry = tables[same[0]]
                 for limit_table in limit.tables(entry.matrix, values, people):
                     entry = replace(entry, limits=entry.limits.tightest(limit_table))
                 tables[same[0]] = entry
                 continue
+            # A new adversary. A limit on sets of values gives more than one table of limits.
             codes, labels = _signatures(table.attributes, attributes)
             matrix = table.matrix(labels, values)
             limits, *further_limits = limit.tables(matrix, values, people)
@@ -286,10 +295,9 @@ def _tables_with_limits(
 def _signatures(
     names: tuple[str, ...], attributes: list[Attribute]
 ) -> tuple[IntArray, list[Signature]]:
-    """Everybody's signature in the columns `names`.
+    """Everybody's signature in some columns: the code of each person, and each code's labels.
 
-    The code of each person, the labels of each code. A signature is a person's values in these
-    columns, as texts; None is a missing value.
+    A signature is a person's values in the columns `names`, as texts; None is a missing value.
     """
     attribute_of = {attribute.name: attribute for attribute in attributes}
     for name in names:
@@ -299,6 +307,7 @@ def _signatures(
                 f"{did_you_mean(name, attribute_of)}"
             )
     chosen = [attribute_of[name] for name in names]
+    # `first` is some person with each code, who shows the code's values.
     codes, first = combine([a.codes for a in chosen], [len(a.domain) for a in chosen])
     columns = []
     for attribute in chosen:
@@ -310,14 +319,15 @@ def _signatures(
 
 
 def _positions_and_costs(attributes: list[Attribute]) -> tuple[Any, Any]:
-    """The position of each person along each quasi-identifier from 0 to 1, and costs of labels.
+    """Where people lie in each quasi-identifier, and what a further label of a column costs.
 
-    The costs are, for each column, what one more label costs; 0 for columns whose values are
-    ranges.
+    Returned are positions from 0 to 1, shape (people, columns), and a cost for each column: 1 /
+    (labels - 1) for names without an order, and 0 where the width of a range is the cost.
     """
     columns, steps = [], []
     for attribute in attributes:
         low, high = attribute.positions.min(), attribute.positions.max()
+        # A column with a single position has no width: 1 avoids a division by 0.
         scaled = (attribute.positions - low) / ((high - low) or 1.0)
         columns.append(scaled[attribute.codes])
         nominal = attribute.order == "nominal" and not attribute.ancestors

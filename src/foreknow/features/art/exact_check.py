@@ -28,9 +28,10 @@ _NEAR = 1e-9
 
 
 def safe_lists(problem: ArtProblem, groups: Sequence[IntArray]) -> NDArray[np.bool_]:
-    """True for each group, given by its people, that keeps all limits."""
+    """True for each group that keeps all limits; each group is an array of its people."""
     if not groups:
         return np.zeros(0, dtype=bool)
+    # One entry per person: `group` says in which group.
     people = np.concatenate(groups)
     group = np.repeat(np.arange(len(groups)), [len(members) for members in groups])
     return safe_groups(
@@ -39,7 +40,11 @@ def safe_lists(problem: ArtProblem, groups: Sequence[IntArray]) -> NDArray[np.bo
 
 
 def safe_bags(problem: ArtProblem, bags: Sequence[tuple[int, ...]]) -> list[bool]:
-    """True for each group, given by its sorted keys, that keeps all limits; each is judged once."""
+    """True for each group that keeps all limits; each is given by its sorted keys.
+
+    A key stands for the profile and the value of a person: ``profile * n_values + value``. Equal
+    groups are judged once, and verdicts are kept in ``problem.judged``.
+    """
     verdict_of = problem.judged
     new = [bag for bag in dict.fromkeys(bags) if bag not in verdict_of]
     if new:
@@ -55,12 +60,15 @@ def safe_groups(
 ) -> NDArray[np.bool_]:
     """For each group, whether it keeps the limits of all sets of attributes.
 
-    Each entry is a person: the group, the profile and the value.
+    The three arrays have an entry for each person: the group, the profile and the value.
     """
+    # For each group the values that occur, and how often each does; its values in `bags` are
+    # those from ``bags[0][group]`` to ``bags[0][group + 1]``.
     bags = count_pairs(group, values, n_groups, problem.n_values)
     sizes = np.bincount(group, minlength=n_groups)
     owner = np.repeat(np.arange(n_groups), np.diff(bags[0]))
-    # Someone has at least the average chance of a value.
+    # A quick test first. The chances of a value add up to its count over all in the group, so
+    # someone has at least the average, and even the loosest limit must allow that.
     sieved = bags[2] <= sizes[owner] * problem.loosest[bags[1]] * (1 + _NEAR)
     if problem.unique:
         sieved &= bags[2] == 1
@@ -69,6 +77,7 @@ def safe_groups(
         first_profile = np.zeros(n_groups, dtype=np.int64)
         first_profile[group] = profiles
         np.logical_and.at(fits, group, profiles == first_profile[group])
+    # The exact posteriors of each adversary decide about the groups that remain.
     for prior_table in problem.known:
         undecided = np.flatnonzero(fits)
         if not len(undecided):
@@ -82,7 +91,7 @@ def safe_groups(
 def _robust(groups: SignatureGroups, prior_table: Known) -> NDArray[np.bool_]:
     """For each group, whether it keeps the limits on one table of priors.
 
-    Fractions decide where floats are close to a limit.
+    Floats with error bounds decide most groups; fractions decide those that come close to a limit.
     """
     single, safe = _alike(groups, prior_table)
     undecided = np.flatnonzero(~single)
@@ -90,7 +99,7 @@ def _robust(groups: SignatureGroups, prior_table: Known) -> NDArray[np.bool_]:
         return safe
     posterior = posteriors(groups.take(undecided), prior_table.priors, prior_table.reading)
     _, signature, value = posterior.cells()
-    # What has no prior has no posterior: it needs no limit.
+    # A value that the priors exclude has no posterior: it needs no limit.
     possible = prior_table.priors.chances[signature, value] > 0
     limit = np.where(possible, prior_table.asked.floats[signature, value], np.inf)
     on_top = (
@@ -98,8 +107,10 @@ def _robust(groups: SignatureGroups, prior_table: Known) -> NDArray[np.bool_]:
         if any(prior_table.amounts)
         else None
     )
+    # With facts beside the priors, the posterior is the one that these raise it to.
     upper = posterior.upper() if on_top is None else on_top.of_values.upper
     starts = posterior.offsets[:-1]
+    # No posterior at all means that no world is possible, or that none could be computed: unsafe.
     missing = np.isnan(upper)
     is_robust = ~np.logical_or.reduceat(missing, starts)
     is_robust &= np.logical_and.reduceat(missing | (upper < limit + _NEAR), starts)
@@ -113,10 +124,12 @@ def _robust(groups: SignatureGroups, prior_table: Known) -> NDArray[np.bool_]:
 def _alike(
     groups: SignatureGroups, prior_table: Known
 ) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
-    """Groups of one signature, and which of them are safe, exactly: by symmetry c/N for everybody.
+    """Which groups have a single signature, and which of these are safe, exactly.
 
-    Except where no world has a positive weight: a held value whose prior is 0, or under ``binary``
-    1, unless all have it.
+    In a group of N people of one signature, everybody's posterior of a value that c have is c/N, by
+    symmetry. Except where no world has a positive weight: a value that occurs though its prior is
+    0, or under ``binary`` 1 though others have other values. Facts may rule l values out and name
+    the values of k people.
     """
     single = groups.n_signatures == 1
     cells = np.flatnonzero(np.repeat(single, groups.n_values))
@@ -128,8 +141,10 @@ def _alike(
         fits &= (prior_table.priors.complements[signature_and_value] > 0) | (counts == sizes)
     limits = prior_table.asked
     l, k, _ = prior_table.amounts
-    # Whoever is left with l values ruled out and k people known.
+    # With l values ruled out and k people known, c/N becomes c / (c + others who remain).
     remaining_people = least_left(groups, l)[cells] - k if l or k else sizes - counts
+    # In whole numbers: c / (c + others) is above num/den if den * c > num * (c + others); a strict
+    # limit must not be reached either, hence the 1.
     over = limits.den[signature_and_value] * counts + limits.strict[signature_and_value]
     over -= limits.num[signature_and_value] * (counts + np.maximum(remaining_people, 0))
     safe = single.copy()
@@ -140,7 +155,10 @@ def _alike(
 def _exactly_safe(
     cases: SignatureGroups, case: int, prior_table: Known, on_top: FactsOnTop | None
 ) -> bool:
-    """True if a case keeps its limits, in fractions; False also if they are out of reach."""
+    """True if a group keeps its limits, worked out in fractions.
+
+    Also False if the fractions take too much work, or if no world of the group is possible.
+    """
     signatures, bag = cases.people_of(case), cases.bag_of(case)
     try:
         table = _exact_posteriors(cases, case, prior_table, on_top)
@@ -156,9 +174,11 @@ def _exactly_safe(
 def _exact_posteriors(
     cases: SignatureGroups, case: int, prior_table: Known, on_top: FactsOnTop | None
 ) -> Sequence[Sequence[Fraction | None]]:
-    """The posterior of each value of a group by signature; None in a group that is impossible.
+    """The posteriors of one group as fractions: a row for each signature, a column for each value.
 
-    With facts on top, what they raise it to: exactly for values ruled out, else a bound.
+    None stands in a group that is impossible by the priors. With facts beside the priors, each
+    number is the highest posterior that the facts allow: exact if values are ruled out, and an
+    upper bound if people are known.
     """
     bag = cases.bag_of(case)
     if on_top is None:
@@ -167,8 +187,10 @@ def _exact_posteriors(
     def bounds(position: int) -> list[Fraction | None]:
         return [on_top.bound([value], case, position) for value, _ in bag]
 
+    # Known or linked people: only bounds are at hand.
     if any(prior_table.amounts[1:]):
         return [bounds(position) for position in range(len(cases.people_of(case)))]
+    # Only values are ruled out: condition the exact posteriors on that.
     by_priors: Any = exact_group(cases, case, prior_table.priors, prior_table.reading)
     if None in chain(*by_priors):
         return list(by_priors)

@@ -20,14 +20,19 @@ _SCALINGS, _MANY_SCALINGS = 10, 60
 
 
 def guess_of_one(problem: ArtProblem, table: IntArray) -> float:
-    """Guess the largest ratio of posterior to limit in one group, a table by profile and value."""
+    """Guess the largest ratio of posterior to limit in one group, a table by profile and value.
+
+    A ratio above 1 means: probably unsafe. The guess is thorough, since one group is asked about.
+    """
     worst = 0.0
     values = np.flatnonzero(table.sum(axis=0))
     for prior_table in problem.known:
+        # This adversary knows signatures, which several profiles may share: add those up.
         rows = np.zeros((len(prior_table.chances), len(values)))
         np.add.at(rows, prior_table.signature_of, table[:, values])
         signatures = np.flatnonzero(rows.sum(axis=1))
         people, counts = rows[signatures].sum(axis=1)[:, None], rows.sum(axis=0)[:, None]
+        # Index arrays that pick the table (signatures, values) of one option, the last axis.
         cells = signatures[:, None, None], values[:, None]
         worst = max(worst, float(_nearness(prior_table, cells, people, counts, thorough=True)[0]))
     return worst
@@ -45,6 +50,7 @@ def guess_of_groups(problem: ArtProblem, groups: Sequence[IntArray]) -> FloatArr
     for prior_table in problem.known:
         codes = prior_table.signature_of[problem.profiles[people]]
         signatures, people_by_signature = _tabled(group, codes, len(groups))
+        # Every signature with every value; groups are the options along the last axis.
         cells = signatures[:, None, None], values[:, None]
         nearness = _nearness(
             prior_table,
@@ -58,7 +64,7 @@ def guess_of_groups(problem: ArtProblem, groups: Sequence[IntArray]) -> FloatArr
 
 
 def _tabled(group: IntArray, codes: IntArray, n_groups: int) -> tuple[IntArray, FloatArray]:
-    """Codes that occur, and how often each does, by code and group."""
+    """The distinct codes, and how often each occurs in each group, shape (codes, groups)."""
     distinct_codes, code_index = np.unique(codes, return_inverse=True)
     counts = np.bincount(
         group * len(distinct_codes) + code_index, minlength=n_groups * len(distinct_codes)
@@ -68,7 +74,10 @@ def _tabled(group: IntArray, codes: IntArray, n_groups: int) -> tuple[IntArray, 
 
 
 class Tally:
-    """The codes that occur in bags which grow, by order of arrival and bag; and how often each."""
+    """Which codes occur in bags that grow, and how often: arrays of shape (places, bags).
+
+    The codes of a bag stand in the order of their arrival: the first at place 0.
+    """
 
     def __init__(self, n_bags: int, most_codes: int) -> None:
         self._codes = np.zeros((most_codes + 1, n_bags), dtype=np.int64)
@@ -77,6 +86,7 @@ class Tally:
 
     def restart(self, bags: IntArray, codes: IntArray) -> None:
         """Empty some bags, and put one code into each."""
+        # Old codes may remain: a place with the count 0 is empty.
         self._counts[:, bags] = 0
         self._n_codes[bags] = 0
         self.add(bags, codes)
@@ -85,6 +95,7 @@ class Tally:
         """Add a code to each of some bags."""
         is_same = (self._codes[:, bags] == codes) & (self._counts[:, bags] > 0)
         is_known = is_same.any(axis=0)
+        # A code that the bag has keeps its place; a new one comes after the last.
         bag_position = np.where(is_known, is_same.argmax(axis=0), self._n_codes[bags])
         self._codes[bag_position, bags] = codes
         self._counts[bag_position, bags] += 1
@@ -93,16 +104,17 @@ class Tally:
     def with_one(
         self, bags: IntArray, option: IntArray, new_codes: IntArray
     ) -> tuple[IntArray, FloatArray]:
-        """The codes and counts of bags, each with one more code.
+        """The codes and counts of bags, each with one more code, shape (places, options).
 
         Option i is the bag ``bags[option[i]]`` with the code ``new_codes[i]``; a code that is new
-        to the bag comes last.
+        to the bag comes last. The bags themselves do not change.
         """
         height = int(self._n_codes[bags].max()) + 1
         bag = bags[option]
         codes = self._codes[:height].take(bag, axis=1)
         counts = self._counts[:height].take(bag, axis=1)
         is_same = (codes == new_codes) & (counts > 0)
+        # Either a count grows, or the last place, which is free in every bag, gets the code.
         counts += is_same
         codes[-1], counts[-1] = new_codes, ~is_same.any(axis=0)
         return codes, counts
@@ -136,7 +148,8 @@ class Bags:
     ) -> FloatArray:
         """Guess the largest ratio of posterior to limit in a bag with one more person, by option.
 
-        An option is a place among `bags`, and the profile and value of the person.
+        Option i is the bag ``bags[option[i]]`` with one person more, of profile ``profiles[i]`` and
+        value ``values[i]``.
         """
         worst = np.zeros(len(option))
         columns, counts = self._values.with_one(bags, option, values)
@@ -163,9 +176,11 @@ def _nearness(
     chances, limits = prior_table.chances[cells], prior_table.limits_of_possible[cells]
     occurs = (people[:, None] > 0) & (counts > 0)  # (signatures, values, options)
     if prior_table.reading == "joint":
+        # Weights that start as the priors, and are scaled to the counts; never 0, so that some fit.
         posterior = np.maximum(chances, 1e-9) * occurs
         _fit(posterior, people, counts, _MANY_SCALINGS if thorough else _SCALINGS)
     else:
+        # Under the other reading, whether one has a value depends on no other value: odds count.
         odds = chances / np.maximum(prior_table.complements[cells], 1e-12)
         posterior = np.where(occurs, _tilted(odds, people, counts, thorough), 0.0)
     worst: FloatArray = (posterior / limits).max(axis=(0, 1))
@@ -175,14 +190,17 @@ def _nearness(
 def _tilted(odds: FloatArray, people: FloatArray, counts: FloatArray, thorough: bool) -> FloatArray:
     """Chances of each value by signature, with odds scaled so that they fit the counts.
 
-    For each option (the last axis), value v is had by ``counts[v]`` people. Unless `thorough`, it
-    is a rough guess.
+    For each option (the last axis), ``people[s]`` people have signature s and ``counts[v]`` people
+    have value v. The odds of a value are multiplied by one factor for all signatures. Unless
+    `thorough`, the chances are a rough guess.
     """
     odds = np.ascontiguousarray(odds.transpose(2, 0, 1))  # (options, signatures, values)
     people, counts = np.ascontiguousarray(people.T), np.ascontiguousarray(counts.T)
     if not thorough:
+        # Divide the holders among people in proportion to their odds.
         total = np.maximum((people[:, None, :] @ odds)[:, 0], 1e-300)
         return (counts[:, None, :] * odds / total[:, None, :]).transpose(1, 2, 0)
+    # The logarithm of the factor of each value, between two bounds that are halved.
     low, high = np.full(counts.shape, -100.0), np.full(counts.shape, 100.0)
     for _ in range(_MANY_SCALINGS):
         middle = (low + high) / 2
@@ -194,7 +212,11 @@ def _tilted(odds: FloatArray, people: FloatArray, counts: FloatArray, thorough: 
 
 
 def _fit(weights: FloatArray, people: FloatArray, counts: FloatArray, times: int) -> None:
-    """Scale weights, in place, to the chance of each value for each signature (Sinkhorn's way)."""
+    """Scale weights, in place, to the chance of each value for each signature (Sinkhorn's way).
+
+    In turn, the chances of a value are made to add up to its holders, and those of a signature to
+    1. Axes: signatures, values, options; `initial` avoids divisions by 0.
+    """
     product, people = np.empty_like(weights), people[:, None]
     for _ in range(times):
         np.multiply(weights, people, out=product)

@@ -48,6 +48,7 @@ def impossible(problem: ArtProblem, names: ArtNames) -> list[str]:
     reasons = _of_one_profile(problem, names) if problem.one_profile else []
     for table in problem.known:
         reasons += _too_frequent(problem, names, table)
+    # Several adversaries may give the same reason: each is said once.
     return list(dict.fromkeys(reasons))
 
 
@@ -61,7 +62,10 @@ def asked(problem: ArtProblem) -> str:
 
 
 def in_the_way(problem: ArtProblem, names: ArtNames, people: IntArray) -> list[str]:
-    """Sentences about the `people` for whom no safe group was found, the largest kind first."""
+    """Sentences about the `people` for whom no safe group was found, the largest kind first.
+
+    A kind is people of one profile who have one value.
+    """
     keys, counts = np.unique(problem.keys[people], return_counts=True)
     notes = []
     for rank in np.argsort(-counts, kind="stable").tolist():
@@ -69,6 +73,7 @@ def in_the_way(problem: ArtProblem, names: ArtNames, people: IntArray) -> list[s
         rows = problem.table[[profile]]
         note = f"{names.value(value)} of {names.people(problem, profile)}: "
         note += f"{int(counts[rank])} people left ({rows[0, value]} of {rows.sum()})"
+        # Say why: the prior forbids the value, or it is too frequent among people like these.
         if not problem.allowed[profile, value]:
             note += ", where its prior is 0 (or 1), but is not for others"
         elif problem.deficit(rows, np.array([profile]))[0, value]:
@@ -91,11 +96,11 @@ def first_of(reasons: list[str]) -> str:
 
 
 def _of_one_profile(problem: ArtProblem, names: ArtNames) -> list[str]:
-    """Sentences about profiles that are not safe as one group.
+    """Sentences about profiles that are not safe as one group, for groups that must not mix.
 
-    If groups must not mix profiles, each profile must be: if each of its groups is safe, they are
-    together.
+    Such a problem has no solution: if all groups of a profile were safe, so were their union.
     """
+    # Both kinds of trouble: a value that is too frequent, or one that the priors exclude.
     over = problem.deficit(problem.table, np.arange(problem.n_profiles)) > 0
     cells = np.argwhere(over | ((problem.table > 0) & ~problem.allowed)).tolist()
     reasons = []
@@ -114,15 +119,17 @@ def _of_one_profile(problem: ArtProblem, names: ArtNames) -> list[str]:
 def _too_frequent(problem: ArtProblem, names: ArtNames, prior_table: Known) -> list[str]:
     """Sentences about values that are so frequent that no grouping keeps the limits.
 
-    The posteriors of a value add up to its occurrences, over all people, and each is at most its
-    limit.
+    Over all people, the posteriors of a value add up to the number of those who have it, and each
+    is at most its limit. So the limits must add up to that number at least.
     """
+    # People by signature and value, of the signatures that occur.
     table = np.zeros((len(prior_table.priors.chances), problem.n_values), dtype=np.int64)
     np.add.at(table, prior_table.signature_of, problem.table)  # (signatures, values)
     present = np.flatnonzero(table.sum(axis=1))
     limits, table = prior_table.asked, table[present]
     people, counts = table.sum(axis=1), table.sum(axis=0)
     positive = prior_table.priors.chances[present] > 0
+    # Floats pick the values that may be too frequent; fractions decide below.
     capacity = people @ (np.minimum(limits.floats[present], 1.0) * positive)  # (values,)
     reasons = []
     for x in np.flatnonzero((counts > 0) & (capacity <= counts * (1 + _NEAR))).tolist():
@@ -148,7 +155,10 @@ def _too_frequent(problem: ArtProblem, names: ArtNames, prior_table: Known) -> l
 
 
 def _short(shares: list[Share], times: list[int], needed: int) -> tuple[Fraction, bool]:
-    """The sum that limits allow together, and whether it is too small."""
+    """The sum of limits over all people, and whether it is too small for `needed` holders.
+
+    Limit i, a pair (limit, whether it must not be reached), is that of ``times[i]`` people.
+    """
     total = sum((n * limit for n, (limit, _) in zip(times, shares, strict=True)), Fraction(0))
     strict = any(strict for _, strict in shares)
     return total, total < needed or (total == needed and strict)

@@ -115,9 +115,11 @@ class Limit:
     def tables(
         self, priors: PriorMatrix, labels: Sequence[str], people: IntArray
     ) -> list[LimitTable]:
-        """The limits for each signature and value; `people` counts the people with each value.
+        """The limits on each signature and value: one table, or one for each value of the sets.
 
-        Each value of a set gets a share of the limit, by the number of people who have it.
+        `labels` are the sensitive values by code; `people` counts who has each. Each value of a set
+        gets a share of the limit, by the number of people who have it, so that the sum keeps the
+        limit.
         """
         if self.sets is None:
             return [self.table(priors, self.about(labels))]
@@ -127,24 +129,31 @@ class Limit:
             holders = int(people[codes].sum())
             for code in codes:
                 share = Fraction(int(people[code]), holders)
+                # A multiple of the prior (`times`) is not divided: it already differs by value.
                 of_value = replace(self, sets=None)
                 if self.at_most is not None:
                     of_value = replace(of_value, at_most=as_fraction(self.at_most) * share)
                 if self.below is not None:
                     of_value = replace(of_value, below=as_fraction(self.below) * share)
                 limit_tables.append(of_value.table(priors, np.arange(len(labels)) == code))
+        # No set has a member in this table: a table without limits.
         nobody = np.zeros(len(labels), dtype=bool)
         return limit_tables or [replace(self, sets=None).table(priors, nobody)]
 
     def table(self, priors: PriorMatrix, is_asked: NDArray[np.bool_]) -> LimitTable:
-        """The limit for each signature and value; none for values that are not asked about."""
+        """The limit for each signature and value; none for values that are not asked about.
+
+        `is_asked` is True for the codes of values that are asked about.
+        """
         shares = []
         if self.at_most is not None:
             shares.append((as_fraction(self.at_most), False))
         if self.below is not None:
             shares.append((as_fraction(self.below), True))
+        # Of `at_most` and `below`, the tighter one counts.
         share = min(shares, key=tightness, default=NO_LIMIT)
         shape = priors.chances.shape
+        # One limit for everybody: a table that takes no memory.
         if self.times is None and is_asked.all():
             return LimitTable.same(shape, *share)
         times = None if self.times is None else as_fraction(self.times)
@@ -193,6 +202,8 @@ class LimitTable:
                     limit.numerator,
                     limit.denominator,
                 )
+        # Small numbers as int64, which is fast; others stay Python's integers, which cannot
+        # overflow.
         if max(num.max(initial=0), den.max(initial=0)) <= _WHOLE:
             num, den = num.astype(np.int64), den.astype(np.int64)
         return cls(num, den, strict)
@@ -204,7 +215,8 @@ class LimitTable:
         return cls(*(np.broadcast_to(array, shape) for array in (cell.num, cell.den, cell.strict)))
 
     def tightest(self, second: LimitTable) -> LimitTable:
-        """Both limits at once."""
+        """The tighter of two tables' limits, for each signature and value."""
+        # a/b < c/d if a d < c b. Of equal limits, one that must not be reached is tighter.
         cross_product, other_cross_product = self.num * second.den, second.num * self.den
         is_tighter = (cross_product < other_cross_product) | (
             (cross_product == other_cross_product) & self.strict
@@ -218,12 +230,17 @@ class LimitTable:
     def tightened(
         self, amounts: Amounts, frequent: Sequence[tuple[Fraction, Fraction]] = ()
     ) -> LimitTable:
-        """Shares c/N of groups of one signature that keep the limit against facts on top, too.
+        """Limits on shares c/N of groups of one signature that also hold with facts on top.
 
-        With l values ruled out and k people known, ``c / (N - k - those who have the l)`` must keep
-        it. Where all values keep ``limit / (1 + limit * (l + k))``, it does. Of `frequent` values,
-        their share of the table and what is left of it if others are ruled out, larger groups may
-        have more.
+        Facts rule out l values and name the values of k people, so ``c / (N - k - those who have
+        the l values)`` must keep the limit L. If every value has at most the share ``s = L / (1 + L
+        (l + k))``, it does: the l values have at most l s N people, and k is at most k s N, since 1
+        <= c <= s N.
+
+        That is too strict for frequent values. `frequent` has for each value its share of the
+        table, and the share of the table that is left if the l most frequent others are ruled out.
+        A value whose share is near the strict limit may have more, for groups that look like the
+        table: such groups are judged again, exactly.
         """
         l, k, _ = amounts
         if not l and not k:
@@ -236,6 +253,7 @@ class LimitTable:
                 tightened = limit / (1 + limit * (l + k))
                 if frequent and frequent[value][0] > tightened * _LIKELY:
                     tightened = max(tightened, limit * frequent[value][1] * _LIKELY)
+                # A limit of 1 that may be reached is none, and stays so.
                 row.append((tightened if limit < 1 or strict else limit, strict))
             rows.append(row)
         return LimitTable.of_shares(rows)
@@ -251,6 +269,7 @@ class LimitTable:
             return self
         num, den, strict = self.num.copy(), self.den.copy(), self.strict.copy()
         for cell in map(tuple, np.argwhere(self.den > _WHOLE).tolist()):
+            # A little lower than the limit, so the limit itself cannot be reached.
             below = _fraction_below(Fraction(int(num[cell]), int(den[cell])), _WHOLE)
             num[cell], den[cell], strict[cell] = below.numerator, below.denominator, False
         return LimitTable(num.astype(np.int64), den.astype(np.int64), strict)
@@ -267,7 +286,10 @@ class LimitTable:
 
     @cached_property
     def least(self) -> IntArray:
-        """How many people a group needs at least for one who has the value; 0 where never."""
+        """How many people a group needs at least for one who has the value; 0 where never.
+
+        The least N with 1/N within the limit num/den: den/num, rounded up; above it if strict.
+        """
         sizes = np.zeros(self.num.shape, dtype=np.int64)
         is_positive = np.asarray(self.num > 0, dtype=bool)
         num, den = self.num[is_positive], self.den[is_positive] + self.strict[is_positive]
@@ -298,5 +320,7 @@ def _fraction_below(limit: Fraction, max_denominator: int) -> Fraction:
     if approximation < limit:
         return approximation
     a, b = approximation.numerator, approximation.denominator
+    # The nearest fraction a/b lies above, or is the limit: take its left neighbour p/q, of which q
+    # is the largest number up to `max_denominator` with a q = 1 modulo b.
     q = max_denominator - (max_denominator - pow(a, -1, b)) % b
     return Fraction((a * q - 1) // b, q)

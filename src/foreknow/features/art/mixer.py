@@ -83,7 +83,12 @@ class Mixer:
         return mixer
 
     def excess(self, rows: IntArray, profiles: IntArray) -> FloatArray:
-        """The excess of each row: 0 if and only if the profile can be grouped by itself."""
+        """How far each profile is from being grouped by itself: 0 if and only if it can be.
+
+        `rows`, of shape (..., values), counts the people of each of `profiles`. The excess is the
+        number of people whom it lacks, and much more for each one with a value that it may never
+        hold.
+        """
         total: FloatArray = self.goal.deficit(rows, profiles).sum(axis=-1)
         if self._with_odd:
             total += self._weight * (rows * self._odd[profiles]).sum(axis=-1)
@@ -106,10 +111,12 @@ class Mixer:
         value a group takes; it is carried out as often as it helps.
         """
         self.goal = way.goal
+        # First plan on counts only: each recipe, and how often. Then choose the people.
         recipes: list[tuple[Recipe, int]] = []
         failed: set[Pair] = set()
         while targets := self._targets(failed):
             grown = _Growth(self, targets, way).recipes()
+            # A target without a recipe is not tried again.
             failed.update(
                 target for target, recipe in zip(targets, grown, strict=True) if not recipe
             )
@@ -137,15 +144,16 @@ class Mixer:
         return groups
 
     def _targets(self, failed: set[Pair]) -> list[Pair]:
-        """The pairs of a profile and a value that recipes should use up first.
+        """The pairs of a profile and a value that recipes should use up first, at most `_TARGETS`.
 
-        One for each profile in excess, those with the most excess for their size first: its worst
-        value for which no recipe failed yet.
+        One for each profile that cannot be grouped by itself, the farthest from it for its size
+        first: its worst value for which no recipe failed yet.
         """
         excess = self.all_excess()
         order = np.argsort(-excess / np.maximum(self.table.sum(axis=1), 1), kind="stable")
         in_excess = order[excess[order] > 0]
         rows = self.table[in_excess]
+        # A value is in the way if the profile alone may never hold it, or not so often.
         is_disallowed = self._odd[in_excess] & (rows > 0)
         in_the_way = is_disallowed | (self.goal.deficit(rows, in_excess) > 0)
         targets: list[Pair] = []
@@ -160,7 +168,7 @@ class Mixer:
     def times(self, recipe: Recipe) -> int:
         """The best number of times to carry out a recipe, 0 if it does not help.
 
-        The excess is convex in it, so the best number is found by halving.
+        The harm is convex in that number, so the best number is where it stops to fall.
         """
         profiles = sorted({profile for profile, _ in recipe})
         row_of = {profile: row for row, profile in enumerate(profiles)}
@@ -177,6 +185,7 @@ class Mixer:
             total: FloatArray = np.maximum(change, _WORSE * change).sum(axis=1)
             return total
 
+        # The scarcest people whom the recipe takes bound the number.
         low, high = 0, min(int(self.table[pair]) // count for pair, count in recipe.items())
         while low < high:
             middle = (low + high) // 2
@@ -187,7 +196,8 @@ class Mixer:
     def changes(self, rows: IntArray, profiles: IntArray, values: IntArray) -> FloatArray:
         """The change of each row's excess if a person with each of the values leaves.
 
-        `values` and the result have the shape (rows, values that are asked about).
+        Row i counts the people of ``profiles[i]`` by value. `values` and the result have the shape
+        (rows, values that are asked about).
         """
         nobody = np.full((len(values), 1), self.problem.n_values)
         # (rows, 1 + values asked, values): first as it is now, then without each person.
@@ -197,11 +207,12 @@ class Mixer:
         return change
 
     def neighbours(self, profile: int) -> tuple[IntArray, FloatArray]:
-        """All profiles, itself first and then the nearest; and how far each is."""
+        """All profiles, this one first and then the nearest; and how far each is, by profile."""
         if profile not in self._near:
             distance = self.problem.distances(profile)
             distance[profile] = 0.0
             order = np.lexsort((np.arange(len(distance)) != profile, distance))
+            # Bound the memory of this cache.
             if len(self._near) > 2000:
                 self._near.clear()
             self._near[profile] = (order, distance)
@@ -212,12 +223,14 @@ class Mixer:
     def large_groups(self, hard: Iterable[int] | None = None) -> list[IntArray]:
         """Group profiles that cannot be grouped by themselves with many people of other ones.
 
-        `hard` has the profiles to try; None for all.
+        `hard` has the profiles to try; None for all. Returned are the members of each group.
         """
         groups: list[IntArray] = []
         excess = self.all_excess()
         profiles = range(self.problem.n_profiles) if hard is None else hard
         for profile in sorted(profiles, key=lambda profile: -excess[profile]):
+            # First leave posteriors some room below their limits, so that parts are safe, too; then
+            # less.
             for close in _CLOSE:
                 if self.all_excess()[profile] <= 0:
                     break
@@ -242,6 +255,7 @@ class Mixer:
         joining = self._joining(profile, in_the_way, close)
         if joining is None:
             return []
+        # The whole profile, and the people of others who join, as numbers; then as people.
         joining[profile] = counts
         cells = _Cells(self.problem, np.flatnonzero(self.free))
         people = []
@@ -253,28 +267,32 @@ class Mixer:
     def _joining(
         self, profile: int, in_the_way: NDArray[np.bool_], close: float
     ) -> IntArray | None:
-        """How many people of other profiles to add, shape (profiles, values).
+        """How many people of other profiles to add to one, shape (profiles, values).
 
-        With them, posteriors are within `close` of the limits; `close` 0 adds all who can join, and
-        posteriors need only keep the limits. None if they do not.
+        With them, posteriors are at most `close` times their limits; `close` 0 adds all who can
+        join, and posteriors need only keep the limits. None if that is out of reach. No one joins
+        with a value that is `in_the_way` of the profile.
         """
         excess = self.all_excess()
         spare_people: dict[int, IntArray] = {}  # by profile, nearest first
         for donor in self.neighbours(profile)[0].tolist():
             if excess[donor] <= 0 and donor != profile:
                 spare_people[donor] = self._slack(donor, in_the_way)
+        # Try each near profile alone, then the nearest few together.
         donors = [donor for donor, slack in spare_people.items() if slack.any()]
         one_by_one = [[donor] for donor in donors[:_SINGLE]]
         together = [donors[:n_donors] for n_donors in _TOGETHER]
         for chosen in one_by_one + together:
 
             def blend(share: float, chosen: list[int] = chosen) -> IntArray:
+                """That share of the people whom the chosen profiles can spare."""
                 joining = np.zeros_like(self.table)
                 for donor in chosen:
                     joining[donor] = np.floor(share * spare_people[donor])
                 return joining
 
             def highest(table: IntArray) -> float:
+                """The highest posterior / limit if these people join the whole profile."""
                 table[profile] = self.table[profile]
                 return guess_of_one(self.problem, table)
 
@@ -293,6 +311,7 @@ class Mixer:
         rows = self.table[profile]
         spare_people = np.where(in_the_way, 0, rows)
         low, high = 0.0, 1.0
+        # Halve towards the largest share of these people that the profile can lose.
         for _ in range(_HALVINGS):
             middle = (low + high) / 2
             after = rows - np.floor(middle * spare_people).astype(np.int64)
@@ -315,6 +334,8 @@ class _Growth:
     def __init__(self, mixer: Mixer, targets: Sequence[Pair], way: Way) -> None:
         problem = mixer.problem
         self._mixer, self._targets, self._way = mixer, targets, way
+        # The most frequent values of each profile, and how its excess changes if one with them
+        # leaves.
         frequent = np.argsort(-mixer.table, axis=1, kind="stable")[:, :_VALUES]
         changes = mixer.changes(mixer.table, np.arange(len(frequent)), frequent)
         counts = np.take_along_axis(mixer.table, frequent, axis=1)  # (profiles, candidates)
@@ -322,6 +343,7 @@ class _Growth:
         can_spare = np.where(counts > 0, changes, np.inf).min(axis=1) <= 0
         self._fill_slots(can_spare)
         self._values = frequent[self._profiles]
+        # How many people a group needs for one who has the target's value.
         self._needed = np.array(
             [min(int(problem.sizes[target]) or problem.least, _LARGEST) for target in targets]
         )
@@ -354,6 +376,7 @@ class _Growth:
         self._distance_cost = np.zeros(self._profiles.shape)
         for target, (home, _) in enumerate(self._targets):
             nearest, distance = self._mixer.neighbours(home)  # home itself comes first
+            # Home fills slot 0 though it may spare nobody by this rule: its people are the problem.
             sparing = nearest[1:][can_spare[nearest[1:]]]
             profiles = np.append(home, sparing)[:n_slots]
             self._profiles[target, : len(profiles)] = profiles
@@ -381,6 +404,7 @@ class _Growth:
         recipes: list[Recipe | None] = [None] * len(self._targets)
         growing = np.arange(len(self._targets))  # targets that have no recipe yet
         while len(growing):
+            # Each bag takes the person that costs least, if anybody can join.
             worst_posterior, cost = self._options(growing)
             best = cost.argmin(axis=1)
             row = np.arange(len(growing))
@@ -401,6 +425,7 @@ class _Growth:
                     recipes[target], is_done[number] = recipe, True
                 elif is_safe:
                     can_grow[number] = False  # a safe group that does not help: begin again
+            # A bag that is full or cannot grow: begin again with fewer people of home, or give up.
             for number in np.flatnonzero(~is_done & (~can_grow | is_full)).tolist():
                 target = growing[number]
                 if self._shares[target]:
@@ -425,6 +450,7 @@ class _Growth:
         self._n_of_home[targets] = 1
         self._held[targets] = False
         self._held[targets, target_values] = True
+        # Undo all leaving for these targets; then the first person leaves home.
         for array, at_start in zip(self._state, self._state_at_start, strict=True):
             array[targets] = at_start[targets]
         home_slots = np.zeros(len(targets), dtype=np.int64)
@@ -474,6 +500,7 @@ class _Growth:
         An option is a slot and a candidate, as one number. Both are infinite where nobody can join.
         """
         options = self._can_join[targets]  # (targets, slots, candidates)
+        # Home gives no more people than this attempt allows.
         options[:, 0] &= (self._n_of_home < self._most_of_home)[targets, None]
         if self._way.goal.unique:
             options &= ~self._held[targets[:, None, None], self._values[targets]]
@@ -527,10 +554,11 @@ class _Cells:
         self._left: dict[int, IntArray] = {}  # by key, where some were taken
 
     def take(self, pair: Pair, n_people: int) -> IntArray:
-        """So many people of a profile and value, who are not given again."""
+        """Take so many people of one profile and value, evenly along the curve; nobody twice."""
         profile, value = pair
         key = profile * self._n_values + value
         members = self._left.get(key, self._people[self._starts[key] : self._starts[key + 1]])
+        # Positions at equal distances along the curve.
         picks = (np.arange(n_people) * len(members)) // n_people
         self._left[key] = np.delete(members, picks)
         return members[picks]

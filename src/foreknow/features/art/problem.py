@@ -88,6 +88,7 @@ class ArtProblem:
         ``priors[s]``. Limits are given as tables, or as 1/r for all values.
         """
         sizes = [len(matrix.chances) for matrix in priors]
+        # A profile is a combination of signatures; `first` is some person of each profile.
         profiles, first = combine([np.asarray(codes) for codes in signatures], sizes)
         if limits is None:
             share = 1 / Fraction(r or 1)
@@ -95,6 +96,7 @@ class ArtProblem:
         readings = [reading] * len(sizes) if isinstance(reading, str) else reading
         owners = (np.asarray(codes)[first].astype(np.int64) for codes in signatures)
         on_top = amounts or [(0, 0, 0)] * len(sizes)
+        # With facts on top, frequent values get looser shares: see `LimitTable.tightened`.
         counts = np.bincount(np.asarray(values), minlength=priors[0].chances.shape[1]).tolist()
         shares = []
         for amounts_on_top in on_top:
@@ -109,6 +111,7 @@ class ArtProblem:
             unique=False,
             one_profile=one_profile,
         )
+        # Unless told, groups have different values where one limit holds for all (`share`).
         return replace(problem, unique=problem.share is not None if unique is None else unique)
 
     def part(self, people: IntArray) -> ArtProblem:
@@ -179,6 +182,7 @@ class ArtProblem:
                 return None
             shares.append(table.share(0, 0))
         tightest = min(shares, key=tightness)
+        # Of several adversaries with one limit each, the tightest counts.
         return None if tightest == NO_LIMIT else tightest
 
     @cached_property
@@ -194,10 +198,11 @@ class ArtProblem:
     def sizes_of_values(self) -> IntArray:
         """The least number of people in a safe group with the value, by value.
 
-        For each attribute set: the posteriors of a value that occurs in a group of N people sum to
-        at least 1, so someone's is 1/N or more, and within a limit L. So ``N >= 1/L`` for one
-        signature, though for another set perhaps for another one: the least of each set, and of
-        these the greatest. More than there are people, where no group is safe.
+        The posteriors of a value that occurs in a group of N people add up to 1 or more, so someone
+        has 1/N or more, and it must keep the limit L of that person's signature: ``N >= 1/L``. Who
+        that is, is not known: so take the least N over the signatures of an attribute set. All sets
+        must keep their limits: take the greatest of these. The result is above the number of people
+        if no group is safe.
         """
         present = self.table.sum(axis=1) > 0
         needed = np.ones(self.n_values, dtype=np.int64)
@@ -208,7 +213,7 @@ class ArtProblem:
 
     @cached_property
     def loosest(self) -> FloatArray:
-        """The loosest limit on each value for the tightest adversary."""
+        """The loosest limit on each value over all profiles, for the tightest adversary."""
         by_table = []
         for prior_table in self.known:
             by_table.append(prior_table.asked.floats[prior_table.signature_of].max(axis=0))
@@ -223,7 +228,11 @@ class ArtProblem:
 
     @cached_property
     def _shares(self) -> tuple[NDArray[Any], NDArray[Any], NDArray[np.bool_]]:
-        """The largest share of each value in a group of one profile; one cell if all are alike."""
+        """The largest allowed share of each value in a group of one profile, by profile and value.
+
+        The share is num / den, and must not be reached where the third array is True. One cell if
+        all are alike. Where values must differ within a group, each may have one of `least` people.
+        """
         if self.unique:
             single = np.ones((1, 1), dtype=np.int64)
             return single, single * self.least, np.zeros((1, 1), dtype=bool)
@@ -236,15 +245,20 @@ class ArtProblem:
     def _shares_of(
         self, profiles: int | IntArray
     ) -> tuple[NDArray[Any], NDArray[Any], NDArray[np.bool_]]:
-        """The largest allowed share of each value, by profile; one cell if all are the same."""
+        """The rows of `_shares` for some profiles; one cell if the shares are all the same."""
         num, den, strict = self._shares
         if num.size == 1:
             return num[0], den[0], strict[0]
         return num[profiles], den[profiles], strict[profiles]
 
     def deficit(self, rows: IntArray, profiles: IntArray) -> FloatArray:
-        """How many people each profile lacks, by value, to be grouped by itself; 0 if none."""
+        """How many people each profile lacks, by value, to be grouped by itself; 0 if none.
+
+        `rows` counts the people of each of `profiles` by value; the last axis is that of values.
+        """
         num, den, strict = self._shares_of(profiles)
+        # rows / sum > num / den, in whole numbers. With more people, num times so many fill the
+        # gap.
         over = den * rows - num * rows.sum(axis=-1, keepdims=True)
         if strict.any():
             over += strict & (rows > 0)
@@ -252,7 +266,11 @@ class ArtProblem:
         return missing
 
     def most(self, profile: int | IntArray, sizes: NDArray[Any]) -> IntArray:
-        """How often each value may occur among so many people of a profile; `sizes` a column."""
+        """How often each value may occur among so many people of a profile.
+
+        The last axis is that of values: `sizes` needs one of length 1. The largest c with c/size at
+        most num/den, or below it where the limit must not be reached.
+        """
         num, den, strict = self._shares_of(profile)
         counts: IntArray = np.maximum(num * sizes - strict, 0) // den
         return counts
@@ -276,7 +294,10 @@ class ArtProblem:
 
     @cached_property
     def _scores(self) -> FloatArray:
-        """Logarithms of priors, by profile; they are similar for profiles that mix well."""
+        """Logarithms of priors, by profile, all sets of attributes side by side.
+
+        They are similar for profiles that mix well: there, posteriors stay near to shares.
+        """
         rows = []
         for prior_table in self.known:
             chances = prior_table.chances[prior_table.signature_of]
@@ -285,6 +306,7 @@ class ArtProblem:
                 if prior_table.reading == "binary"
                 else chances
             )
+            # Tiny chances all count the same.
             rows.append(np.log(np.maximum(odds, 1e-4)))
         return np.concatenate(rows, axis=1)
 
@@ -320,8 +342,11 @@ class ArtProblem:
         cells = []
         for column in self.places.T:
             _, index, counts = np.unique(column, return_inverse=True, return_counts=True)
+            # The rank of each place, scaled to `bits` bits: crowded and empty regions get equal
+            # room.
             middle = (np.cumsum(counts) - counts / 2) / n
             cells.append(np.minimum(middle[index] * 2**bits, 2**bits - 1).astype(np.int64))
+        # Interleave the bits of the columns, the highest first: near people get near keys.
         for bit in range(bits - 1, -1, -1):
             for cell in cells:
                 keys = (keys << 1) | ((cell >> bit) & 1)
@@ -331,9 +356,14 @@ class ArtProblem:
 
 
 def _shares_of(counts: Sequence[int], amounts: Amounts) -> list[tuple[Fraction, Fraction]]:
-    """The share of each value in the table, and in what is left without the l most frequent."""
+    """The share of each value in the table, and the share that is left without the l most frequent.
+
+    `counts` is how many people have each value, and l the first of `amounts`. What is left are the
+    people who have the value or are not among those of the l most frequent other values.
+    """
     shares, people = [], max(sum(counts), 1)
     for value, count in enumerate(counts):
+        # Ascending, so that the l most frequent others come last, and are cut off.
         other_counts = sorted((*counts[:value], *counts[value + 1 :]))
         remaining = count + sum(other_counts[: max(len(other_counts) - amounts[0], 0)])
         shares.append((Fraction(count, people), Fraction(remaining, people)))

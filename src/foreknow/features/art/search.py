@@ -57,6 +57,7 @@ def robust_groups(
             f"no grouping {asked(problem)}: {first_of(why)}. To publish, {WHAT_TO_DO}"
         )
     if problem.n_people <= EVERY:
+        # So few people have few groupings: try all, so that a refusal is a proof.
         grouping = best_grouping(problem, np.arange(problem.n_people))
         if grouping is None:
             raise NoSafeRelease(
@@ -65,6 +66,7 @@ def robust_groups(
             )
         return _checked(problem, grouping)
     groups, ungrouped = _attempt(problem, generator(seed, "ART"))
+    # If somebody is left, dissolve some groups and divide all these people anew.
     pooled = _pooled(problem, groups, ungrouped) if len(ungrouped) else groups
     if pooled is not None:
         return _checked(problem, pooled)
@@ -76,9 +78,10 @@ def robust_groups(
 
 
 def _checked(problem: ArtProblem, groups: list[IntArray]) -> IntArray:
-    """The group of each person, by the first people of groups, after all of them are judged again.
+    """The group of each person, after all groups are judged again.
 
-    Raises an error if a group breaks a limit, or if somebody is in no group.
+    Groups are numbered by their first person. Raises an error if a group breaks a limit, or if
+    somebody is in no group.
     """
     people = np.concatenate(groups)
     order = np.argsort([int(group.min()) for group in groups], kind="stable")
@@ -89,6 +92,7 @@ def _checked(problem: ArtProblem, groups: list[IntArray]) -> IntArray:
     if len(people) != problem.n_people or group_of.min() < 0:
         raise InternalError("ART did not group everybody once")
     if not safe_groups(problem, group_of, problem.profiles, problem.values, len(groups)).all():
+        # With facts on top the search aims at limits that are only likely enough: it can fail.
         if problem.with_facts:
             raise NoSafeRelease(
                 "people of one kind have too few values that are left where some are ruled out "
@@ -107,6 +111,7 @@ def _united(problem: ArtProblem, groups: list[IntArray]) -> list[IntArray]:
     safe = safe_lists(problem, groups).tolist()
     safe_by_profile: dict[int, list[IntArray]] = {}
     unsafe_by_profile: dict[int, list[IntArray]] = {}
+    # Sort the groups of each profile into two lists.
     for group, is_safe in zip(groups, safe, strict=True):
         profile = int(problem.profiles[group[0]])
         safe_by_profile.setdefault(profile, [])
@@ -127,7 +132,8 @@ def _united(problem: ArtProblem, groups: list[IntArray]) -> list[IntArray]:
 def _attempt(problem: ArtProblem, random: np.random.Generator) -> tuple[list[IntArray], IntArray]:
     """Try to group everybody: the members of each group, and the people who are left over.
 
-    Large groups are made only if too many people are left over without them.
+    Large groups are made only if too many people are left over without them. Of all attempts the
+    one counts that leaves the fewest people over.
     """
     begun: Begun = {}
     best_groups, fewest_left = _first_groups(problem, random, begun)
@@ -166,6 +172,7 @@ def _first_groups(
     is_unit_share = problem.share is not None and (1 / problem.share[0]).denominator == 1
     different = problem.share is not None and (hard is None or is_unit_share)
     goal = replace(problem, unique=True) if different else problem
+    # Large groups depend on `hard` only, so they are kept for attempts with another thrift.
     if hard not in begun:
         mixer = Mixer(problem, goal)
         large = [] if hard is None or problem.one_profile else mixer.large_groups(hard)
@@ -179,6 +186,7 @@ def _first_groups(
             groups += mixer.small_groups(Way(problem, 1.0, *_FAR_WAY))
         mixer.goal = goal
         groups += [] if hard is None else mixer.large_groups()
+    # Profiles in which some value is still too frequent: of these, group as many as possible.
     unsafe_groups = mixer.all_excess() > 0
     groupable = mixer.free & ~unsafe_groups[problem.profiles]
     for profile in np.flatnonzero(unsafe_groups).tolist():
@@ -190,13 +198,14 @@ def _first_groups(
     _log.info("%d mixed groups, %d of one profile", len(groups), len(uniform))
     groups += uniform
     ungrouped = np.flatnonzero(mixer.free & ~groupable)
+    # A few who are left may join groups that are there already.
     if len(ungrouped) <= max(_FEW, problem.n_people // 200):
         ungrouped = _joined(problem, groups, ungrouped)
     return groups, ungrouped
 
 
 def _most_of(problem: ArtProblem, people: IntArray) -> IntArray:
-    """As many people of one profile as can be grouped by themselves."""
+    """As many of `people`, who are of one profile, as can be grouped by themselves."""
     values = problem.values[people]
     counts = np.bincount(values, minlength=problem.n_values)
     kept_counts, size = counts, len(people) + 1
@@ -229,13 +238,15 @@ def best_grouping(problem: ArtProblem, people: IntArray) -> list[IntArray] | Non
             may_be_safe &= member[:, problem.values[people] == value].sum(axis=1) <= 1
     sets = np.flatnonzero(may_be_safe)
     sets = sets[safe_lists(problem, [people[member[subset]] for subset in sets.tolist()])]
+    # Among the safe sets, narrow ones are preferred.
     loss = {subset: _loss(problem.places[people[member[subset]]]) for subset in sets.tolist()}
     by_first_person: list[list[int]] = [[] for _ in range(n)]
     for subset in loss:
+        # By the first person in the set: each grouping is then built in one order only.
         lowest_bit = subset & -subset
         by_first_person[lowest_bit.bit_length() - 1].append(subset)
-    # Everybody up to a certain one and perhaps others, in all ways that were reached.
-    best = {0: _PartialGrouping(0.0, 0, 0)}  # by the set of people who are grouped
+    # The cheapest way to reach each set of grouped people, from nobody on.
+    best = {0: _PartialGrouping(0.0, 0, 0)}
     for person in range(n):
         bit = 1 << person
         # Those before this person are all grouped, and this person is not: a group that begins with
@@ -257,6 +268,7 @@ def best_grouping(problem: ArtProblem, people: IntArray) -> list[IntArray] | Non
     grouped = (1 << n) - 1  # everybody
     if grouped not in best:
         return None
+    # Back from everybody to nobody, group by group.
     groups: list[IntArray] = []
     while grouped:
         groups.append(people[member[best[grouped].last_group]])
@@ -282,12 +294,14 @@ def _loss(positions: np.ndarray) -> float:
 def _joined(problem: ArtProblem, groups: list[IntArray], people: IntArray) -> IntArray:
     """Let each of `people` join a near group that stays safe; return those who cannot.
 
-    The list `groups` is changed in place.
+    The list `groups` is changed in place. The nearest groups are tried first, and then those that
+    are a little farther away.
     """
     first = np.array([group[0] for group in groups], dtype=np.int64)
     keys = [problem.keys[group].tolist() for group in groups] if len(people) else []
     staying = []
     for person in people.tolist():
+        # How unlike a group's first person is, in priors and in quasi-identifiers.
         distance = problem.distances(int(problem.profiles[person]))[problem.profiles[first]]
         if problem.places.shape[1]:
             distance += np.abs(problem.places[first] - problem.places[person]).mean(axis=1)
@@ -322,6 +336,8 @@ def _pooled(
     needed = problem.sizes_of_values
     may_pool = []
     for group in groups:
+        # A pool is divided into parts of at most LARGEST people: a value that needs nearly as many
+        # would rarely fit.
         may_pool.append(int(needed[problem.values[group]].max()) <= LARGEST // 2)
     rank = np.cumsum(may_pool) - 1  # of each group among those that may be pooled
     n_chosen = -1
