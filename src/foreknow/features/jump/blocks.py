@@ -21,7 +21,10 @@ from foreknow.features.jump.functions import renumber
 
 @dataclass(frozen=True)
 class Below:
-    """A block of a lower level inside a block; the group of each cell there, or -1 outside it."""
+    """A lower level's block that shares people with a block: the group of each cell in it.
+
+    `group_of` has an entry for each cell of the upper block; -1 where the cell lies elsewhere.
+    """
 
     block: Block
     group_of: tuple[int, ...]
@@ -29,7 +32,11 @@ class Below:
 
 @dataclass(frozen=True, eq=False)
 class Block:
-    """The shape of a part of the people: cells, their groups, and the blocks of lower levels."""
+    """The shape of a part of the people: cells, their groups, and the blocks of lower levels.
+
+    `sizes` has the people of each cell, `group_of` the group of each cell at this level, and
+    `below` the lower blocks of each lower level. `number` is the same for equal shapes only.
+    """
 
     number: int
     sizes: tuple[int, ...]
@@ -85,11 +92,13 @@ class BlockTree:
         A cell is the people who are in the same groups at this and all lower levels; a block is a
         part of the table whose cells are linked by groups of some level.
         """
+        # `part_of` is the block of each person; people with the same groups everywhere are a cell.
         functions = self.partitions[: level + 1]
         cell_of, part_of = renumber(zip(*functions, strict=True)), _join_parts(functions)
         cells_by_part: list[list[tuple[int, ...]]] = [[] for _ in range(max(part_of) + 1)]
         for people in _members(cell_of):
             cells_by_part[part_of[people[0]]].append(people)
+        # Where each person is at each lower level: one dict per level.
         homes_by_level = list(map(self._homes, range(level)))
         placed_blocks = []
         for cells in cells_by_part:
@@ -104,7 +113,7 @@ class BlockTree:
         return placed_blocks
 
     def _homes(self, level: int) -> dict[int, _Home]:
-        """Where each person is at a level."""
+        """For each person, the block and the group at a level."""
         homes: dict[int, _Home] = {}
         for position, placed in enumerate(self.level(level)):
             for group, people in enumerate(placed.groups):
@@ -121,6 +130,7 @@ class BlockTree:
 
         Blocks of the same shape are one object.
         """
+        # The key holds numbers of lower blocks in place of the blocks, which makes it small.
         below_key = []
         for level in below:
             shapes_of_level = [(lower.block.number, lower.group_of) for lower in level]
@@ -132,14 +142,17 @@ class BlockTree:
         return self._known[key]
 
     def without(self, block: Block, is_dropped: Sequence[bool]) -> tuple[Block, tuple[int, ...]]:
-        """The block without the levels that are dropped, and for each of its cells the new cell.
+        """The block as if some lower levels did not exist, and for each of its cells the new cell.
 
-        Cells that only these levels told apart become one.
+        ``is_dropped[j]`` says whether level j is left out. Cells that only these levels told apart
+        become one, which leaves fewer cells to count.
         """
         pairs = zip(block.below, is_dropped, strict=True)
         kept_levels = [() if is_out else below for below, is_out in pairs]
+        # A new cell is the cells with the same group at this level and at all that are kept.
         groups_below = [below.group_of for below in chain.from_iterable(kept_levels)]
         cell_of = renumber(zip(block.group_of, *groups_below, strict=True))
+        # Cells that became one agree in all groups, so the first shows them.
         first_cells = [cells[0] for cells in _members(cell_of)]
         smaller_below = []
         for level in kept_levels:
@@ -175,7 +188,10 @@ def _blocks_below(homes: Sequence[_Home]) -> tuple[Below, ...]:
 
 
 def _join_parts(partitions: Sequence[Sequence[int]]) -> tuple[int, ...]:
-    """Parts of the finest common coarsening: people whom some chain of groups connects.
+    """The parts of people whom some chain of groups connects, numbered by first appearance.
+
+    Each partition has the group of each person. Two people are connected if they share a group in
+    one partition, directly or through others.
 
     >>> _join_parts([(0, 0, 1, 1, 2), (0, 1, 1, 2, 3)])
     (0, 0, 0, 0, 1)
@@ -185,6 +201,8 @@ def _join_parts(partitions: Sequence[Sequence[int]]) -> tuple[int, ...]:
     while first_before is None or (first_connected != first_before).any():
         first_before = first_connected
         for group_of in map(np.array, partitions):
+            # Everybody takes over the smallest number that somebody in their group has, until
+            # nothing changes.
             first_of_group = np.full(group_of.max() + 1, len(first_connected))
             np.minimum.at(first_of_group, group_of, first_connected)
             first_connected = first_of_group[group_of]
@@ -192,7 +210,7 @@ def _join_parts(partitions: Sequence[Sequence[int]]) -> tuple[int, ...]:
 
 
 def _members(numbers: Sequence[int]) -> tuple[tuple[int, ...], ...]:
-    """The places of each number from 0."""
+    """The positions at which each number stands; the numbers are 0, 1, ... without a gap."""
     members: list[list[int]] = [[] for _ in range(max(numbers) + 1)]
     for position, number in enumerate(numbers):
         members[number].append(position)

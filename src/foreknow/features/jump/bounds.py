@@ -33,8 +33,10 @@ MARGIN = Fraction(1, 10**6)
 def surely_safe(exact: Exact, parts: Sequence[Part], levels: Sequence[int]) -> bool:
     """True if the disclosure set surely has the property, by a bound; False says nothing.
 
-    `levels` are the earlier functions that may stop a table.
+    The disclosure set are the tables that agree with a release and reach its function. `parts` is
+    the release, block by block; `levels` are the earlier functions that may stop a table.
     """
+    # All tables of the release agree with it, but at most this share of them stops earlier.
     loss = most_lost(exact, parts, levels)
     if loss >= 1:
         return False
@@ -52,14 +54,15 @@ def surely_safe(exact: Exact, parts: Sequence[Part], levels: Sequence[int]) -> b
 def most_lost(exact: Exact, parts: Sequence[Part], levels: Sequence[int]) -> Fraction:
     """An upper bound of the share of tables that are safe at one of these lower levels.
 
-    The shares of levels are added up. A table is safe at a level only if each of its blocks is, and
-    blocks are independent, so the shares of blocks are multiplied, until the product is small.
+    The shares of the levels are added up. A table is safe at a level only if each of its blocks is,
+    and blocks are independent, so the shares of blocks are multiplied, until the product is small.
     """
     lost = Fraction(0)
     for level in levels:
         safe_share_of: dict[Part, Fraction] = {}  # parts may be equal
         safe_share = Fraction(1)
         for part in parts:
+            # Further factors only lower a product that is small enough already.
             if safe_share > ENOUGH:
                 if part not in safe_share_of:
                     safe_share_of[part] = _most_safe(exact, level, part.block, part.columns)
@@ -72,15 +75,17 @@ def _most_safe(exact: Exact, level: int, block: Block, columns: Sequence[Column]
     """An upper bound of the share of a block's tables that are safe at a lower level.
 
     In a safe one, no group of that level has more of a value than it may. The bound looks at as
-    many of these groups as there is time for, the smallest first. `columns` has, for each value,
-    its colour and how often it occurs in each group.
+    many of these groups as there is time for, the smallest first: with more groups it is lower.
+    `columns` has, for each value, its colour (class of values) and how often it occurs in each
+    group.
     """
-    # Of each cell, the group of the lower level: the lower block and the group in it.
+    # For each cell its group at the lower level: the number of the lower block, the group in it.
     lower_groups = [(-1, -1)] * len(block.sizes)
     for lower_block, below in enumerate(block.below[level]):
         for cell, group in enumerate(below.group_of):
             if group >= 0:
                 lower_groups[cell] = (lower_block, group)
+    # How many people each pair of a group here and a group of the lower level shares.
     people: Counter[tuple[int, tuple[int, int]]] = Counter()
     for group, lower_group, size in zip(block.group_of, lower_groups, block.sizes, strict=True):
         people[group, lower_group] += size
@@ -88,6 +93,7 @@ def _most_safe(exact: Exact, level: int, block: Block, columns: Sequence[Column]
     for (_, lower_group), size in people.items():
         sizes[lower_group] += size
     order = sorted(sizes, key=lambda lower_group: (sizes[lower_group], lower_group))
+    # Equal values take the same work: count them once.
     values = Counter(columns)
     best_bound = None  # with the most groups for which there is time
     for n_looked_at in range(1, len(order) + 1):
@@ -99,6 +105,7 @@ def _most_safe(exact: Exact, level: int, block: Block, columns: Sequence[Column]
             limits[colour] = [
                 exact.limit(sizes[lower_group], colour) for lower_group in number_of_group
             ]
+            # A negative limit: this group is never safe, so no table is lost.
             if min(limits[colour]) < 0:
                 return Fraction(0)
             n_steps += room.work(counts, limits[colour]) * copies
@@ -109,6 +116,7 @@ def _most_safe(exact: Exact, level: int, block: Block, columns: Sequence[Column]
         return Fraction(1)
     room, limits = best_bound
     share = Fraction(room.share([(counts, limits[colour]) for colour, counts in columns]))
+    # Raised by more than any rounding error, so that it stays an upper bound.
     return min(share * (1 + MARGIN) + MARGIN**2, Fraction(1))
 
 
@@ -119,7 +127,8 @@ def _room(
 ) -> _Room:
     """The cells of a block's groups by chosen group of a lower level, and who is in none.
 
-    ``people[g, h]`` is how many people of group g of the block are in group h of the lower level.
+    ``people[g, h]`` is how many people of group g of the block are in group h of the lower level;
+    `number_of_group` has the chosen groups h only, numbered from 0.
     """
     cells: list[_RoomCell] = []
     remainder: list[tuple[int, int | None]] = []
@@ -162,14 +171,16 @@ class _Room:
         """How many products `share` takes for one value."""
         n_products = 1
         for people, group, chosen in self.cells:
+            # Every entry of the array of chances, times every way to place the value.
             n_products *= (people + 1) * (min(people, counts[group], limits[chosen]) + 1)
         return n_products
 
     def share(self, values: Sequence[tuple[Sequence[int], Sequence[int]]]) -> float:
         """The share of tables in which no value is more frequent in a chosen group than its limit.
 
-        Each of `values` is given as (how often it occurs in each group of the block, its limit in
-        each chosen group).
+        Each of `values` is a pair: how often it occurs in each group of the block, and its limit in
+        each chosen group. If values are dealt to the people of a group at random, that share is a
+        chance.
         """
         # One axis for each cell: how many of its people have some value by now. An entry is the
         # chance of that, within the limits.
@@ -178,6 +189,7 @@ class _Room:
         for counts, limits in values:
             chances_after = np.zeros_like(chances)
             for numbers, chance in self._possible_numbers(counts, limits):
+                # To add so many holders to a cell is to shift its axis by that number.
                 after, before = [], []
                 for number, cell in zip(numbers, self.cells, strict=True):
                     after.append(slice(number, None))
@@ -185,6 +197,8 @@ class _Room:
                 chances_after[tuple(after)] += chance * chances[tuple(before)]
             chances = chances_after
         # Given that all people have a value in the end, which is as if all values were one.
+        # So far each person may get several values or none: divide by the chance that everybody
+        # gets one.
         everybody = [cell.people for cell in self.cells]
         return min(1.0, float(chances[tuple(everybody)]) / self._chance(self.sizes, everybody))
 
@@ -193,13 +207,14 @@ class _Room:
     ) -> Iterator[tuple[tuple[int, ...], float]]:
         """Yield the ways to give a value to people of the cells within limits, with their chances.
 
-        A way says how many people of each cell have the value, which occurs ``counts[g]`` times in
-        group g of the block.
+        A way says how many people of each cell have the value. The value occurs ``counts[g]`` times
+        in group g of the block, and at most ``limits[h]`` times in chosen group h.
         """
         ranges = []
         for people, group, chosen in self.cells:
             ranges.append(range(min(people, counts[group], limits[chosen]) + 1))
         for numbers in product(*ranges):
+            # Holders in each group who are in no cell; holders in each chosen group.
             remaining, n_in_chosen = list(counts), [0] * len(limits)
             for number, (_, group, chosen) in zip(numbers, self.cells, strict=True):
                 remaining[group] -= number
@@ -217,14 +232,16 @@ class _Room:
     def _chance(self, counts: Sequence[int], numbers: Sequence[int]) -> float:
         """The chance that a value is dealt to so many people of each cell.
 
-        `counts` is how often each group of the block has it, and `numbers` how many people of each
-        cell do, if values are dealt to the people of a group at random.
+        `counts` is how many people of each group of the block have it, and `numbers` how many
+        people of each cell do, if each holder is a random person of the group, whoever the others
+        are.
         """
         # Multinomial, group by group: count! * product of share**number / number!; as logarithms.
         remaining, log = list(counts), 0.0
         for number, (n_people, group, _) in zip(numbers, self.cells, strict=True):
             remaining[group] -= number
             log += number * math.log(n_people / self.sizes[group]) - math.lgamma(number + 1)
+        # The people of a group who are in no cell are one more class of the multinomial.
         for count, n_rest, (n_people, _), size in zip(
             counts, remaining, self.rest, self.sizes, strict=True
         ):

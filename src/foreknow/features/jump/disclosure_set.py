@@ -87,17 +87,19 @@ class Strategy:
     distances: tuple[int, ...] = ()
 
     def need(self, j: int, i: int) -> EarlierNeed:
-        """The facts about function j that decide whether a table reaches function i.
+        """The facts about function j that decide whether a table reaches a later function i.
 
-        Every table gets to the first function, so its disclosure set is its permutation set. A
-        jump that passes i, or a release, keep a table from i alike (section 4.2.1). Where the
-        property is convex, no disclosure set is safe whose permutation set is not (Lemma 3).
+        Every table gets to the first function, so its disclosure set is its permutation set. A jump
+        that passes i, or a release, keep a table from i alike (section 4.2.1). Where the property
+        is convex, no disclosure set is safe whose permutation set is not (Lemma 3).
         """
         if self.kind == "naive" or j == 0 or (self.kind == "jump" and self.after(j) > i):
             return EarlierNeed.PERMUTATION
-        return (
-            EarlierNeed.GATED if self.kind == "jump" or self.property.convex else EarlierNeed.ALWAYS
-        )
+        # The disclosure set matters only behind a safe permutation set: because the jump method
+        # looks at that one first, or because it cannot be safe otherwise.
+        if self.kind == "jump" or self.property.convex:
+            return EarlierNeed.GATED
+        return EarlierNeed.ALWAYS
 
     def after(self, j: int) -> int:
         """Where a table goes whose permutation set at j is safe, but not its disclosure set."""
@@ -110,24 +112,31 @@ class Strategy:
         permutation_safe: Callable[[int], bool],
         disclosure_safe: Callable[[int], bool],
     ) -> bool:
-        """True if a table reaches function i, given what is found about earlier functions.
+        """True if a table reaches function i, from what is known of the functions before.
 
-        `permutation_safe` and `disclosure_safe` say whether these sets are safe at function j.
+        `needs` says for each earlier function what must be known of it. `permutation_safe` and
+        `disclosure_safe` say whether these sets are safe at function j.
         """
         j = 0
         while j < i:
+            # Not even the permutation set is safe: on to the next function.
             if needs[j] is not EarlierNeed.ALWAYS and not permutation_safe(j):
                 j += 1
+            # Safe where only that matters, or the disclosure set is safe: released at j.
             elif needs[j] is EarlierNeed.PERMUTATION or disclosure_safe(j):
                 return False
             else:
                 j = self.after(j)
+        # A jump may have passed i.
         return j == i
 
 
 @dataclass(frozen=True)
 class CountedBlock:
-    """A block, its values, and for each in how many tables one person of each cell has it."""
+    """A block, its values, and for each in how many tables one person of each cell has it.
+
+    ``tables[column][cell]`` is that number, of all tables of the disclosure set.
+    """
 
     block: Block
     columns: tuple[Column, ...]
@@ -144,7 +153,10 @@ class TableCounts:
 
 
 class Exact:
-    """Exact verdicts of one public algorithm on one set of people, of values by colour."""
+    """Exact verdicts of one public algorithm on one set of people; values are known by colour.
+
+    `palette` has the colours: classes of values that the property treats alike.
+    """
 
     def __init__(
         self, layout: BlockTree, strategy: Strategy, palette: Sequence[Any], budget: Budget
@@ -157,7 +169,11 @@ class Exact:
         self._verdicts: dict[tuple[int, Any], bool] = {}
 
     def parts(self, i: int, codes: Sequence[int], colours: Sequence[int]) -> list[Part]:
-        """The generalization under function i of a table of codes, block by block."""
+        """The generalization under function i of a table, block by block.
+
+        `codes` has the value of each person, and `colours` the colour of each value. A block's
+        values are sorted, so that blocks which differ only in names of values are equal.
+        """
         parts: list[Part] = []
         for placed in self.layout.level(i):
             rows = rows_of(placed.groups, codes)
@@ -173,9 +189,10 @@ class Exact:
         return self._limits[key]
 
     def allows(self, row: Sequence[tuple[int, int]], total: int, size: int) -> bool:
-        """True if the property allows that a person of a group has such values.
+        """True if the property allows that a person has such values.
 
-        The person has a value of a colour in so many of `total` tables: ``(colour, count)``.
+        The person is in a group of `size` people, and has a value of a colour in so many of `total`
+        equally likely tables: `row` has pairs (colour, count).
         """
         values = []
         for colour, count in row:
@@ -184,7 +201,10 @@ class Exact:
         return self.strategy.property.allows(values, total, size)
 
     def permutation_safe(self, parts: Sequence[Part]) -> bool:
-        """True if the permutation set has the property: every group's average person does."""
+        """True if the permutation set, all tables that agree with the groups, has the property.
+
+        There, a person of a group has each value with its share of the group.
+        """
         for block, columns in parts:
             for group, size in enumerate(block.group_sizes):
                 row = [(column.colour, column.counts[group]) for column in columns]
@@ -193,9 +213,11 @@ class Exact:
         return True
 
     def disclosure_safe(self, i: int, parts: Sequence[Part]) -> bool:
-        """True if a disclosure set has the property.
+        """True if the disclosure set of function i has the property.
 
-        It is decided by a short count, else by a bound, else by a full count.
+        The set has the tables that agree with the generalization `parts` and reach function i. A
+        short count decides, else a bound, else a full count; `BeyondReach` if that takes too many
+        steps.
         """
         key = key_of(parts)
         steps, self.budget.used = self.budget.steps, 0
@@ -208,22 +230,27 @@ class Exact:
             for j, need in enumerate(needs):
                 if need is not EarlierNeed.NOTHING:
                     levels.append(j)
+            # The bound assumes that a table stops only where its permutation set is safe.
             if EarlierNeed.ALWAYS not in needs and surely_safe(self, parts, levels):
                 self._verdicts[i, key] = True
                 return True
         finally:
             self.budget.steps, self.budget.used = steps, 0
+        # The short count already had all the steps that are allowed.
         if steps <= FIRST_STEPS:
             raise BeyondReach(BEYOND.format(steps))
         return self._verdict(i, key)
 
     def needs(self, i: int, parts: Sequence[Part]) -> Needs:
-        """The need of each lower level to be known; NOTHING if it cannot stop any table."""
+        """How much must be known of each function before i; NOTHING if it cannot stop a table."""
         needs: list[EarlierNeed] = []
         for j in range(i):
             need = self.strategy.need(j, i)
+            # Nothing stops a table earlier, so all reach j: its disclosure set is its permutation
+            # set.
             if set(needs) <= {EarlierNeed.NOTHING}:
                 need = EarlierNeed.PERMUTATION
+            # A block that can never fill the groups of level j safely keeps j from stopping tables.
             if need is not EarlierNeed.ALWAYS and not all(self._fit(*part, j) for part in parts):
                 need = EarlierNeed.NOTHING
             needs.append(need)
@@ -232,7 +259,8 @@ class Exact:
     def _fit(self, block: Block, columns: tuple[Column, ...], j: int) -> bool:
         """False if a block's values surely cannot fill the groups of level j within their limits.
 
-        True says nothing for certain.
+        True says nothing for certain. It compares, for each group and each value, the room with the
+        need.
         """
         key = (block.number, columns, j)
         if key not in self._fits:
@@ -242,6 +270,8 @@ class Exact:
                 room = []  # for each value, how many people of this group may have it
                 for column, total in zip(columns, totals, strict=True):
                     room.append(min(total, max(self.limit(size, column.colour), 0)))
+                # Each group of level j must be filled, and each value find enough people in all
+                # groups.
                 fits = fits and sum(room) >= size
                 room_for_values = list(map(add, room_for_values, room))
             for room_for_value, total in zip(room_for_values, totals, strict=True):
@@ -253,9 +283,10 @@ class Exact:
         """The number of tables in the disclosure set of function i, and of each value in each cell.
 
         `parts` is the generalization under function i: each block with its values. The set has all
-        tables of the generalization, less those that stop before function i.
+        tables of the generalization, less those that stop before function i, which are counted.
         """
         needs = self.needs(i, parts)
+        # Functions that stop nothing need not be seen, which leaves fewer cells to tell apart.
         unneeded = [need is EarlierNeed.NOTHING for need in needs]
         blocks, cells = [], []
         for block, columns in parts:
@@ -267,12 +298,14 @@ class Exact:
             cells.append(cell_of)
         total = math.prod(block.total for block in blocks)
 
+        # A view is what a function sees of a table; None where its permutation set is unsafe.
         def stops(views: Seen) -> bool:
             return not self.strategy.gets_to(
                 i, needs, lambda j: views[j] is not None, lambda j: self._verdict(j, views[j])
             )
 
         stopped, weights = _count_stopped(blocks, needs, self.budget, stops)
+        # Equal blocks have equal counts.
         counted_blocks: dict[Part, CountedBlock] = {}
         for part, tables, cell_of, weight_of in zip(parts, blocks, cells, weights, strict=True):
             if part in counted_blocks:
@@ -282,6 +315,8 @@ class Exact:
             for column, n_stopped in zip(tables.classes, tables.sums(weight_of), strict=True):
                 numbers = []  # of tables in which one person of the cell has the value
                 for group, cell in zip(block.group_of, cell_of, strict=True):
+                    # In all tables, each person of a group is equally likely to have each of its
+                    # values.
                     all_tables = total * column.counts[group] // block.group_sizes[group]
                     numbers.append(all_tables - n_stopped[cell])
                 rows[column] = tuple(numbers)
@@ -294,15 +329,13 @@ class Exact:
         The key is as `key_of` makes it.
         """
         if (j, key) not in self._verdicts:
+            # Work out the verdict once for each generalization.
             parts = [Part(self.layout.blocks[number], columns) for number, columns in key]
             self._verdicts[j, key] = self._have_property(self.count(j, parts))
         return self._verdicts[j, key]
 
     def _have_property(self, counts: TableCounts) -> bool:
-        """True if in these tables everybody's values have the property.
-
-        False if there are no tables.
-        """
+        """True if in these tables everybody's values have the property; False if there are none."""
         if not counts.size:
             return False
         distinct_blocks = {id(counted): counted for counted in counts.parts}
@@ -317,7 +350,7 @@ class Exact:
 
 
 def rows_of(groups: Sequence[Sequence[int]], codes: Sequence[int]) -> dict[int, tuple[int, ...]]:
-    """How often each value occurs in each group of people."""
+    """How often each value occurs in each group, by the value's code; groups list their people."""
     counts: dict[int, list[int]] = {}
     for group, people in enumerate(groups):
         for person in people:
@@ -333,10 +366,12 @@ def _count_stopped(
 ) -> tuple[int, list[dict[Seen, int]]]:
     """The number of tables that are stopped; and for each block, in how many by what is seen of it.
 
-    A table is stopped by what is seen of all its blocks together. Going forwards, `ways_to_reach`
-    counts the ways to fill the blocks so far, by what is seen of them. Going backwards,
-    `ways_to_stop` counts the ways to fill the other blocks so that the table is stopped.
+    A table is stopped by what is seen of all its blocks together (`Seen`: one view per earlier
+    function). Going forwards, `ways_to_reach` counts the ways to fill the blocks so far, by what is
+    seen of them. Going backwards, `ways_to_stop` counts the ways to fill the other blocks so that
+    the table is stopped. The products of both are the second result.
     """
+    # Before any block: where only safety matters, all is safe so far; else nothing is seen yet.
     views_at_first: dict[EarlierNeed, Any] = {
         EarlierNeed.PERMUTATION: True,
         EarlierNeed.NOTHING: None,
@@ -351,14 +386,18 @@ def _count_stopped(
         for views_before, ways_before in ways_to_reach[-1].items():
             for view_of_block, ways in block.ends.items():
                 views_after = tuple(map(_joint_view, views_before, view_of_block))
+                # If no function's permutation set is safe any more, none will stop the table: drop
+                # it.
                 if not _lost(views_after):
                     step[views_before, view_of_block] = views_after
                     ways_after[views_after] = ways_after.get(views_after, 0) + ways_before * ways
         budget.spend(len(step) + 1)
         steps.append(step)
         ways_to_reach.append(ways_after)
+    # With all blocks filled, each view either stops the table or does not.
     ways_to_stop = {views: int(stops(views)) for views in ways_to_reach[-1]}
     n_stopped = sum(ways * ways_to_stop[views] for views, ways in ways_to_reach[-1].items())
+    # Back from the last block to the first.
     weights: list[dict[Seen, int]] = [{} for _ in blocks]
     for position in range(len(blocks) - 1, -1, -1):
         weight_of = weights[position]
@@ -389,11 +428,13 @@ def _lost(views: Seen) -> bool:
 class BlockTables:
     """The tables of one block, value by value: `total`, and how many look how (`ends`).
 
-    Those that no level can stop are left out of `ends`. There are `copies` of each of `classes`;
-    frequent values come first, as they break limits.
+    Tables that no level can stop are left out of `ends`. Values with the same colour and counts are
+    a class: there are `copies` of each of `classes`; frequent values come first, as they break
+    limits.
 
-    Of a level is seen: None where its permutation set is not safe, so that it stops nothing; True
-    where only that matters and limits decide; or each value's counts in its groups.
+    A level sees one of three things of a table: None where its permutation set is not safe, so that
+    it stops nothing; True where only that matters and limits decide; or each value's counts in its
+    groups.
     """
 
     def __init__(self, block: Block, columns: Sequence[Column], needs: Needs, exact: Exact) -> None:
@@ -415,6 +456,7 @@ class BlockTables:
         self.classes = sorted(n_copies, key=lambda column: (-sum(column.counts), column))
         self.copies = [n_copies[column] for column in self.classes]
         counts_of_values = chain.from_iterable(column.counts for column in columns)
+        # The multinomial of each group: size! / product of count!.
         self.total = math.prod(map(math.factorial, block.group_sizes))
         self.total //= math.prod(map(math.factorial, counts_of_values))
         self.ends: dict[Seen, int] = {}
@@ -427,16 +469,18 @@ class BlockTables:
         if self._keep_all or not _lost(start):
             states[0, block.sizes, start] = 1
         self._weights: list[list[int]] = [list(states.values())]
+        # Place the values of one class after another; a value can be spread over cells in several
+        # ways.
         for class_number, (colour, counts) in enumerate(self.classes if states else ()):
             options = spreads(counts, block.cells_of, block.sizes, exact.budget)
             states = {(self.copies[class_number], *state[1:]): n for state, n in states.items()}
-            for r, cells in enumerate(options):
+            for option, cells in enumerate(options):
                 of_value = tuple(
                     [self._view_of_value(*level, colour, cells) for level in self._levels]
                 )
-                states = self._layer(
-                    states, class_number, cells, of_value, is_last=r == len(options) - 1
-                )
+                is_last = option == len(options) - 1
+                states = self._layer(states, class_number, cells, of_value, is_last=is_last)
+        # All values are placed: what each level sees in the end, and in how many tables.
         self._done: list[Seen] = []
         for (_, _, views), weight in states.items():
             levels = zip(self._levels, views, strict=True)
@@ -454,21 +498,10 @@ class BlockTables:
         *,
         is_last: bool,
     ) -> dict[Any, int]:
-        """The states after values of a class are placed in cells, one after another.
+        """The states after some values of a class get these cells, with the number of ways to each.
 
-        Parameters
-        ----------
-        states : dict of state to int
-            For each state (values left of the class, room in each cell, views) the number of
-            ways to it.
-        value_class : int
-            The class of values that are placed.
-        cells : tuple of int
-            How many people of each cell one such value has.
-        of_value : Seen
-            What each level sees of one such value.
-        is_last : bool
-            Whether all values of the class that are left must be placed here.
+        How many values get them is open, from none to all that are left; `is_last` says that all
+        must.
         """
         state_numbers: dict[Any, int] = {}
         weights: list[int] = []
@@ -477,6 +510,8 @@ class BlockTables:
         for source, ((remaining, room, views), weight) in enumerate(states.items()):
             ways, n_placed = 1, 0
             while True:
+                # One state more: `n_placed` of the values have got these cells, others will get
+                # other cells.
                 if n_placed == remaining or not is_last:
                     state_number = state_numbers.setdefault(
                         (remaining - n_placed, room, views), len(weights)
@@ -488,6 +523,7 @@ class BlockTables:
                     edges.append((source, state_number, factor, n_placed))
                 if n_placed == remaining:
                     break
+                # One value more: choose its holders among the people of each cell who are free.
                 n_placed += 1
                 new_room = list(room)
                 for cell, n_people in filled_cells:
@@ -498,6 +534,7 @@ class BlockTables:
                 room, views = tuple(new_room), _views_after(views, of_value)
                 if not self._keep_all and _lost(views):
                     break
+        # Kept for `sums`, which goes through the layers backwards.
         self._exact.budget.spend(len(edges) + 1)
         self._layers.append((value_class, cells, edges))
         self._weights.append(weights)
@@ -506,10 +543,10 @@ class BlockTables:
     def sums(self, weight_of: dict[Seen, int]) -> list[list[int]]:
         """The weight of tables in which one person has a value, by class of values and by cell.
 
-        Tables were counted layer by layer in `_layer`; here they are weighed in the other
-        direction.
+        `weight_of` weighs each final view; others weigh 0. Tables were counted layer by layer in
+        `_layer`; here they are weighed from the last layer to the first.
         """
-        # of each state after the layer
+        # The weight of the tables that continue from each state behind the layer.
         value_of_state = [weight_of.get(end, 0) for end in self._done]
         totals = [[0] * len(self.block.sizes) for _ in self.classes]
         for layer in range(len(self._layers) - 1, -1, -1):
@@ -526,6 +563,7 @@ class BlockTables:
                 for cell, n_people in enumerate(cells):
                     totals[value_class][cell] += n_people * placed_weight
             value_of_state = value_of_source
+        # From all people of a cell and all values of a class to one of each.
         sums: list[list[int]] = []
         for row, copies in zip(totals, self.copies, strict=True):
             pairs = zip(row, self.block.sizes, strict=True)
@@ -535,8 +573,8 @@ class BlockTables:
     def _view_at_first(self, blocks: tuple[Below, ...], need: EarlierNeed) -> Any:
         """A level's view before any value is placed; None if it needs none, or is unsafe.
 
-        It has a part for each block, or, for a permutation, for each group; True if all are
-        complete.
+        The view has a part for each block below; where only the permutation set matters, one for
+        each group, or it is True if limits alone decide.
         """
         if need is EarlierNeed.NOTHING:
             return None
@@ -545,6 +583,7 @@ class BlockTables:
         sizes = [*chain.from_iterable(below.block.group_sizes for below in blocks)]
         if not self._exact.complete:
             return ((),) * len(sizes)
+        # A negative limit means that such a group is never safe.
         return True if all(self._exact.limit(size, 0) >= 0 for size in sizes) else None
 
     def _view_of_value(
@@ -553,13 +592,15 @@ class BlockTables:
         """The view that a level has of one value that ``cells[c]`` people of each cell c have.
 
         None if the level needs nothing, or if the value is more frequent in one of its groups than
-        a safe group allows. True if only that matters.
+        a safe group allows. True if only that matters. Else an entry for each group or block of the
+        level.
         """
         if need is EarlierNeed.NOTHING:
             return None
         parts: list[Any] = []
         for below in blocks:
             sizes = below.block.group_sizes
+            # How many people of each group of the lower block have the value.
             sums = [0] * len(sizes)
             for group, n in zip(below.group_of, cells, strict=True):
                 if n and group >= 0:
@@ -574,15 +615,13 @@ class BlockTables:
         return True if need is EarlierNeed.PERMUTATION and self._exact.complete else tuple(parts)
 
     def _view_of_all(self, blocks: tuple[Below, ...], need: EarlierNeed, view: Any) -> Any:
-        """The view of a level when all values are placed.
-
-        None if its permutation set is unsafe.
-        """
+        """A level's view when all values are placed; None if its permutation set is unsafe."""
         if view is None or view is True:
             return view
         if need is EarlierNeed.PERMUTATION:
             sizes = [*chain.from_iterable(below.block.group_sizes for below in blocks)]
             return True if all(map(self._exact.allows, view, sizes, sizes)) else None
+        # Its disclosure set will be judged by the generalization, which the key describes.
         parts = [Part(below.block, columns) for below, columns in zip(blocks, view, strict=True)]
         is_unsure = need is EarlierNeed.GATED and not self._exact.complete
         return None if is_unsure and not self._exact.permutation_safe(parts) else key_of(parts)
@@ -594,7 +633,10 @@ def _views_after(views: Seen, of_value: Seen) -> Seen:
 
 
 def _level_after(view: Any, of_value: Any) -> Any:
-    """The view of a level after one more value; None if it is not safe any more."""
+    """The view of a level after one more value; None if it is not safe any more.
+
+    Values are kept sorted, so that orders of placing them look the same.
+    """
     if view is None or of_value is None:
         return None
     if view is True:
@@ -614,7 +656,7 @@ def key_of(parts: Sequence[Part]) -> tuple[tuple[int, tuple[Column, ...]], ...]:
 
 @lru_cache(maxsize=1 << 14)
 def _splits(count: int, room: tuple[int, ...]) -> tuple[tuple[int, ...], ...]:
-    """All ways to split a number among cells with limited room."""
+    """All ways to split a number among cells: the part of each cell, at most its room."""
     if len(room) == 1:
         return ((count,),) if count <= room[0] else ()
     splits = []
@@ -629,12 +671,13 @@ def spreads(
 ) -> list[tuple[int, ...]]:
     """All ways to give one value's occurrences in each group to the group's cells.
 
-    Each is a list of how many people of each cell have the value. ``cells_of[g]`` are the cells of
-    group g, and ``sizes[c]`` the people of cell c.
+    Each way lists how many people of each cell have the value, which ``counts[g]`` people of group
+    g have. ``cells_of[g]`` are the cells of group g, and ``sizes[c]`` the people of cell c.
 
     >>> spreads((1, 1), ((0, 2), (1,)), (1, 1, 1), Budget(2))
     [(0, 1, 1), (1, 1, 0)]
     """
+    # First count the ways, since listing them could take too long.
     number = 1
     for count, cells in zip(counts, cells_of, strict=True):
         ways = [1] + [0] * count
@@ -646,6 +689,7 @@ def spreads(
     for count, cells in zip(counts, cells_of, strict=True):
         room = tuple([sizes[cell] for cell in cells])
         splits_of_groups.append(_splits(count, room))
+    # Groups are independent: combine every split of one with every split of the others.
     rows = []
     for split in product(*splits_of_groups):
         row = [0] * len(sizes)

@@ -55,6 +55,7 @@ class Function:
             levels = [(str(column), _level(column, level)) for column, level in source.items()]
             return cls(levels=tuple(levels))
         if isinstance(source, str):
+            # A text with = but without | gives levels of columns.
             if "=" in source and "|" not in source:
                 return cls(levels=_read_levels(source))
             return cls(_read_groups(source.split("|"), source))
@@ -64,15 +65,16 @@ class Function:
             return cls(numbers=tuple(source.tolist()))
         if not isinstance(source, Iterable):
             raise InputError(f"{source!r} is no function: write 'AB|CD' or lists of people")
+        # A list of whole numbers has everybody's group; any other list has groups of names.
         items = list(source)
         if items and all(isinstance(item, (int, np.integer)) for item in items):
             return cls(numbers=tuple(map(int, items)))
         return cls(_read_groups(items, source))
 
     def codes(self, people: Sequence[Person]) -> tuple[int, ...]:
-        """The group number of each of these people, by first appearance.
+        """The group number of each of these people, numbered by first appearance.
 
-        Refused if the function groups other people than these.
+        Refused if the function leaves out one of these people, or groups others.
         """
         if self.numbers is not None:
             if len(self.numbers) != len(people):
@@ -92,6 +94,7 @@ class Function:
         missing = [person for person in people if person not in group_of]
         if missing:
             raise InputError(f"the function {self.short} says nothing about {missing[0]!r}")
+        # Everybody has a group; if there are more names than people, some name is nobody's.
         if len(group_of) > len(people):
             in_table = set(people)
             extra = [person for person in group_of if person not in in_table]
@@ -159,6 +162,7 @@ def _read_groups(group_sources: Sequence[Any], source: Any) -> tuple[tuple[Perso
     named_people: set[Person] = set()
     for person in chain.from_iterable(groups):
         try:
+            # Names are kept in a set, so they must be hashable.
             is_repeated = person in named_people
         except TypeError:
             raise InputError(
@@ -173,9 +177,10 @@ def _read_groups(group_sources: Sequence[Any], source: Any) -> tuple[tuple[Perso
 
 
 def _read_levels(text: str) -> tuple[tuple[str, Level], ...]:
-    """The level of each column, read from a text such as "age=1, zip=*"; * suppresses it."""
+    """The level of each column, from a text such as "age=1, zip=*"; * is the highest level."""
     levels: dict[str, Level] = {}
     for level_text in text.split(","):
+        # The last = divides: a column's name may contain one.
         column, equals, level = map(str.strip, level_text.rpartition("="))
         is_number = level.isascii() and level.isdigit()
         if not equals or not column or not (is_number or level == SUPPRESSED):
@@ -200,7 +205,7 @@ def _level(column: Any, level: Any) -> Level:
 def settled(functions: Sequence[Function], microdata: Microdata) -> tuple[Function, ...]:
     """The functions with the group number of each person in the table.
 
-    Nodes of a lattice get the names of their levels. Functions that name people, or have another
+    Nodes of a lattice get the levels of all columns. Functions that name people, or have another
     number of people, are refused.
     """
     attributes = microdata.attributes
@@ -218,6 +223,7 @@ def settled(functions: Sequence[Function], microdata: Microdata) -> tuple[Functi
                 'a table, give lattice nodes, such as "age=1, zip=*", or the group of each row'
             )
         elif len(numbers) == microdata.n_rows:
+            # Rows that the audit leaves out have no person.
             group_numbers = np.asarray(numbers)[microdata.kept]
             _refuse_separated(group_numbers, microdata)
             functions_of_table.append(Function(numbers=renumber(group_numbers.tolist())))
@@ -245,6 +251,7 @@ def node_of(function: Function, microdata: Microdata) -> Node:
     node = []
     for name, top in zip(names, _tops(microdata.attributes), strict=True):
         level = levels.get(name, SUPPRESSED)
+        # A level given as a text is the asterisk: the highest level.
         node.append(top if isinstance(level, str) else level)
     return tuple(node)
 
@@ -255,11 +262,14 @@ def _tops(attributes: Sequence[Attribute]) -> Node:
 
 
 def _groups_at(attributes: Sequence[Attribute], node: Node) -> IntArray:
+    """The group of each person at a lattice node: equal labels at the node's levels."""
     columns, sizes = [], []
     for attribute, level in zip(attributes, node, strict=True):
+        # The label, as a number, of each value of the column at this level.
         nodes = levels_of(attribute)[level]
         columns.append(nodes[attribute.codes])
-        sizes.append(int(nodes[-1]) + 1)
+        sizes.append(int(nodes[-1]) + 1)  # labels are numbered in the order of values
+    # People with equal labels in all columns share a group.
     return combine(columns, sizes)[0].astype(np.int64, copy=False)
 
 
@@ -280,6 +290,7 @@ def _refuse_separated(group: IntArray, microdata: Microdata) -> None:
     """Refuse groups that separate people with equal quasi-identifiers."""
     attributes = microdata.attributes
     columns = [attribute.codes for attribute in attributes]
+    # Compare everybody with the first person of the same quasi-identifiers.
     class_of, first = combine(columns, [len(attribute.domain) for attribute in attributes])
     separated = np.flatnonzero(group != group[first[class_of]])
     if len(separated):
@@ -316,6 +327,7 @@ def default_nodes(attributes: Sequence[Attribute], min_people: int) -> list[Node
     top_node = _tops(attributes)
     path: list[tuple[Node, int]] = [(top_node, 1)]
     while True:
+        # One step down in each quasi-identifier in turn, if its groups are large enough.
         lower_nodes = []
         for position, level in enumerate(path[-1][0]):
             if level:
@@ -327,6 +339,7 @@ def default_nodes(attributes: Sequence[Attribute], min_people: int) -> list[Node
             break
         n_groups, _, node = min(lower_nodes)
         path.append((node, n_groups))
+    # From the most specific node upwards; the top, everybody in one group, is kept if it is new.
     chosen: list[tuple[Node, int]] = []
     for node, n_groups in reversed(path):
         if (
@@ -339,7 +352,10 @@ def default_nodes(attributes: Sequence[Attribute], min_people: int) -> list[Node
 
 
 def least_group(property: Property, people: int) -> int:
-    """The size of the smallest group, from 2, that can have a property if all values differ."""
+    """The size of the smallest group, from 2, that can have the property.
+
+    A group is judged as if all its values differed, which suits a property best; `people` at most.
+    """
     if not property.convex:
         return 2  # of such a property, values that nobody has are not asked
     colour = property.colour("\0nobody's")  # a value that no requirement names

@@ -162,6 +162,7 @@ class InOrder(Grouper):
         if self._kind != "naive":  # which claims nothing
             algorithm._refuse_lookalikes(policy is not None and policy.options.labelled)
         try:
+            # Counting exactly can take too long: then the method decides nothing.
             run = algorithm.run(values_of(microdata))
         except BeyondReach as error:
             raise BeyondReach(
@@ -172,10 +173,14 @@ class InOrder(Grouper):
         return JumpResult(algorithm, run, microdata)
 
     def settled(self, microdata: Microdata) -> Self:
-        """The method for one table: with the given functions, or the default ones, as groups."""
+        """A copy of the method for one table, with functions as groups of its people.
+
+        They are the functions that were given, or else the default ones.
+        """
         require(self, several_values(microdata.schema.semantics), ONE_COLUMN)
         functions = self.functions
         if functions is None:
+            # Groups below this size can never have the property, so no default function has one.
             min_people = least_group(self.property, microdata.n_people)
             names = [attribute.name for attribute in microdata.attributes]
             nodes = default_nodes(microdata.attributes, min_people)
@@ -211,6 +216,7 @@ class InOrder(Grouper):
         if self.property.convex:
             return
         name, index_of = type(self).__name__, dict[tuple[int, ...] | None, int]()
+        # Keep the first function with each grouping; a second one is the problem.
         reason = (
             f"with {self.property!r}, which is not known to be convex, it might then disclose "
             "more than was judged."
@@ -283,6 +289,7 @@ class JumpResult:
         """Level of each group along each quasi-identifier; None if the function is no node."""
         if self.released is None or self.released.levels is None:
             return None
+        # A node has one level for the whole table, so every group has the same.
         n_groups = max(self.released.numbers or ()) + 1
         names = [attribute.name for attribute in self._microdata.attributes]
         node = node_of(self.released, self._microdata)
@@ -294,9 +301,9 @@ class JumpResult:
         return Grouping(self.groups, self.floors, method=self.method)
 
     def required(self) -> JumpResult:
-        """The result, if something was released.
+        """Return this result if something was released; else raise `NoSafeRelease`.
 
-        Else raises `NoSafeRelease`, which says what an adversary learns from that.
+        The error says what an adversary learns from the refusal.
         """
         if self.released is not None:
             return self
@@ -310,6 +317,7 @@ class JumpResult:
                 f"{self._nothing()}. {adversary} may learn from it; how much was not counted: "
                 f"{error}"
             ) from None
+        # Judge the tables of which nothing is released as if everybody were one group.
         judged_property, people = self.method.property, len(nothing_set.marginals)
         is_kept, size = True, nothing_set.size
         for shares in nothing_set.marginals.values():
@@ -461,6 +469,7 @@ class Jump(InOrder):
 
     def _strategy(self) -> Strategy:
         n, distances = len(self.given), self.distances
+        # One distance for all functions is written as one number.
         return Strategy(
             "jump", self.property, (distances,) * n if isinstance(distances, int) else distances
         )
@@ -488,6 +497,7 @@ def _read_distances(source: Any, n: int | None) -> int | tuple[int, ...]:
     if isinstance(source, np.ndarray) and source.ndim != 1:
         raise InputError(f"jump distances have one dimension, not the shape {source.shape}")
     if isinstance(source, str) or not isinstance(source, (Sequence, np.ndarray)):
+        # A single number, for all functions.
         distance = whole_number(source, "a jump distance", 1)
         return distance if n is None else (distance,) * n
     distances = tuple([whole_number(k, "a jump distance", 1) for k in source])
@@ -530,7 +540,11 @@ class SecretRun:
         }
 
     def _mixed(self, weight: Callable[[DisclosureSet], int]) -> dict[Person, dict[Value, Fraction]]:
-        """The mean of the disclosure sets, weighted; the share of each value for each person."""
+        """The chance of each value for each person, as a weighted mean over the secrets.
+
+        `weight` gives the weight of a secret's disclosure set: the tables that remain under that
+        secret.
+        """
         total = sum(map(weight, self.sets.values()))
         mixture: dict[Person, dict[Value, Fraction]] = {}
         for disclosure_set in self.sets.values():
@@ -606,17 +620,22 @@ class SecretChoice(Grouper):
     def run(
         self, table: Any, chosen: Sequence[int] | None = None, seed: int | None = None
     ) -> SecretRun:
-        """Run it on a table, as `Naive.run`, with the secret `chosen` or a random one."""
+        """Run it on a table, as `Naive.run`, with the secret `chosen` or a random one.
+
+        The result has, for each secret that an adversary must consider, the tables that remain.
+        """
         secret = self._drawn(seed) if chosen is None else tuple(sorted(set(chosen)))
         if secret not in self.secrets():
             raise InputError(
                 f"the secret is at least two of the functions 0 to {len(self.functions) - 1}, "
                 f"not {list(chosen or ())}"
             )
+        # The naive method sees the chosen functions only: count back to all functions.
         position = self._naive(secret).run(table).released
         released = None if position is None else secret[position]
         sets = {}
         for choice in self.secrets():
+            # The secret contains the function that was released, which the adversary sees.
             if released is not None and released not in choice:
                 continue
             run = self._naive(choice).run(table)
@@ -624,6 +643,7 @@ class SecretChoice(Grouper):
                 disclosure_set = run.nothing_set()
             else:
                 disclosure_set = run.disclosure_set(choice.index(released))
+            # A secret without a possible table is ruled out.
             if disclosure_set.size:
                 sets[choice] = disclosure_set
         return SecretRun(released, secret, sets)

@@ -20,13 +20,14 @@ from foreknow_judge.errors import PolicyError
 
 
 def property_of(policy: Policy) -> Property:
-    """The requirements of a policy as one property.
+    """The requirements of a policy as one property of the tables that remain possible.
 
-    A release, of which nothing but its groups is known, has the property exactly where it holds
-    every requirement; a disclosure set, where no such adversary who also knows the method reaches a
-    limit. A requirement that needs more than each person's probabilities is refused: other people's
-    values, links and implications are about several people at once. Negations can be about
-    others, too: of a whole release, those about the target disclose most (Theorem 19 of "Worst-Case
+    A release has the property exactly where an adversary who knows only its groups stays within
+    every requirement. A disclosure set has it where an adversary who also knows the method does.
+
+    A requirement that needs more than each person's probabilities is refused: other people's
+    values, links and implications are about several people at once. Negations can be about others,
+    too: of a whole release, those about the target disclose most (Theorem 19 of "Worst-Case
     Background Knowledge"), but not of a part of its tables.
 
     >>> strict = Requirement(Facts(l=1), below="1/2", values=["HIV"])
@@ -48,6 +49,7 @@ def property_of(policy: Policy) -> Property:
                 f"{requirement.name}: {requirement.criterion} is not decided by each person's "
                 "probabilities; choose another method than jump, safe or naive"
             )
+    # The same property twice is asked once.
     distinct = list(dict.fromkeys(properties))
     return distinct[0] if len(distinct) == 1 else All(*distinct)
 
@@ -66,11 +68,15 @@ def _refuse_sets(requirement: Requirement) -> None:
 
 
 def _property_of_point(requirement: Requirement, point: Point) -> Property:
-    """The property that a requirement asks at one point; refused if it needs more than chances."""
+    """The property that a requirement asks at one point; refused if it needs more than chances.
+
+    A point is one adversary with one limit; `l` is how many values of the target are ruled out.
+    """
     l = _ruled_out(point)
     if l is None:
         raise PolicyError(_why_not(requirement, point))
     c, values, excluded = point.below, requirement.values, requirement.excluded
+    # A value with an asterisk stands for several, which only a table could list.
     pattern = next(filter(is_pattern, map(str, (*(values or ()), *excluded))), None)
     if pattern is not None:
         raise PolicyError(
@@ -81,8 +87,8 @@ def _property_of_point(requirement: Requirement, point: Point) -> Property:
         return MaxRatio(c, strict=True, values=values, excluded=excluded)
     if values is not None or excluded:
         return RuledOut(c, l, values, excluded)
-    # The same for all values, in the terms of which more is known: the likeliest value must be
-    # below c / (1 - c) times all that come after the l + 1 likeliest.
+    # For all values alike there are properties with faster bounds. p / (p + rest) < c says that
+    # the likeliest value is below c / (1 - c) times all that come after the l + 1 likeliest.
     return Distinct(l + 2) if c == 1 else Recursive(c / (1 - c), l + 2)
 
 
@@ -99,7 +105,7 @@ def _ruled_out(point: Point) -> int | None:
 
 
 def _why_not(requirement: Requirement, point: Point) -> str:
-    """The message that says why a point of a requirement cannot be judged, and what can."""
+    """The message that says why a point of a requirement cannot be judged, and what can be."""
     judgeable = []
     for p in requirement.points:
         if _ruled_out(p) is not None:

@@ -40,7 +40,7 @@ class Property(Protocol):
 
     @property
     def complete(self) -> bool:
-        """True if `limit` alone decides about a permutation set."""
+        """True if `limit` alone decides about a permutation set (all tables of a release)."""
 
     def colour(self, value: Hashable) -> Hashable:
         """Values of one colour are treated alike: exchanging them changes no verdict."""
@@ -65,6 +65,7 @@ class _OfSomeValues:
         """Set `values` and `excluded`, and return the limit as a fraction above 0 and at most 1."""
         name = type(self).__name__
         for key, labels in (("values", values), ("excluded", excluded)):
+            # A text would be read as a list of letters.
             if isinstance(labels, str):
                 raise InputError(f"{name}: {key} is a list of values")
         set_fields(self, values=None if values is None else tuple(values))
@@ -298,12 +299,14 @@ class RuledOut(_OfSomeValues):
         largest_count = max((count for colour, count in row if not colour), default=0)
         if not largest_count:
             return True
+        # The adversary rules out the l likeliest values other than this one.
         ranked = sorted((count for _, count in row), reverse=True)
-        # Of the likeliest l + 1, it is one or is not; then the last is not ruled out either.
+        # If this value is among the l + 1 likeliest, those are the l others; else the l likeliest.
         is_ranked = len(ranked) <= self.l or largest_count >= ranked[self.l]
-        n_ruled_out = (
-            sum(ranked[: self.l + 1]) - largest_count if is_ranked else sum(ranked[: self.l])
-        )
+        if is_ranked:
+            n_ruled_out = sum(ranked[: self.l + 1]) - largest_count
+        else:
+            n_ruled_out = sum(ranked[: self.l])
         return self._below(largest_count, n_ruled_out, total)
 
     def _below(self, count: int, ruled_out: int, total: int) -> bool:
@@ -350,6 +353,7 @@ class Each:
 
     def allows(self, row: Row, total: int, size: int) -> bool:
         """True if the callable accepts the person's probabilities."""
+        # A symmetric condition gets arbitrary names, 0, 1, ..., for the values.
         numbered_counts = enumerate(count for _, count in row) if self.symmetric else row
         return bool(
             self.holds({value: Fraction(count, total) for value, count in numbered_counts if count})
@@ -410,9 +414,10 @@ def _colours_of_parts(colour: Hashable) -> tuple[Hashable, ...]:
 
 
 def as_property(source: Any) -> Property:
-    """Return a property as it is; make one of a callable.
+    """Return a property as it is, or make one of a callable; refuse anything else.
 
-    A class that inherits from one of these and judges otherwise would have its limits and traits.
+    A subclass of a built-in property that judges otherwise would inherit limits that are not true
+    of it, so subclasses are refused.
     """
     property_classes = (
         MaxRatio,
@@ -467,6 +472,7 @@ def survives(required: Property, row: Row, total: int, size: int, loss: Fraction
         return False
     if not loss:
         return required.allows(row, total, size)
+    # The most that each probability can become, the likeliest value first.
     ranked = sorted((Fraction(count, total) / (1 - loss) for _, count in row), reverse=True)
     match required:
         case All():
@@ -476,6 +482,7 @@ def survives(required: Property, row: Row, total: int, size: int, loss: Fraction
             return True
         case GroupSize():
             return size >= required.k
+        # The likeliest value that matters (colour 0), at its highest; for RuledOut others go, too.
         case MaxRatio() | RuledOut():
             highest_share = max((Fraction(n, total) for c, n in row if not c), default=Fraction(0))
             highest_share /= 1 - loss
@@ -485,6 +492,7 @@ def survives(required: Property, row: Row, total: int, size: int, loss: Fraction
                 )
             ruled_out_share = required.below * sum(ranked[: required.l], Fraction(0))
             return not highest_share or highest_share + ruled_out_share < required.below
+        # A value is surely still possible if more tables have it than are lost.
         case Distinct():
             return sum(Fraction(count, total) > loss for _, count in row) >= required.l
         case Recursive():

@@ -54,6 +54,7 @@ class DisclosureSet:
     @property
     def worst(self) -> tuple[Person, Value] | None:
         """A person and value with the highest probability; None for an empty set."""
+        # The first of those with the highest probability.
         highest = self.max_ratio
         for person, row in self.marginals.items():
             for value, share in row.items():
@@ -112,6 +113,7 @@ class Run:
         leaves out tables that are released earlier or that jump past i, and so it lacks the table
         itself if that did not reach i.
         """
+        # The default: the function that was released.
         if i is None:
             if self.released is None:
                 raise InputError("nothing was released; see nothing_set, or name a function")
@@ -187,8 +189,9 @@ class TableRun:
     def walk(self) -> tuple[int | None, list[Step]]:
         """Run the algorithm: the index of the released function, and the sets that were judged.
 
-        The index is None if nothing is released. A judged set is (function, "permutation" or
-        "disclosure", whether it is safe).
+        The index is None if nothing is released. A judged set is a tuple (function, "permutation"
+        or "disclosure", whether it is safe). Naive asks for a safe permutation set, Safe for a safe
+        disclosure set, and Jump for both: if only the second fails, it jumps some functions ahead.
         """
         strategy, path, i = self.exact.strategy, list[Step](), 0
         while i < len(self.functions):
@@ -210,14 +213,19 @@ class TableRun:
         return None, path
 
     def disclosure_set(self, i: int) -> DisclosureSet:
-        """The disclosure set of function i: its size, and shares of tables by person and value."""
+        """The disclosure set of function i: its size, and shares of tables by person and value.
+
+        The function after the last one stands for releasing nothing.
+        """
         self.exact.budget.used = 0
         counts = self.exact.count(i, self.parts(i))
         marginals: dict[int, Mapping[Value, Fraction]] = {}
         for placed, part in zip(self.exact.layout.level(i), counts.parts, strict=True):
+            # For each value of the block, in how many tables a person of each cell has it.
             tables: dict[Value, tuple[int, ...]] = {}
             for code, row in sorted(rows_of(placed.groups, self.codes).items()):
                 tables[self.values[code]] = part.tables[Column(self.colours[code], row)]
+            # All people of a cell have the same shares. An empty set gives nobody any.
             for cell, people in enumerate(placed.cells if counts.size else ()):
                 shares: dict[Value, Fraction] = {}
                 for value, numbers in tables.items():
@@ -246,6 +254,7 @@ def _read_table(table: Any) -> tuple[tuple[Person, ...], tuple[Value, ...]]:
         people = tuple(range(len(values)))
     if not people:
         raise InputError("the table has no people")
+    # Values are counted by equality, so a missing value or one without identity is refused.
     for person, value in zip(people, values, strict=True):
         if is_missing(value) or not is_label(value):
             raise InputError(f"{person!r} has no value that can be counted: {value!r}")
@@ -253,8 +262,9 @@ def _read_table(table: Any) -> tuple[tuple[Person, ...], tuple[Value, ...]]:
 
 
 def case_of(functions: Sequence[Function], strategy: Strategy, table: Any, steps: int) -> TableRun:
-    """The run of the algorithm on a table. What was counted for the same people is used again."""
+    """The algorithm on one table, ready to run; exact counts for the same people are shared."""
     people, person_values = _read_table(table)
+    # Values become codes from 0, and their classes (colours) numbers in the palette.
     codes_of: dict[Value, int] = {}
     codes = tuple([codes_of.setdefault(value, len(codes_of)) for value in person_values])
     colour_of_value = list(map(strategy.property.colour, codes_of))
@@ -272,13 +282,15 @@ def case_of(functions: Sequence[Function], strategy: Strategy, table: Any, steps
 def walked(functions: Sequence[Function], strategy: Strategy, table: Any, steps: int) -> Run:
     """Run an algorithm on a table, with a result that depends on no other table.
 
-    What was found for other tables may bring this one within reach. But the release says that it
-    is within reach, so that must be so for this table alone. It is, if all steps that were ever
-    taken are no more than one table may take; otherwise everything is forgotten first.
+    Verdicts for earlier tables are kept, and may bring this table within reach of the steps. But a
+    release says that its table is within reach, so that must be so for this table alone. It is, if
+    all steps that were ever taken are no more than one table may take; otherwise all verdicts are
+    forgotten first.
     """
     table_run = case_of(functions, strategy, table, steps)
     steps_before = table_run.exact.budget.ever
     if 0 < steps_before <= steps:
+        # Even out of reach means nothing here: without the other tables it may differ.
         with suppress(BeyondReach):
             outcome = table_run.walk()
             if table_run.exact.budget.ever <= steps:
