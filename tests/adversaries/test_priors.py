@@ -363,7 +363,7 @@ def test_bounds_are_never_too_low(monkeypatch, reach):
         near = partial(getattr(priors_judged, name), reach=reach)
         monkeypatch.setattr(priors_judged, name, near)
     bounded = loose = settled = 0
-    for seed in range(100 if NIGHTLY else 20):
+    for seed in range(100 if NIGHTLY else 14):
         random = Random(seed)
         scene = random_scene(random, n_groups=4)
         reading = random.choice(READINGS)

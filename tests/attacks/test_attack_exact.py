@@ -481,7 +481,7 @@ def test_hierarchies_divide_into_several():
 
 
 @pytest.mark.usefixtures("tiny_tables")
-@pytest.mark.parametrize("seed", range(200 if NIGHTLY else 4))
+@pytest.mark.parametrize("seed", range(200 if NIGHTLY else 2))
 def test_parts_of_fulldomain(seed):
     """The search is run on every world, and compared with what the nodes that came before tell."""
     random = np.random.default_rng(seed)
@@ -517,7 +517,7 @@ def people(n, **kinds):
 
 
 @pytest.mark.usefixtures("tiny_tables")
-@pytest.mark.parametrize("seed", range(400 if NIGHTLY else 24))
+@pytest.mark.parametrize("seed", range(400 if NIGHTLY else 12))
 def test_replays_say_what_runs_make(seed):
     random = np.random.default_rng(seed)
     n = int(random.integers(3, 13))

@@ -95,7 +95,7 @@ def is_safe(groups, criterion):
 CROSSED = [(0, "m"), (1, "m"), (2, "m")], [((0, 1, "m"), 1), ((1, 1, "m"), 1)]
 
 
-@examples(600, daily=15, deadline=None)
+@examples(600, daily=8, deadline=None)
 @example(CROSSED)
 @given(publications())
 def test_measures_by_all_worlds(publication):

@@ -650,7 +650,7 @@ def test_changed_folders_are_refused(tmp_path):
 
 # ---- a verdict is on one of the states of a table, or there is none ------------------------------
 
-FAMILIES = range(20_000 if NIGHTLY else 40)
+FAMILIES = range(20_000 if NIGHTLY else 24)
 SIGHTS = [("ill", []), ("pay", []), ("ill", ["job"]), ("ill", ["home"]), ("pay", ["home"])]
 RULES_OF_ROWS = [{"values": ["a"], "where": {"job": ["u"]}, "sensitive": "ill"}]
 

@@ -105,14 +105,14 @@ def compare_groups(data, kind):
 
 @of_each
 @FORMS
-@examples(400, daily=8, deadline=None)
+@examples(400, daily=5, deadline=None)
 @given(data=st.data())
 def test_gauge_finds_what_class_attains(kind, form, data):
     compare(data, kind, form)
 
 
 @of_each
-@examples(400, daily=20, deadline=None)
+@examples(400, daily=10, deadline=None)
 @given(data=st.data())
 def test_of_groups_matches_the_whole(kind, data):
     compare_groups(data, kind)

@@ -283,7 +283,7 @@ def test_what_refusals_leave_keeps_criteria(kind):
     """Shares times anything from 1 to 1 + 1/K; also that limits are not lowered without need."""
     draw, (made, limits) = random.Random(kind), CRITERIA[kind]
     kept = lost = 0
-    for _ in range(400 if NIGHTLY else 15):
+    for _ in range(400 if NIGHTLY else 8):
         table, limit = random_table(draw, 12, 40), draw.choice(limits)
         safe = guarded(table, fk.Requirement(made(limit)))
         bag = draw.sample(table, draw.randrange(4, len(table)))
@@ -517,7 +517,7 @@ def test_counts_cover_all_worlds():
 def test_chances_are_those_of_runs(bag, eager):
     """All groupings of all worlds, also where one may come about in several ways."""
     eager(3, swaps=0)
-    several, runs = 0, 1000 if NIGHTLY else 60
+    several, runs = 0, 1_000 if NIGHTLY else 40
     for columns in COLUMNS["ties"](len(bag)):
         microdata, policy = microdata_of(bag, columns), policy_of((0, 0, 0), 1)
         made, whole = made_of(microdata, policy), Counter()

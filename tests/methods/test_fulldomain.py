@@ -172,7 +172,7 @@ AVERAGE = [fk.Requirement(fk.Risk(average="1/3")), fk.Requirement(fk.Implication
 @pytest.mark.parametrize(("average", "share"), [(False, 0), (False, 0.1), (True, 0)])
 def test_boxes_find_the_best(monkeypatch, average, share):
     draw = random.Random(f"{average} {share}")
-    tried = 3_000 if NIGHTLY else 20
+    tried = 3_000 if NIGHTLY else 12
     safe = none = 0
     for _ in range(tried):
         n = draw.randint(4, 8) + 8 * (share > 0)

@@ -622,7 +622,7 @@ def test_exact_sets_are_enumerated(name):
 
 @pytest.mark.parametrize("prop", [HALF, MaxRatio("3/5"), Distinct(2), Recursive(2, 2)])
 def test_bounds_are_never_wrong(prop, monkeypatch):
-    chance, rounds = random.Random(repr(prop)), 200 if NIGHTLY else 20
+    chance, rounds = random.Random(repr(prop)), 200 if NIGHTLY else 12
     shapes = [(8, [(2,), (4,), (8,)]), (8, [(2,), (4,), (2, 1), (8,)]), (9, [(3,), (3, 1), (9,)])]
     told = close = 0
     for _ in range(rounds):

@@ -127,7 +127,7 @@ def test_many_codes_stay_sparse(codes):
     assert fk.Facts(l=1, k=2, m=1).disclosure(counts).below("1/2")
 
 
-@pytest.mark.parametrize("seed", range(200 if NIGHTLY else 20))
+@pytest.mark.parametrize("seed", range(200 if NIGHTLY else 10))
 def test_asking_ahead(seed, monkeypatch):
     """Several turns at once, as far ahead as can be, or one after the other: the same groups."""
     random = np.random.default_rng(seed)
@@ -485,7 +485,7 @@ def mixed(seed):
     return table
 
 
-@examples(250, daily=12, deadline=None)
+@examples(250, daily=6, deadline=None)
 @given(seed=SEEDS, objective=OBJECTIVES, large=st.booleans())
 def test_the_best_node(seed, objective, large):
     """Nodes are left out that cannot do with so few suppressed people: never one that can."""
@@ -571,7 +571,7 @@ def labels_of(table, found):
     return labels, groups
 
 
-@examples(300, daily=25, deadline=None)
+@examples(300, daily=12, deadline=None)
 @given(SEEDS, MANY)
 def test_cells_of_full_domain(seed, many):
     table = Table(seed, many)
@@ -668,7 +668,7 @@ def lost_by(raw, grouping):
 def test_cells_of_mondrian(semantics, seed):
     """Groups are safe, differ in their labels, and lose no more than if people lose everything."""
     chance, times = random.Random(seed), 0
-    for _ in range(600 if NIGHTLY else 8):
+    for _ in range(600 if NIGHTLY else 6):
         crowd = outlying(chance, semantics, most=80)
         rules, required = drawn_rules(chance, crowd.values)
         if semantics == "single":

@@ -174,7 +174,7 @@ def test_criteria_state_counting_cases():
 
 def test_sums_of_cases_by_enumeration():
     """Facts, links and negations; in half of the tables, x is impossible for one person."""
-    equal, seeds = 0, range(2000 if NIGHTLY else 90)
+    equal, seeds = 0, range(2_000 if NIGHTLY else 45)
     for seed in seeds:
         rng = random.Random(f"cases {seed}")
         drawn = [(rng.choice("ABC"), rng.choice([0, 0, 1]), rng.choice("xyz")) for _ in range(6)]

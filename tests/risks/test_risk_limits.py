@@ -19,7 +19,7 @@ from foreknow.features.risk.individual import expected_chances
 from foreknow.policy.trials import Try
 from foreknow_judge.errors import UnsupportedError
 
-TIMES = 20_000 if NIGHTLY else 200
+TIMES = 20_000 if NIGHTLY else 120
 SCHEMA = fk.Schema(quasi_identifiers=["age", "sex"], sensitive="ill")
 OPTIONS = fk.PublishOptions(labels={"sex": "exact"})
 

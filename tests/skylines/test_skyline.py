@@ -194,7 +194,7 @@ def test_classes_and_all_together(semantics, setting, monkeypatch):
     """Against the skyline of each value alone."""
     rng = np.random.default_rng([SEMANTICS.index(semantics), len(setting)])
     shared = 0
-    for _ in range(1_600 if NIGHTLY else 20):
+    for _ in range(1_600 if NIGHTLY else 15):
         sizes = rng.integers(1, 9, rng.integers(1, 7))
         counts = drawn_counts(rng, semantics, sizes, "abcdefgh"[: rng.integers(2, 9)])
         limit = LIMITS[rng.integers(len(LIMITS))]
