@@ -30,8 +30,9 @@ def bags_of_groups(
 ) -> NDArray[Any]:
     """The bags of some of the groups that each bag is dealt into; shape (bags, groups, values).
 
-    Seats are numbered round the groups: in turn i of m groups, a value that begins at seat s and
-    has n people gets as many seats as there are numbers in s..s+n-1 that are i modulo m.
+    A bag is how many people have each value. Bag b is dealt into ``n_groups[b]`` groups, of which
+    row b of `groups` names some. Seats are numbered round the groups: seat s is in group s modulo
+    the number of groups. The holders of value v have the seats from ``starts[b, v]`` on.
     """
     n_dealt, number = n_groups.astype(np.int32)[:, None, None], groups.astype(np.int32)[:, :, None]
     # The numbers up to x that are i modulo m are (x - i) // m + 1: those up to the last seat of a
@@ -67,12 +68,13 @@ def most_groups(
         waiting = waiting[people[waiting] >= 2 * size]
         if not len(waiting):
             break
+        # Small sizes first: they make the most groups.
         parts = people[waiting] // size
         tried = waiting
         if at_most is not None:
             may_have = parts <= at_most[waiting]
             tried, parts = waiting[may_have], parts[may_have]
-        # First by the largest and the smallest: most sizes fail at these.
+        # First judge the first and the last group alone: most sizes fail at these.
         first_and_last = np.stack([np.zeros_like(parts), parts - 1], axis=1)
         outer_bags = bags_of_groups(bags[tried], starts[tried], parts, first_and_last)
         owners = np.repeat(np.arange(len(tried)), 2)
@@ -87,13 +89,15 @@ def most_groups(
 def bags_of_deals(bags: IntArray, n_groups: IntArray) -> tuple[NDArray[Any], IntArray]:
     """The different bags that each bag is dealt into, and the number of the bag each comes from.
 
-    From one group to the next, bags differ only where the seats of some value begin or end.
+    Bag b is dealt into ``n_groups[b]`` groups. From one group to the next, bags differ only where
+    the seats of some value begin or end, so the groups at those seats show all different bags.
     """
     starts = value_ranks(bags)[1]
     seat_ends = np.column_stack([starts, bags.sum(axis=1)])
     # All groups, where they are no more than ends; else the groups at which seats end.
     n_checked = np.minimum(n_groups, seat_ends.shape[1])
     owner = np.repeat(np.arange(len(bags)), n_checked)
+    # A number from 0 for each group to look at, within its bag.
     position = np.arange(len(owner)) - np.repeat(np.cumsum(n_checked) - n_checked, n_checked)
     has_more_groups = n_groups[owner] > n_checked[owner]
     group_at_end = seat_ends[owner, position] % n_groups[owner]
@@ -103,7 +107,7 @@ def bags_of_deals(bags: IntArray, n_groups: IntArray) -> tuple[NDArray[Any], Int
 
 
 def _hold(bags: IntArray, n_groups: IntArray, safe: Safe) -> BoolArray:
-    """True for each deal whose groups are all safe together; some deals are judged at a time."""
+    """True for each deal whose groups are all safe together; a few deals are judged at a time."""
     holds = np.zeros(len(bags), dtype=bool)
     step = max(_CELLS // bags.shape[1] ** 2, 1)
     for start in range(0, len(bags), step):
@@ -138,18 +142,13 @@ class Deal:
         n_parts: IntArray,
         random: np.random.Generator,
     ) -> Deal:
-        """Deal the people of each group into `n_parts` small groups, as cards are dealt by value.
+        """Deal the people of each group into small groups, as cards are dealt round a table.
 
-        Groups of one part are left out, and people whose group is below 0.
-
-        Parameters
-        ----------
-        group, value : integer arrays, shape (people,)
-        bags : integer array, shape (groups, values)
-            How many people of each group have each value.
-        n_parts : integer array, shape (groups,)
-        random : Generator
-            Decides which people with a value go into which small group.
+        ``group[p]`` is the group of person p, ``value[p]`` the value. People stand in line by
+        value, the most frequent first, and those of one value in random order; each small group
+        takes one in turn. ``bags[g]`` is how many people of group g have each value, ``n_parts[g]``
+        into how many small groups they are dealt. Groups of one part are left out, and people whose
+        group is below 0.
         """
         dealt_people = np.flatnonzero((group >= 0) & (n_parts[group] > 1))
         group_of, n_values = group[dealt_people], bags.shape[1]
@@ -160,6 +159,7 @@ class Deal:
         sort_key += (value_ranks(bags)[0] - np.arange(n_values)).astype(dtype).reshape(-1)[sort_key]
         order = random.permutation(np.arange(len(dealt_people), dtype=dtype))
         order = order[order_of(sort_key[order])]
+        # From here on, arrays follow that order.
         n_people = np.bincount(group_of, minlength=len(n_parts))
         group_of = np.repeat(np.arange(len(n_parts)), n_people)
         starts = (np.cumsum(n_people) - n_people)[group_of]
@@ -187,12 +187,16 @@ class Deal:
     ) -> IntArray:
         """How many people of each part have each value if values are dealt at random.
 
-        The values of each small group are shuffled among its people. `part_of_person` is the part
-        of each person; shape of the result: (parts, values).
+        The values of each small group are shuffled among its people, so that each small group keeps
+        its values. `part_of_person` is the part of each person, to which a cut would take them.
+        Shape of the result: (parts, values).
         """
         is_first = np.ones(len(self.seat), dtype=bool)
+        # Small groups stand one after the other: a new one begins where the seat or the group
+        # changes.
         is_first[1:] = (self.seat[1:] != self.seat[:-1]) | (self.group[1:] != self.group[:-1])
         lengths = np.diff(np.flatnonzero(is_first), append=len(is_first))
+        # To shuffle the parts is the same as to shuffle the values.
         shuffled_parts = shuffled_runs(part_of_person[self.people], lengths, random)
         counts = np.bincount(shuffled_parts * n_values + self.value, minlength=n_parts * n_values)
         return counts.reshape(n_parts, n_values).astype(np.int64)

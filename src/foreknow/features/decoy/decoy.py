@@ -108,13 +108,16 @@ class Decoy(Grouper):
         check_needs(self, policy)
         _check(policy)
         everyone = microdata.everyone()
+        # Everybody in one group is the coarsest release: if that is unsafe, so is any other.
         failures = policy.failures(everyone)
         if failures:
             raise NoSafeRelease(nothing_safe(everyone.n_people, failures))
         points = Points.of(microdata)
         guards = Guards.of(policy, everyone)
         may_cut = True
-        if guards.groups_interact:  # all limits are those that hold for what a refusal leaves
+        # If the safety of a group depends on others, a refusal anywhere bears on all groups. So all
+        # are judged by the lowered limits; if even one group breaks these, nothing is cut.
+        if guards.groups_interact:
             stricter = Guards.of(policy, everyone, DECOYS_IF_INTERACTING)
             one_group = np.zeros(1, dtype=np.int64)
             may_cut = bool(stricter.evaluate(everyone, one_group).safe_each()[0])
@@ -160,7 +163,12 @@ _PROOF = Proof(
 
 
 def _decide_cuts(search: Search, cuts: TriedCuts, random: np.random.Generator) -> Outcome:
-    """Accept the cuts that are safe and whose decoys all are."""
+    """Accept the cuts that are safe and whose decoys all are.
+
+    A decoy is the same cut with values dealt at random. The deal says into which small groups
+    people go if their cut is refused; it is drawn before, so that it does not depend on the
+    decision.
+    """
     n_deals = np.ones(search.n_groups, dtype=np.int64)
     n_deals[cuts.group] = cuts.n_deals
     deal = search.draw_deal(search.group_of_people(), n_deals, random)
@@ -180,6 +188,8 @@ def _decide_apart(
     possible = search.safe(cuts.bags, cuts.owner)
     n_drawn = np.zeros(n_cuts, dtype=np.int64)
     while True:
+        # Some decoys first, then up to three times as many as before, until each cut has had its
+        # number.
         n_new = np.minimum(np.maximum(3 * n_drawn, AMOUNTS[0]), cuts.decoys - n_drawn)
         drawing = np.flatnonzero(possible & (n_new > 0))
         if not len(drawing):
@@ -200,10 +210,12 @@ def _decide_together(
     guards_before = search.guards
     search.guards = guards_before.copy()
     try:
+        # First choose the cuts that may be tried: those whose refusals would be safe together.
         refusals = search.groups_if_refused(cuts, np.ones(n_cuts, dtype=bool))
         is_tried = search.guards.evaluate(*refusals).accept_greedily()
         waiting = np.flatnonzero(is_tried & search.safe(cuts.bags, cuts.owner))
         accepted = np.zeros(n_cuts, dtype=bool)
+        # A batch of cuts at a time, as many as memory allows.
         step = max(_TOGETHER // int(cuts.decoys.max()), 1)
         for start in range(0, len(waiting), step):
             drawing = waiting[start : start + step]
@@ -217,11 +229,15 @@ def _decide_together(
 
 
 def _cuts_with_unsafe_decoy(search: Search, decoys: Decoys) -> IntArray:
+    """The cut of each decoy that is not safe, after exchanges of some of its values."""
     return decoys.cut_of[~search.safe_if_exchanged(decoys.bags, decoys.owner)]
 
 
 def _note(search: Search, cuts: TriedCuts, is_tried: BoolArray, accepted: BoolArray) -> None:
-    """Commit the groups of accepted cuts, and those that people are dealt into after refusals."""
+    """Record the groups of accepted cuts, and those that people are dealt into after refusals.
+
+    Later cuts are judged beside them.
+    """
     refused = is_tried & ~accepted
     if refused.any():
         search.guards.commit(search.groups_if_refused(cuts, refused)[0])
@@ -237,8 +253,8 @@ def _accept(
 ) -> None:
     """Mark in `accepted` those candidates that, with their decoys, are safe beside those before.
 
-    All are tried at once, and if that fails, each half: limits only become tighter, so what is
-    safe beside all of a batch is safe one after the other.
+    All are tried at once, and if that fails, each half: limits only become tighter, so if a batch
+    is safe beside all its groups, its cuts are safe one after the other.
     """
     if not len(candidates):
         return
@@ -246,8 +262,10 @@ def _accept(
     in_batch[candidates] = True
     bags, owner, cut_of = decoys
     is_decoy = in_batch[cut_of][owner]
+    # Judged are the decoys and the parts of these cuts only, numbered from 0.
     decoy_number = np.unique(owner[is_decoy], return_inverse=True)[1]
     guards_before = search.guards
+    # Each is judged beside all others of the batch, as if these were accepted.
     if len(candidates) > 1:
         search.guards = guards_before.copy()
         search.commit(cuts, in_batch)
@@ -255,11 +273,12 @@ def _accept(
     proposal = np.unique(cuts.owner[parts], return_inverse=True)[1]
     is_safe = search.safe(cuts.bags[parts], proposal).all()
     if is_safe and search.safe_if_exchanged(bags[is_decoy], decoy_number).all():
+        # A batch was recorded before it was judged; a single cut is recorded now.
         if len(candidates) == 1:
             search.commit(cuts, in_batch)
         accepted |= in_batch
         return
-    search.guards = guards_before
+    search.guards = guards_before  # forget the batch
     if len(candidates) > 1:
         middle = len(candidates) // 2
         _accept(search, cuts, candidates[:middle], decoys, accepted)

@@ -23,9 +23,12 @@ def deal_bags(
 ) -> IntArray:
     """Deal each bag to its parts at random, each way with equal probability; the parts' bags.
 
-    Part p has ``part_sizes[p]`` people of the bag ``bag_of_part[p]``, which is ascending.
+    A bag is how many people have each value; shape (bags, values). Part p has ``part_sizes[p]``
+    people of the bag ``bag_of_part[p]``, which is ascending.
     """
     part_bags = np.empty((len(part_sizes), bags.shape[1]), dtype=np.int64)
+    # Few people: shuffle them. Many for each value: draw counts, which takes as long for any
+    # number.
     is_small = bags.sum(axis=1) <= _FEW * bags.shape[1]
     small_parts = is_small[bag_of_part]
     part_bags[small_parts] = _deal_people(bags[is_small], part_sizes[small_parts], random)
@@ -46,7 +49,13 @@ def values_from_rarest(bags: NDArray[Any]) -> tuple[IntArray, IntArray]:
 
 
 def value_ranks(bags: NDArray[Any]) -> tuple[IntArray, IntArray]:
-    """The rank of each value of each bag, 0 for the most frequent, and the people before it."""
+    """The rank of each value of each bag, 0 for the most frequent, and the people before it.
+
+    The people before a value are those with more frequent values. Both have the shape (bags,
+    values).
+    """
+    # Sorted by minus the counts, so that the most frequent come first; `less` is minus their
+    # counts.
     order, less = values_from_rarest(-bags)
     position, starts = np.empty((2, *bags.shape), dtype=np.int64)
     np.put_along_axis(position, order, np.arange(bags.shape[1])[None], axis=1)
@@ -95,20 +104,27 @@ class UnlikeParts:
         group's most frequent values are added up, the part has `far` standard deviations more of
         them than their share in the group.
         """
+        # The rest of the standard deviation, which depends on the size of the part.
         far = far * np.sqrt(size * (self.people[group] - size))
         upto = self.share[group]
         upto *= size.astype(np.float32)[:, None]
         upto += self.spread[group] * far.astype(np.float32)[:, None]
         np.minimum(np.rint(upto, out=upto), size[:, None], out=upto, casting="same_kind")
         counts: NDArray[Any] = upto.astype(np.int32)
+        # From sums over the most frequent values to the count of each; then back to the order of
+        # values.
         counts[:, 1:] -= counts[:, :-1].copy()
         return np.take_along_axis(counts, self.place[group], axis=1)
 
 
 def _deal_people(bags: IntArray, part_sizes: IntArray, random: np.random.Generator) -> IntArray:
-    """Deal bags by shuffling the people of each; its parts take theirs one after the other."""
+    """Deal each bag to its parts by shuffling its people; the bag of each part.
+
+    The parts of a bag take their people one after the other.
+    """
     n_values = bags.shape[1]
     values = np.repeat(np.tile(np.arange(n_values), len(bags)), bags.reshape(-1))
+    # A key stands for a part and a value: its number of people is the count of the key.
     keys = np.repeat(np.arange(len(part_sizes)) * n_values, part_sizes)
     keys += shuffled_runs(values, bags.sum(axis=1), random)
     counts = np.bincount(keys, minlength=len(part_sizes) * n_values)
@@ -121,11 +137,13 @@ def shuffled_runs(codes: IntArray, lengths: IntArray, random: np.random.Generato
     The runs stand one after the other in `codes`, and so they do in the result.
     """
     shuffled = np.empty_like(codes)
+    # Runs of about the same length become rows of one table, which are shuffled at once.
     size = np.frexp(lengths)[1]
     for exponent in np.unique(size).tolist():  # those of about the same length side by side
         of_size = size == exponent
         inside, run_lengths = np.repeat(of_size, lengths), lengths[of_size]
         is_filled = np.arange(run_lengths.max(initial=0)) < run_lengths[:, None]
+        # Rows are filled up with -1, which is dropped afterwards.
         rows = np.full(is_filled.shape, -1, dtype=np.int64)
         rows[is_filled] = codes[inside]
         random.permuted(rows, axis=1, out=rows)
@@ -139,7 +157,7 @@ def _deal_counts(
     """Deal the people of each bag into parts at random; the bag of each part.
 
     Parts stand one bag after the other: bag b has ``n_parts[b]`` of them, with ``part_sizes``
-    people.
+    people. For each part of a bag in turn, counts are drawn without replacement.
     """
     part_bags = np.empty((len(part_sizes), bags.shape[1]), dtype=np.int64)
     ends = np.cumsum(n_parts)

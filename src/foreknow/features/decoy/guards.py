@@ -90,8 +90,10 @@ class Guard:
         which group each result comes from.
         """
         counts = self.counted(groups)
+        # Alike values are numbered by rank in each group, so there may be fewer numbers.
         n_values = int(counts.codes.max(initial=0)) + 1 if self.alike else counts.n_values
         bags = np.zeros((counts.n_groups, n_values), dtype=np.int64)
+        # From the values that occur in each group to a table (groups, values).
         bags[counts.cell_groups, counts.codes] = counts.counts
         # (results,): the group of each, and the range of values that is raised in it.
         group_of, first, last = self._values_raised(counts, bags)
@@ -99,11 +101,13 @@ class Guard:
         # Values that nobody gives up: those that are raised.
         is_kept = (all_codes >= first[:, None]) & (all_codes <= last[:, None])
         most_frequent = bags.argmax(axis=1)[group_of]
+        # The raised value gets `swaps` people more, from the rarest of the others.
         bags = _move_value(bags[group_of], first, np.full(len(group_of), swaps), is_kept)
         if self.speaks.joined:  # so many more people have the most frequent value, too
             n_moved = np.where(most_frequent == first, 0, swaps)
             is_kept |= all_codes == most_frequent[:, None]
             bags = _move_value(bags, most_frequent, n_moved, is_kept)
+        # Back from the table to the values that occur.
         group, codes = np.nonzero(bags)
         offsets = np.searchsorted(group, np.arange(len(group_of) + 1))
         exchanged = GroupCounts.counted(
@@ -119,10 +123,10 @@ class Guard:
     def _values_raised(
         self, counts: GroupCounts, bags: IntArray
     ) -> tuple[IntArray, IntArray, IntArray]:
-        """Pairs of a group and a value that exchanges may make worst: the group, and the value.
+        """Which values exchanges may make worst in which group: three arrays with an entry each.
 
-        The value is a range from a first to a last one, which differ if secrets are windows.
-        ``bags[g, v]`` is how many people of group g have value v.
+        They are the group, and the first and the last value of a range, which differ if secrets are
+        windows. ``bags[g, v]`` is how many people of group g have value v.
         """
         if self.windows is not None:  # each window that begins at a value of the group
             return counts.cell_groups, counts.codes, self.windows.last[counts.codes]
@@ -146,6 +150,7 @@ def _are_alike(secret: RequirementCounts, speaks: KnowledgeReach) -> bool:
     rule = secret.requirement.criterion
     if rule is not None and rule.of_people:
         return True
+    # All values are asked about, one by one, and the adversary's knowledge treats all the same.
     return (
         speaks.alike
         and not speaks.groups
@@ -157,10 +162,12 @@ def _are_alike(secret: RequirementCounts, speaks: KnowledgeReach) -> bool:
 
 
 def _rank_values(counts: GroupCounts) -> GroupCounts:
-    """Rename the values of each group by rank: the most frequent is the first."""
+    """Rename the values of each group by rank: 0 is its most frequent value."""
+    # Cells are the values of each group, group after group: count them within the group.
     rank = np.arange(len(counts.codes)) - counts.offsets[:-1][counts.cell_groups]
     is_rising = (rank[1:] > 0) & (counts.counts[1:] > counts.counts[:-1])  # within a group
     descending = counts.counts
+    # Sort only if some group is not yet in order.
     if is_rising.any():
         descending = descending[np.lexsort((-descending, counts.cell_groups))]
     return GroupCounts.counted(
@@ -174,10 +181,15 @@ def _rank_values(counts: GroupCounts) -> GroupCounts:
 
 
 def _move_value(bags: IntArray, value: IntArray, n_moved: IntArray, is_kept: BoolArray) -> IntArray:
-    """Give a value to `n_moved` more people of each bag, in place of the rarest values."""
+    """Give a value to `n_moved` more people of each bag, in place of the rarest values.
+
+    ``bags[b, v]`` is how many people of bag b have value v, ``value[b]`` the value that grows.
+    Values where `is_kept` is True lose nobody. If too few people are left, fewer are moved.
+    """
     other_counts = np.where(is_kept, 0, bags)
     order, rarest_counts = values_from_rarest(other_counts)
     n_before = np.cumsum(rarest_counts, axis=1) - rarest_counts  # people with a rarer value
+    # The rarest values lose all their people, until enough were moved.
     n_removed = np.clip(n_moved[:, None] - n_before, 0, rarest_counts)
     np.put_along_axis(other_counts, order, rarest_counts - n_removed, axis=1)
     moved = np.where(is_kept, bags, other_counts)
@@ -186,7 +198,7 @@ def _move_value(bags: IntArray, value: IntArray, n_moved: IntArray, is_kept: Boo
 
 
 class BagKinds(NamedTuple):
-    """Bags by kind; no limit tells bags of one kind apart."""
+    """Bags by kind: no limit of the policy tells bags of a kind apart, so one is judged for all."""
 
     first: IntArray  # (kinds,): the first bag of each kind
     kind: IntArray  # (bags,): the kind of each bag
@@ -222,6 +234,7 @@ class Guards:
                 for point, reach in zip(requirement.points, reaches, strict=True):
                     guards.append(_guard_of_point(secret, point, reach, semantics, decoys))
         result = cls(guards)
+        # The ledgers begin with the release as it is: everybody in one group.
         result.commit(everyone)
         return result
 
@@ -247,11 +260,13 @@ class Guards:
         """
         # Narrow, but for bytes, which NumPy sorts slowly.
         forms: NDArray[Any] = bags.astype(np.int32 if bags.max(initial=0) < 2**31 else np.int64)
+        # If values are alike, only the sorted counts matter.
         if self.alike:
             forms.sort(axis=1)
             forms = forms[:, ::-1]
         columns = np.ascontiguousarray(forms.T)
         sizes = columns.max(axis=1, initial=0) + 1
+        # Values that nobody has cannot tell bags apart; but one column must remain.
         is_used = sizes > 1
         is_used[0] = True
         kind, first = combine([*columns[is_used]], sizes[is_used].tolist())
@@ -277,7 +292,7 @@ class Guards:
         )
 
     def exchanged(self, groups: GroupCounts, owner: IntArray) -> PolicyEvaluation:
-        """Measure decoys as bad as `swaps` exchanges of values can make them.
+        """Measure decoys as bad as `swaps` exchanges of values with other groups can make them.
 
         Group g of the decoys belongs to proposal ``owner[g]``.
         """
@@ -291,6 +306,7 @@ class Guards:
                 ledger = guard.ledger if self.groups_interact else guard.rough
                 exchanged, group = guard.exchanged(groups, self.swaps)
                 evaluation = ledger.evaluate(None, exchanged, owner[group])
+            # A limit may concern no group of the last proposals: fill up.
             evaluations.append(_Padded(evaluation, n_proposals))
         return PolicyEvaluation(evaluations)
 
@@ -315,7 +331,10 @@ class Guards:
 def _guard_of_criterion(
     secret: RequirementCounts, reach: KnowledgeReach, semantics: Any, decoys: int | None
 ) -> Guard:
-    """The guard of a requirement's criterion; see `Guards.of` for `decoys`."""
+    """The guard of a requirement's criterion, with a ledger for each number of decoys.
+
+    With `decoys`, its limits are lowered to what holds after a refusal beside so many.
+    """
     criterion: Any = secret.requirement.criterion
     table_counts = counts_of(secret.counts).totals
     ledger = _of_rule(criterion, semantics, table_counts, decoys)
@@ -332,7 +351,10 @@ def _guard_of_point(
     semantics: Any,
     decoys: int | None,
 ) -> Guard:
-    """The guard of an adversary's knowledge with its limit, `point`; see `Guards.of`."""
+    """The guard of an adversary's knowledge with its limit, `point`; see `Guards.of`.
+
+    `reach` says how far the knowledge reaches: people, other groups.
+    """
     asked: Any = secret.asked
     windows = asked if isinstance(asked, Windows) else None
     is_asked = asked if windows is None else np.ones(windows.counts.n_values, dtype=bool)
@@ -341,6 +363,8 @@ def _guard_of_point(
 
     def ledger_for(n_decoys: int | None, times: Fraction = Fraction(1)) -> Ledger:
         """The ledger with the limit times `times`, lowered to what holds after a refusal."""
+        # After a refusal odds may have risen by 1 + 1/K, so the limit's odds are lowered by that
+        # factor.
         odds = 1 / Fraction(point.below) - 1
         limit = times / (1 + odds / _kept_factor(n_decoys, 1 + reach.groups))
         ledger: Ledger = point.adversary.ledger(limit, asked, semantics)

@@ -115,7 +115,7 @@ class Candidates:
 
     @classmethod
     def of(cls, attributes: Sequence[Attribute], cuts_by_attribute: list[Cuts]) -> Candidates:
-        """Put the cuts of all quasi-identifiers side by side."""
+        """Put the cuts of all quasi-identifiers side by side: one column for each candidate."""
         attribute = np.repeat(
             np.arange(len(cuts_by_attribute)), [cuts.gain.shape[1] for cuts in cuts_by_attribute]
         )
@@ -127,7 +127,12 @@ class Candidates:
     def sides(
         self, cut: IntArray, group: IntArray, codes: list[NDArray[Any]], points: IntArray
     ) -> IntArray:
-        """The side of each point by the cut of its group; `codes` has all points, by attribute."""
+        """The side of each point by the cut of its group, as a number from 0.
+
+        ``cut[g]`` is the candidate for group g; `points` are the numbers of points (distinct
+        combinations of quasi-identifiers), `group` the group of each, and `codes` has for each
+        column the codes of all points.
+        """
         side_of_point = np.zeros(len(points), dtype=np.int64)
         attribute_of_group = self.attribute[cut]  # (groups,)
         cut_code = self.cut_codes[np.arange(len(cut)), cut]
@@ -199,10 +204,13 @@ class Search:
         Notes for every final group into how many it is dealt (1 while that is open), and whether it
         is open; and for each quasi-identifier, how many cuts along it were tried and accepted.
         """
+        # A record of each column: cuts that only the true values could refuse, and how many went
+        # well.
         tells_of_values = (cuts.attribute >= 0) & outcome.made
         np.add.at(self._tried, cuts.attribute[tells_of_values], 1)
         np.add.at(self._went, cuts.attribute[tells_of_values & outcome.accepted], 1)
         refused = outcome.made & ~outcome.accepted
+        # Groups that were not tried are open: they may still be dealt out in the end.
         n_deals, is_open = np.ones((2, self.n_groups), dtype=np.int64)
         n_deals[cuts.group[refused]], is_open[cuts.group[refused]] = cuts.n_deals[refused], 0
         if outcome.deal is not None:
@@ -216,7 +224,11 @@ class Search:
         self.level += 1
 
     def choose_deals(self) -> IntArray:
-        """Choose into how many groups to deal each final group that is open; return those."""
+        """Choose into how many small groups to deal each final group that is open; return those.
+
+        A final group is open if no cut of it was refused: then it may be dealt into as many as are
+        safe.
+        """
         open_groups = np.flatnonzero(self.open)
         if not len(open_groups):
             return open_groups
@@ -224,8 +236,10 @@ class Search:
         number_of_group[open_groups] = np.arange(len(open_groups))
         group_of = number_of_group[self.final[self.point]]
         bags = self._bags(group_of, len(open_groups))
+        # Groups of one kind have the same answer: work it out once.
         _, kind, forms = self.guards.kinds(bags)
         n_parts = most_groups(forms, self.safe, np.ones(len(forms), dtype=bool))[kind]
+        # Each choice was safe by itself; where groups bear on one another, accept them in turn.
         if self.guards.groups_interact:
             step = max(_CELLS // len(self.labels) ** 2, 1)
             for start in range(0, len(bags), step):
@@ -237,12 +251,13 @@ class Search:
         return open_groups
 
     def finish(self, random: np.random.Generator) -> IntArray:
-        """Deal the remaining groups out, and return everybody's group."""
+        """Deal the open groups out, and return everybody's group."""
         chosen = np.zeros(self.n_final, dtype=bool)
         chosen[self.choose_deals()] = True
         group_of = self.final[self.point]
         deal = self.draw_deal(np.where(chosen[group_of], group_of, -1), self.dealt, random)
         self.seat[deal.people] = deal.seat
+        # Final groups get consecutive numbers, one for each small group that they were dealt into.
         starts = np.cumsum(self.dealt) - self.dealt
         return starts[group_of] + self.seat
 
@@ -286,7 +301,11 @@ class Search:
         return self._safe_proposals(self.guards.exchanged, bags, owner)
 
     def _safe_proposals(self, judge: Judge, bags: IntArray, owner: IntArray) -> BoolArray:
-        """True for each safe proposal; bags of a kind are judged once if groups are independent."""
+        """True for each proposal (some groups that are judged together) that is safe.
+
+        ``owner[b]`` is the proposal of bag b. If groups are independent, equal kinds of bags are
+        judged once.
+        """
         if self.guards.groups_interact:
             return self._measured(judge, bags, owner)
         safe = np.ones(int(owner.max(initial=-1)) + 1, dtype=bool)
@@ -296,7 +315,7 @@ class Search:
         return safe
 
     def _measured(self, judge: Judge, bags: IntArray, owner: IntArray) -> BoolArray:
-        """True for each safe proposal; as many bags at a time as memory allows."""
+        """True for each safe proposal; judged are as many bags at a time as memory allows."""
         safe = np.ones(int(owner.max(initial=-1)) + 1, dtype=bool)
         offsets = np.arange(len(bags) + 1) * bags.shape[1]
         for start, stop in whole_proposals(owner, offsets, _CELLS):
@@ -308,7 +327,11 @@ class Search:
     def drawn_decoys(
         self, cuts: TriedCuts, chosen: IntArray, n_decoys: IntArray, random: np.random.Generator
     ) -> Decoys:
-        """Draw decoys of the chosen cuts, for each as many as `n_decoys` says."""
+        """Draw decoys of the chosen cuts, ``n_decoys[i]`` of cut ``chosen[i]``.
+
+        A decoy is the same cut of the same group, with the values of its people dealt out at
+        random.
+        """
         # The parts of the chosen cuts, those of one cut after the other; cuts numbered anew.
         parts = np.flatnonzero(np.isin(cuts.owner, chosen))
         number_of_cut = np.full(len(cuts.group), -1)
@@ -321,6 +344,7 @@ class Search:
         places, _ = ranges(first_part[cut_of], first_part[cut_of] + n_parts_of_cut[cut_of])
         part_index = parts[places]
         owner = np.repeat(np.arange(len(cut_of)), n_parts_of_cut[cut_of])
+        # The bag of the group that is cut: all its parts together.
         cut_bags = np.zeros((len(chosen), cuts.bags.shape[1]), dtype=np.int64)
         np.add.at(cut_bags, cut_of_part, cuts.bags[parts])
         decoy_bags = deal_bags(cut_bags[cut_of], cuts.people[part_index], owner, random)
@@ -341,6 +365,7 @@ class Search:
         values are shuffled within these only, so that each keeps its bag.
         """
         is_whole = cuts.n_deals[chosen] == 1
+        # Where a refusal leaves the group whole, all its values are dealt at random.
         drawn = self.drawn_decoys(cuts, chosen[is_whole], n_decoys[is_whole], random)
         all_bags, owners, cuts_of_decoys = [drawn.bags], [drawn.owner], [drawn.cut_of]
         n_drawn = len(drawn.cut_of)
@@ -377,6 +402,7 @@ class Search:
         it is as good as sure.
         """
         all_groups = np.arange(self.n_groups)
+        # A few cuts along each column, those that divide the group most evenly.
         cuts_of_attributes = []
         for column, codes in zip(self.attributes, self.codes, strict=True):
             cuts = cuts_of(column, codes, self.node, self.weights, self.n_groups, self.cuts)
@@ -388,6 +414,7 @@ class Search:
         n_decoys, n_deals = self._amounts(forms)[:, kind]
         worth = self._worth(candidates.gain, candidates.attribute, room)  # (groups, candidates)
         order = np.argsort(-worth, axis=1, kind="stable")[:, :_MOST]
+        # Small groups take more risk: less is lost if a cut of them is refused.
         share = np.bincount(self.node, self.weights, self.n_groups) / len(self.point)
         min_chance = _CHANCES[0] + (_CHANCES[-1] - _CHANCES[0]) * np.sqrt(share)  # (groups,)
         # For each group: the cut that promises most so far, how much it promises, and the column
@@ -407,6 +434,7 @@ class Search:
                 points = points[asked_groups[self.node[points]]]
                 parts_by_turn.append(self._divide_points(points, candidates, candidate))
             chance = self._chances(parts_by_turn, unlike_parts, kind, n_decoys)
+            # Cuts with too small a chance are not tried.
             is_promising = is_asked & (chance >= min_chance[:, None])
             promise = np.full(cut.shape, -np.inf)
             promise[is_promising] = gain[is_promising] * chance[is_promising]
@@ -435,6 +463,7 @@ class Search:
         """
         is_cut = cut >= 0
         points, group = np.flatnonzero(is_cut[self.node]), np.flatnonzero(is_cut)
+        # Points of groups that stay whole have the part -1.
         part, group_of_part, people = self._divide_points(points, candidates, cut)
         child = np.full(len(self.node), -1, dtype=np.int64)
         child[points] = part
@@ -478,7 +507,10 @@ class Search:
         return np.where(no_gain, -np.inf, (gains + later_gain[:, None]) * trust)
 
     def _room(self, bags: IntArray) -> NDArray[np.float64]:
-        """How many times as frequent as in its group a value may be in a safe part, about."""
+        """For each bag, how many times as frequent as in it a value may be in a safe part, about.
+
+        1 if nothing above that is safe; else the last of `_TIMES` up to which all are safe.
+        """
         has_odd_rank = value_ranks(bags)[0] % 2 > 0
         highest_times, open_bags = np.ones(len(bags)), np.arange(len(bags))
         for times in _TIMES:  # every other value more frequent, the rest less
@@ -527,6 +559,7 @@ class Search:
                     lambda groups, owners: judge(groups, owners, amount), bags, owner
                 )
 
+            # Groups for which fewer decoys leave too few small groups after a refusal.
             undecided = np.flatnonzero(n_groups < _ENOUGH * most_possible)
             undecided = undecided[is_refusal_safe(bags[undecided], np.arange(len(undecided)))]
             n_decoys[undecided] = amount
@@ -554,8 +587,10 @@ class Search:
         # A cell is a turn and a group, as one number.
         cell_of_part = turn * self.n_groups + np.concatenate([p.group for p in parts_by_turn])
         people = np.concatenate([parts.people for parts in parts_by_turn])
+        # For each number of decoys, and for each chance, judge parts that are as unlike the group.
         chances = np.zeros(len(parts_by_turn) * self.n_groups)
         likely_cells = cell_of_part[starts_of(cell_of_part)]
+        # From the lowest chance up; who fails one has no higher one.
         for chance in _CHANCES:
             # By the number of decoys: so many standard deviations, which neither the cut nor any
             # decoy exceeds with that chance.
@@ -578,6 +613,7 @@ class Search:
 
     def groups_if_refused(self, cuts: TriedCuts, chosen: BoolArray) -> tuple[GroupCounts, IntArray]:
         """The groups that people are dealt into if chosen cuts are refused, and the cut of each."""
+        # The parts of a cut together are the bag of its group.
         cut_bags = np.add.reduceat(cuts.bags, starts_of(cuts.owner), axis=0)
         bags, owner = bags_of_deals(cut_bags[chosen], cuts.n_deals[chosen])
         return self.counts(bags), owner

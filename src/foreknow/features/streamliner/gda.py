@@ -45,16 +45,19 @@ def by_rank(
 ) -> tuple[Runs, IntArray]:
     """Runs of people with the same colour and weighted rank, and all people in that order.
 
-    The rank is a sum of positions, weighted. People of one run are in random order.
+    A colour is a sensitive value, `codes` the colour of each person. The rank is the sum of a
+    person's positions in all quasi-identifiers, weighted. People of one run are in random order.
     """
     n_ranks = 1 + sum(len(a.domain) * weights.get(a.name, 1) for a in attributes)
     rank = np.zeros(len(codes), dtype=np.int64)
     for attribute in attributes:
         rank += (attribute.codes.astype(np.int64) + 1) * weights.get(attribute.name, 1)
+    # Number the pairs that occur, in order of colour and then of rank.
     colour_and_rank, first_person = combine([codes, rank], [n_colours, n_ranks])
     people = np.argsort(colour_and_rank, kind="stable")
     sizes = np.bincount(colour_and_rank)
     shuffle_each(people, sizes, random)
+    # Any person of a run shows its colour and rank.
     return Runs(codes[first_person].astype(np.int64), rank[first_person], sizes), people
 
 
@@ -74,20 +77,12 @@ def plan_gda(runs: Runs, values: Sequence[Any], l: int) -> Plan:
 def _make_groups(runs: Runs, n_colours: int, l: int) -> tuple[Runs, IntArray]:
     """Make groups of l colours until fewer than l colours are left.
 
-    Parameters
-    ----------
-    runs : Runs
-        People with one colour and one place, in order.
-    n_colours, l : int
-
-    Returns
-    -------
-    groups : Runs
-        Groups that take people from the same runs are one entry, with their number.
-    unused : integer array, shape (runs,)
-        How many people remain of each run.
+    Returned are the groups, where those that take people from the same runs are one entry with
+    their number, and how many people remain of each run (shape: runs). `runs` are people with one
+    colour and one rank, in this order.
     """
     colours = np.arange(n_colours)
+    # The run that each colour takes people from now, and the end of its runs.
     run_of = np.searchsorted(runs.colours, colours, "left").tolist()  # of each colour, the first
     end_of = np.searchsorted(runs.colours, colours, "right").tolist()
     totals = np.bincount(runs.colours, weights=runs.sizes, minlength=n_colours).astype(np.int64)
@@ -104,12 +99,15 @@ def _make_groups(runs: Runs, n_colours: int, l: int) -> tuple[Runs, IntArray]:
     all_runs_taken, sizes = array("q"), array("q")
     n_present, leader = len(present), -1
     while n_present >= l:
+        # A colour leads until it is used up; then the largest one does. Its entry may be out of
+        # date.
         if leader < 0 or not n_of_colour[leader]:
             while -largest[0][0] != n_of_colour[largest[0][1]]:
                 heapreplace(largest, (-n_of_colour[largest[0][1]], largest[0][1]))
             leader = largest[0][1]
         members = nearest(first_rank, leader, l)
         runs_taken = [run_of[colour] for colour in members]
+        # The same runs make groups until one of them is used up.
         n_groups = min([unused_view[run] for run in runs_taken])
         all_runs_taken.extend(runs_taken)
         sizes.append(n_groups)
@@ -118,6 +116,7 @@ def _make_groups(runs: Runs, n_colours: int, l: int) -> tuple[Runs, IntArray]:
             n_of_colour[colour] -= n_groups
             if unused_view[run]:
                 continue
+            # Go on with the next run of the colour, if it has one.
             run_of[colour] = run + 1
             has_next = run + 1 < end_of[colour]
             first_rank[colour] = rank_of[run + 1] if has_next else _FARTHEST
@@ -128,8 +127,9 @@ def _make_groups(runs: Runs, n_colours: int, l: int) -> tuple[Runs, IntArray]:
 
 
 def nearest(ranks: IntArray, leader: int, n_colours: int) -> list[int]:
-    """The colour `leader` and the nearest others by rank; equally near ones by number."""
+    """The colour `leader` and the nearest others by rank, `n_colours` in all; ties by number."""
     distances = np.abs(ranks - ranks[leader])
+    # Below every distance, so that the leader comes first.
     distances[leader] = -1
     # All that are no farther than the last one needed, by number: then by distance.
     near_enough = np.flatnonzero(distances <= np.partition(distances, n_colours - 1)[n_colours - 1])
@@ -142,25 +142,14 @@ def nearest(ranks: IntArray, leader: int, n_colours: int) -> list[int]:
 def _join_remaining(kinds: Runs, runs: Runs, unused: IntArray, values: Sequence[Any]) -> IntArray:
     """Let everybody who is left over join the nearest group that lacks their value.
 
-    Parameters
-    ----------
-    kinds : Runs
-        The groups, equal ones as one kind with their number and ranks.
-    runs : Runs
-        People with one colour, that is a value, and one place.
-    unused : integer array, shape (runs,)
-        How many people of each run are left over.
-    values : sequence
-        The value of each colour, for messages.
-
-    Returns
-    -------
-    integer array, shape (people, 2)
-        The colour of each person left over, and the group that they join.
+    `kinds` are the groups, equal ones as one entry with their number; ``unused[r]`` people of run r
+    are left over; `values` names the colours in messages. The result has a row (colour, group) for
+    each person left over.
     """
     starts = (np.cumsum(kinds.sizes) - kinds.sizes).tolist()
     joined_late: list[tuple[int, int]] = []
     for colour in np.unique(runs.colours[unused > 0]).tolist():
+        # Groups without the colour; each takes one person of it.
         open_kinds = np.flatnonzero(~(kinds.colours == colour).any(axis=1))
         room = kinds.sizes[open_kinds]
         # Sums of columns are quicker than those of rows.
@@ -175,9 +164,11 @@ def _join_remaining(kinds: Runs, runs: Runs, unused: IntArray, values: Sequence[
             )
         for run in waiting.tolist():
             nearest = _nearest_with_room(ranks, runs.ranks[run], room, int(unused[run]))
+            # Fill the nearest kinds first, until the people of the run are used up.
             n_joining = np.diff(np.minimum(np.cumsum(room[nearest]), unused[run]), prepend=0)
             for position, number in zip(nearest.tolist(), n_joining.tolist(), strict=True):
                 kind = int(open_kinds[position])
+                # Groups of a kind have consecutive numbers; those before this one are taken.
                 first_group = starts[kind] + int(kinds.sizes[kind] - room[position])
                 for group in range(first_group, first_group + number):
                     joined_late.append((colour, group))
@@ -188,9 +179,10 @@ def _join_remaining(kinds: Runs, runs: Runs, unused: IntArray, values: Sequence[
 def _nearest_with_room(
     ranks: IntArray, wanted_ranks: IntArray, room: IntArray, n_people: int
 ) -> IntArray:
-    """The kinds of groups nearest to a point, the nearest first; so many that people find room.
+    """The kinds of groups nearest to a point, nearest first: so many that people find room.
 
-    `ranks` has a column for each kind, and `room` says how many of its groups are free.
+    `ranks` has a column for each kind (the ranks of its members), and `room` says how many of its
+    groups are free. `wanted_ranks` is the rank of the people who join.
     """
     distances = np.abs(ranks - wanted_ranks).sum(axis=0)
     distances[room == 0] = _FARTHEST
@@ -199,5 +191,6 @@ def _nearest_with_room(
     farthest = distances.min()
     if n_kinds > 1:
         farthest = np.partition(distances, n_kinds - 1)[n_kinds - 1]
+    # All at that distance or nearer; ties keep the order of kinds.
     nearest = np.flatnonzero(distances <= farthest)
     return np.asarray(nearest[np.argsort(distances[nearest], kind="stable")])

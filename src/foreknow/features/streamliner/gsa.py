@@ -90,21 +90,29 @@ class _Shape:
     def of(
         cls, sizes: IntArray, l: int, failures: int = _FAILURES, least_groups: int = _LEAST
     ) -> _Shape:
+        # One more than l costs nothing if groups have a multiple of 8 members anyway, and no value
+        # has more than 4/5 of what l + 1 allows.
         free = (l + 1) % (1 << failures) == 0
         room = 5 * (l + 1) * int(sizes.max()) <= 4 * int(sizes.sum())
         return cls(l, l + 1 if free and room else l, failures, least_groups)
 
     def group(self, cells: int, people: int, most_frequent: int) -> int:
-        """Members of the groups of a block, if `most_frequent` of its people share a value."""
+        """The least number of members of a block's groups; `most_frequent` people share a value.
+
+        Groups have equally many from each of the cells (parts that could not be separated), all
+        have the same size, and in none a value has more than 1/l.
+        """
         group = -(-self.l // cells) * cells
         while people % group or most_frequent * group > group // self.l * people:
             group += cells
         return group
 
     def worth(self, cells: int, people: int, most_frequent: int) -> bool:
-        """True if a block is to be divided: if that can fail for nothing, or there is room."""
+        """True if a block is to be divided: if a failure costs nothing, or is unlikely."""
+        # As many divisions have failed as may: each doubled the number of cells.
         if cells >> self.failures:
             return False
+        # Room makes success likely; a group of the same size makes a failure harmless.
         size_now = self.group(cells, people, most_frequent) if cells > 1 else self.least
         return (
             self.room(people, most_frequent)
@@ -135,6 +143,7 @@ class _Shape:
             n_in_batch = largest_batch(len(groups), depth) if depth else 0
             if not n_in_batch:
                 break
+            # Take groups from all over the plan, so that batches have about the same values.
             positions = np.arange(n_in_batch) * len(groups) // n_in_batch  # evenly spread
             batches.append((groups[positions], depth))
             groups = np.delete(groups, positions)
@@ -166,6 +175,7 @@ def groups_of_gsa(
         The weight of a quasi-identifier in distances, by its name; 1 by default.
     """
     shape = _Shape.of(value_counts, l, failures, least_groups)
+    # RDA plans the values of each group; then batches of groups are divided by place.
     plan = plan_rda(value_counts, shape.least)
     batches, undivided = _plan_batches(plan, value_counts, shape)
     if not batches:
@@ -176,6 +186,7 @@ def groups_of_gsa(
         )
         return groups_of_plan(plan, codes, value_counts, random)
     # Of each planned group: its number if it stays as it is, and the batch that it is in; -1 else.
+    # For each planned group: its number if it stays as it is, and the batch that it is in; -1 else.
     final, batch_of = np.full((2, plan.n_groups), -1)
     final[undivided] = np.arange(len(undivided))
     for number, (group_numbers, _) in enumerate(batches):
@@ -192,6 +203,7 @@ def groups_of_gsa(
         weight = weight_of.get(attribute.name, 1)
         axes.append((attribute.codes, weight / max(len(attribute.domain) - 1, 1)))
     n_groups = len(undivided)
+    # Divide the people of each batch into blocks, and each block into groups.
     for number, (_, depth) in enumerate(batches):
         people = np.flatnonzero(batch == number).astype(np.int32)
         for attribute in reversed(attributes):  # so in order of the first, then of the second
@@ -220,23 +232,15 @@ def _divide_people(
 ) -> Iterator[PeopleBlock]:
     """Divide people in halves along their widest column; yield the blocks.
 
-    Halves that share a value too often stay one block, as two cells of it.
-
-    Parameters
-    ----------
-    people : integer array
-    depth : int
-        How often people are divided at most.
-    codes : integer array
-        The value of each person.
-    axes : sequence of (ranks, weight)
-        The columns.
-    shape : _Shape
-        Says whether a block is worth dividing.
+    Halves in which a value is too frequent stay one block, as two cells of it. `depth` is how often
+    people are divided at most; `codes` has the value of each person; each of `axes` is a column:
+    the rank of each person along it, and the weight of one rank. `shape` says whether a block is
+    worth dividing.
     """
     blocks = [(people[None], depth)]
     while blocks:
         cells, depth = blocks.pop()
+        # A block is decided by how often values occur in it as a whole: see the module's proof.
         values, counts = _number_values(codes[cells.reshape(-1)])
         may_divide = depth and shape.worth(len(cells), cells.size, int(counts.max()))
         axis = _widest(cells, axes) if may_divide else None
@@ -244,10 +248,12 @@ def _divide_people(
             yield PeopleBlock(cells, values, counts)
             continue
         order = np.argsort(axis[cells], axis=1, kind="stable")
+        # Each cell is cut in two at its middle.
         halves = np.split(np.take_along_axis(cells, order, axis=1), 2, axis=1)
         highest_counts = []
         for half in halves:
             highest_counts.append(int(_number_values(codes[half].reshape(-1))[1].max()))
+        # Both halves can be grouped by themselves: two blocks. Else one block with twice the cells.
         if max(highest_counts) * shape.least <= cells.size // 2:
             blocks += [(half, depth - 1) for half in halves]
         else:
@@ -257,16 +263,26 @@ def _divide_people(
 def _plan_batches(
     plan: Plan, sizes: IntArray, shape: _Shape
 ) -> tuple[list[tuple[IntArray, int]], IntArray]:
-    """The batches of groups that are divided, and the groups that stay as they are."""
+    """The batches of groups that are divided, and the numbers of groups that stay as planned.
+
+    A batch is the numbers of its groups, and how often it is divided. `sizes` counts people by
+    value.
+    """
+    # Groups of odd size double if a division fails, so without room none is tried.
     if shape.least % 2 and not shape.room(int(sizes.sum()), int(sizes.max())):
         return [], np.arange(plan.n_groups)
+    # Groups that somebody joined late have another size: they stay.
     joined = np.unique(plan.late[:, 1])
     batches, undivided = shape.batches(np.setdiff1d(np.arange(plan.n_groups), joined))
     return batches, np.concatenate([joined, undivided])
 
 
 def _widest(cells: NDArray[Any], axes: Sequence[tuple[NDArray[Any], float]]) -> NDArray[Any] | None:
-    """The codes along which people of one cell differ most; None if they do not."""
+    """The codes of the column along which people of one cell differ most; None if they do not.
+
+    A column is its codes by person, and its scale; `cells` has a row of people for each cell.
+    """
+    # A sample of each row is enough to compare variances.
     sampled = cells[:, :: max(cells.size // _SAMPLE, 1)]
     spreads = []
     for codes, scale in axes:
@@ -276,7 +292,8 @@ def _widest(cells: NDArray[Any], axes: Sequence[tuple[NDArray[Any], float]]) -> 
 
 
 def _number_values(values: NDArray[Any]) -> tuple[NDArray[Any], IntArray]:
-    """Values as small numbers, and how often each occurs."""
+    """Values as small numbers, the same for equal values, and how often each number occurs."""
+    # Small enough already: to number them anew would be slower.
     if values.max() < 4 * len(values):
         return values, np.bincount(values)
     _, numbers, counts = np.unique(values, return_inverse=True, return_counts=True)
@@ -290,7 +307,10 @@ def _group_block(
     shape: _Shape,
     random: np.random.Generator,
 ) -> IntArray:
-    """The group of each person of a block, at random within the cells."""
+    """The group of each person of a block, shape (cells, people); random within the cells.
+
+    `values` is the value of each person as a number, `counts` how often each occurs.
+    """
     if len(cells) > 1:
         group = shape.group(len(cells), cells.size, int(counts.max()))
         return transversals(cells, values, group // len(cells), random)
@@ -309,9 +329,10 @@ def transversals(
 ) -> IntArray:
     """The group of each person, with `per_cell` of every cell in each group; shape (cells, people).
 
-    With m groups, a value that c people have occurs at most c / m times, rounded up, in each.
+    With m groups, a value that c people have occurs at most c / m times, rounded up, in each group.
     """
     n_cells, people = cells.shape
+    # In random order, so that no one's place in the cell decides.
     order = random.permutation(cells.size)
     cell = (order // people).astype(np.min_scalar_type(n_cells))
     group = np.empty(cells.size, dtype=np.int64)
@@ -328,6 +349,7 @@ def _seat_people(cell: NDArray[Any], values: NDArray[Any], n_groups: int) -> NDA
     """
     part_of_person: NDArray[Any] = np.zeros(len(cell), dtype=np.int32)
     n_parts = 1
+    # Halves of halves: fast, as long as the number of groups can be halved.
     while n_groups % (2 * n_parts) == 0 and len(part_of_person) > _FEW * n_parts:
         part_of_person = 2 * part_of_person + _half(part_of_person, cell, values)
         n_parts *= 2
@@ -336,6 +358,7 @@ def _seat_people(cell: NDArray[Any], values: NDArray[Any], n_groups: int) -> NDA
     in_part = n_groups // n_parts
     group = np.empty(len(part_of_person), dtype=np.int32)
     for number, people in enumerate(np.argsort(part_of_person, kind="stable").reshape(n_parts, -1)):
+        # Each person is an edge between a cell and a value; edges of one colour are a group.
         ends = _vertices(cell[people], in_part), _vertices(values[people], in_part)
         group[people] = np.array(colour_edges(*ends, in_part)) + number * in_part
     return group
@@ -344,16 +367,19 @@ def _seat_people(cell: NDArray[Any], values: NDArray[Any], n_groups: int) -> NDA
 def _half(part_of_person: NDArray[Any], cell: NDArray[Any], values: NDArray[Any]) -> NDArray[Any]:
     """True for half of the people of each part: half of each cell, and of each value, nearly.
 
-    Everybody has one partner of the same cell, and one of the same value, nearly: so people form
-    rings in which these alternate, and every other one of a ring is taken.
+    Pair everybody with one of the same part and cell, and with one of the same part and value
+    (nearly). The pairs form rings in which both kinds alternate; every other person of a ring is
+    taken, so that one of each pair is.
     """
     value_order = np.lexsort((values, part_of_person))
     starts = np.union1d(starts_of(values[value_order]), starts_of(part_of_person[value_order]))
     sizes = np.diff(starts, append=len(part_of_person))
     last_of_odd = (starts + sizes - 1)[sizes % 2 == 1]
-    # Of a value with an odd number of people in a part, the last one is paired with another such.
+    # If a value has an odd number of people in a part, the last of them is left without a partner:
+    # put all of these last, where they are paired with each other.
     value_order = np.concatenate([np.delete(value_order, last_of_odd), value_order[last_of_odd]])
-    # Who is paired by value with the pair by cell, and so on around a ring: its least number.
+    # One step along a ring is to the partner by cell, and on to that one's partner by value. Steps
+    # are doubled until everybody knows the least number that is met: the name of their half ring.
     partner_by_cell = _pairs(np.lexsort((cell, part_of_person)))
     partner = _pairs(value_order)[partner_by_cell]
     ring: NDArray[Any] = np.minimum(np.arange(len(part_of_person), dtype=partner.dtype), partner)
@@ -361,6 +387,7 @@ def _half(part_of_person: NDArray[Any], cell: NDArray[Any], values: NDArray[Any]
     while (ring[follower] != ring).any():
         partner = partner[partner]
         ring = np.minimum(ring, ring[partner])
+    # A pair by cell lies in the two halves of a ring: take the half with the larger name.
     half: NDArray[Any] = ring > ring[partner_by_cell]
     return half
 
@@ -374,9 +401,13 @@ def _pairs(order: NDArray[Any]) -> NDArray[Any]:
 
 
 def _vertices(values: NDArray[Any], max_edges: int) -> list[int]:
-    """Number cells or values; at most `max_edges` people share a number."""
+    """Number cells or values, so that at most `max_edges` people share a number.
+
+    A value that more people have gets several numbers.
+    """
     order = np.argsort(values, kind="stable")
     begins = starts_of(values[order])
+    # The rank of each person among those of the same value; every `max_edges`, a new number.
     rank = np.arange(len(order)) - np.repeat(begins, np.diff(begins, append=len(order)))
     numbers = np.empty(len(order), dtype=np.int64)
     numbers[order] = np.cumsum(rank % max_edges == 0) - 1
@@ -399,7 +430,7 @@ def colour_edges(left_ends: list[int], right_ends: list[int], n_colours: int) ->
     """
     ends = (left_ends, right_ends)
     all_colours = (1 << n_colours) - 1
-    # colours, as bits
+    # The colours that no edge at a vertex has, by side and vertex: bit c stands for colour c.
     free_colours = [[all_colours] * (max(side, default=-1) + 1) for side in ends]
     edge_of: tuple[list[dict[int, int]], ...] = (  # by side and vertex: colour -> edge
         [{} for _ in free_colours[0]],
@@ -424,6 +455,7 @@ def colour_edges(left_ends: list[int], right_ends: list[int], n_colours: int) ->
         return (bits & -bits).bit_length() - 1
 
     for edge, (left_end, right_end) in enumerate(zip(left_ends, right_ends, strict=True)):
+        # A colour that is free at both ends will do.
         shared = free_colours[0][left_end] & free_colours[1][right_end]
         if shared:
             add_colour(edge, lowest(shared))

@@ -43,13 +43,15 @@ def groups_of_plan(
 def plan_rda(sizes: IntArray, l: int) -> Plan:
     """Plan the groups of RDA (table 6 of the paper) for an l-eligible table.
 
-    The largest colour gives one person to each group until it is used up; the other ``l - 1``
-    people come from the colours that are largest then. Equal colours take turns, beginning with
-    the last of them. When fewer than ``l`` are left, each person left over joins a smallest group.
+    `sizes` is how many people each colour (sensitive value) has. The largest colour gives one
+    person to each group until it is used up; the other ``l - 1`` people come from the colours that
+    are largest then. Equal colours take turns, beginning with the last of them. When fewer than
+    ``l`` colours are left, each person left over joins a smallest group.
     """
     drawing = _Drawing(sizes, l)
     drawing.run()
     slots = drawing.slots[: drawing.done]
+    # The colours of the people left over, each as often as it has people.
     remaining = np.repeat(drawing.order[drawing.first :], -drawing.less[drawing.first :])
     return Plan(slots, _join_remaining(slots, remaining.tolist()))
 
@@ -82,8 +84,9 @@ class _Drawing:
         self.done = 0
 
     def run(self) -> None:
-        """Fill groups, always with the largest colours, while at least l have people left."""
+        """Fill groups, always with the largest colours, while l colours have people left."""
         while self._enough():
+            # The largest colour has one person left, so all have: no more order to keep.
             if self.less[self.first] == -1:
                 self._singles()
                 return
@@ -98,7 +101,7 @@ class _Drawing:
         return position < len(self.less) and bool(self.less[position])
 
     def _singles(self) -> None:
-        """Plan the rest at once: every colour has one person left."""
+        """Plan the remaining groups at once, when every colour has one person left."""
         groups = int(np.count_nonzero(self.less[self.first :])) // self.l
         positions_drawn = slice(self.first, self.first + groups * self.l)
         self.slots[self.done : self.done + groups] = self.order[positions_drawn].reshape(
@@ -108,8 +111,14 @@ class _Drawing:
         self.first = positions_drawn.stop
 
     def _draw(self) -> None:
-        """Fill as many groups as can be filled in the same way, from the largest colours."""
+        """Fill as many groups as can be filled in the same way, from the largest colours.
+
+        To draw group by group would be slow. The last member comes from colours about as large as
+        the l-th one; which larger colours are used does not change before these sizes do.
+        """
         size = -int(self.less[self.first + self.l - 1])
+        # Colours of two neighbouring sizes take turns: try both pairs, and take the one for more
+        # groups.
         turns = map(self._turns, (size, size + 1))
         n_groups, low, high, turn, cycle = max(turns, key=itemgetter(0))
         if n_groups:
@@ -120,6 +129,7 @@ class _Drawing:
         # Less than a whole cycle: from the last of the equal colours on, which keeps the order.
         low, high, turn = self._between(size, size)
         groups = min((high - low) // turn, -int(self.less[self.first]))
+        # Not beyond the point where the next larger colours would be no larger.
         if low > self.first + 1:
             groups = min(groups, -int(self.less[low - 1]) - size)
         positions_drawn = slice(high - groups * turn, high)
@@ -127,7 +137,11 @@ class _Drawing:
         self.less[positions_drawn] += 1
 
     def _between(self, max_size: int, min_size: int) -> tuple[int, int, int]:
-        """The places of the other colours of some sizes, and how many of them each group takes."""
+        """The positions of other colours of some sizes, and how many of them each group takes.
+
+        Returned are the first position, the one after the last, and that number: the members that
+        the largest colour and those above `max_size` leave.
+        """
         other_sizes = self.less[self.first + 1 :]
         low = np.searchsorted(other_sizes, -max_size, "left")
         high = np.searchsorted(other_sizes, -min_size, "right")
@@ -137,26 +151,34 @@ class _Drawing:
         """The groups that can be filled by turns from the colours of sizes `top` and `top` - 1.
 
         All larger colours stay at least as large as they are, all smaller ones at most as large,
-        and the colour that is being used up suffices.
+        and the colour that is being used up suffices: so the order of colours stays. Zero groups if
+        none can.
         """
         low, high, turn = self._between(top, top - 1)
         n_colours = high - low
         if not 0 < turn <= n_colours:
             return _Turns(0, 0, 0, 0, 1)
+        # In `cycle` groups, each of these colours has its turn equally often: turn / divisor times.
         divisor = gcd(turn, n_colours)
         cycle = n_colours // divisor
         smallest = -int(self.less[high - 1])
         size_below = -int(self.less[high]) if high < len(self.less) else 0
+        # So many cycles: until the leading colour is used up, or the smaller ones are reached.
         rounds = min(
             -int(self.less[self.first]) // cycle, (smallest - size_below) * divisor // turn
         )
         if turn < n_colours and low > self.first + 1:
+            # Larger colours are in every group, so the ones by turns come nearer to them.
             n_above = -int(self.less[low - 1]) - top
             rounds = min(rounds, n_above * divisor // (n_colours - turn))
         return _Turns(rounds * cycle, low, high, turn, cycle)
 
     def _fill(self, rounds: int, low: int, pattern: NDArray[Any]) -> None:
-        """Write groups: the colour in use, all larger ones, and the equal ones by turns."""
+        """Write groups: the colour in use, all larger ones, and the equal ones by turns.
+
+        `pattern` has the colours by turns, a row for each group; it is repeated `rounds` times.
+        Larger colours are those before position `low`.
+        """
         groups = rounds * len(pattern)
         rows = self.slots[self.done : self.done + groups].reshape(rounds, len(pattern), self.l)
         rows[:, :, : low - self.first] = self.order[self.first : low]
@@ -174,6 +196,7 @@ def _join_remaining(slots: NDArray[Any], remaining: list[int]) -> IntArray:
     joined_late: list[tuple[int, int]] = []
     n_joined = np.zeros(len(slots) if remaining else 0, dtype=np.int64)
     for colour in remaining:
+        # Not where the colour is already, nor where somebody of it joined before.
         is_open = ~(slots == colour).any(axis=1)
         is_open[[group for late_colour, group in joined_late if late_colour == colour]] = False
         if not is_open.any():
@@ -185,10 +208,14 @@ def _join_remaining(slots: NDArray[Any], remaining: list[int]) -> IntArray:
 
 
 def assigned(plan: Plan, people: IntArray) -> IntArray:
-    """Everybody's group, if people, who come by colour, take the places of their colour in turn."""
+    """Everybody's group, if people take the places of their colour in turn.
+
+    `people` has the people colour by colour, in the order in which they take places.
+    """
     colours = np.concatenate([plan.slots.reshape(-1), plan.late[:, 0]])
     group_of = np.repeat(np.arange(plan.n_groups), plan.slots.shape[1])
     group_of = np.concatenate([group_of, plan.late[:, 1]])
     groups = np.empty(len(people), dtype=np.int64)
+    # Sorted by colour, places and people stand in the same order.
     groups[people] = group_of[np.argsort(colours, kind="stable")]
     return groups

@@ -20,7 +20,11 @@ from foreknow.methods.eligibility import by_value, shuffle_each
 def groups_of_ria(
     codes: NDArray[Any], sizes: IntArray, l: int, random: np.random.Generator
 ) -> IntArray:
-    """The group of each person, given the colour of each and the sizes of the colours."""
+    """The group of each person: everybody draws partners, and those who share one are merged.
+
+    `codes` is the colour (sensitive value) of each person, `sizes` how many people have each.
+    """
+    # People by colour, those of one colour in random order.
     people = by_value(codes, sizes, random)
     sizes = sizes[sizes > 0]
     starts = np.cumsum(sizes) - sizes
@@ -29,6 +33,7 @@ def groups_of_ria(
         members = people[starts[colour] : starts[colour] + size]
         drawn_colours = partner_colours(sizes, colour, l - 1, random).reshape(-1)
         # Nobody of one colour gets the same partner: so all draws of a colour are made together.
+        # For each partner colour: how often it was drawn, and so many different people of it.
         order = np.argsort(drawn_colours, kind="stable")
         starts_of_partners = starts_of(drawn_colours[order])
         partner_colour = drawn_colours[order[starts_of_partners]]
@@ -39,15 +44,17 @@ def groups_of_ria(
         partners = np.empty(len(drawn_colours), dtype=members.dtype)
         partners[order] = people[positions]
         merge(parent, np.repeat(members, l - 1), partners)
+    # Number the groups from 0 by their first person.
     roots = _roots(parent, np.arange(len(parent)))
     groups: IntArray = (np.cumsum(roots == np.arange(len(roots))) - 1)[roots]
     return groups
 
 
 def merge(parent: NDArray[Any], first: NDArray[Any], second: NDArray[Any]) -> None:
-    """Join the groups of `first` and `second`, pair by pair, in place.
+    """Join the groups of `first[i]` and `second[i]` for each i, in place.
 
-    A root is its group's first.
+    ``parent[p]`` is an earlier person of the same group as p, or p itself: then p is the root, the
+    first person of the group.
     """
     while True:
         first, second = _roots(parent, first), _roots(parent, second)
@@ -61,7 +68,7 @@ def merge(parent: NDArray[Any], first: NDArray[Any], second: NDArray[Any]) -> No
 
 
 def _roots(parent: NDArray[Any], people: NDArray[Any]) -> NDArray[Any]:
-    """The root of each person's group; shortens the paths to it."""
+    """The root (first person) of each person's group; shortens the paths to it."""
     roots: NDArray[Any] = parent[people]
     while not np.array_equal(above := parent[roots], roots):
         roots = above
@@ -75,12 +82,14 @@ def _roots(parent: NDArray[Any], people: NDArray[Any]) -> NDArray[Any]:
 def partner_colours(
     sizes: IntArray, colour: int, need: int, random: np.random.Generator
 ) -> NDArray[Any]:
-    """Draw `need` other colours for each person of a colour; shape (people, need).
+    """Draw `need` different other colours for each person of a colour; shape (people, need).
 
-    One person draws after the other, among the colours that are not used up. If these do not
-    suffice to leave any out, sets are drawn that leave enough to those who come later.
+    One person draws after the other, among the colours that are not used up: each colour can be
+    drawn as often as it has people. Any set may be drawn while enough is left for those who come
+    later; near the end, sets are drawn that make sure of that.
     """
     unused, waiting = sizes.copy(), int(sizes[colour])
+    # Nobody is their own partner.
     unused[colour] = 0
     parts: list[NDArray[Any]] = []
     while waiting:
@@ -92,11 +101,13 @@ def partner_colours(
 
 
 def _next(unused: IntArray, n_drawing: int, need: int, random: np.random.Generator) -> IntArray:
-    """Draw colours for the next person, or for as many people as may draw any colours.
+    """Draw colours for the next person, or for as many people at once as may draw any colours.
 
-    Colours that everybody who is left needs come first.
+    ``unused[c]`` is how often colour c may still be drawn, by `n_drawing` people who need `need`
+    colours each. A colour is full if all of these may draw it, and scarce otherwise.
     """
     pool = np.flatnonzero(unused)
+    # How many of those who draw must do without each colour; and how many draws are left over.
     n_lacking = n_drawing - np.minimum(unused[pool], n_drawing)
     n_spare = int((n_drawing - n_lacking).sum()) - need * n_drawing
     if n_spare >= len(pool):
@@ -105,6 +116,7 @@ def _next(unused: IntArray, n_drawing: int, need: int, random: np.random.Generat
         n_rows = int(np.count_nonzero(n_spare - np.arange(n_drawing) * full_then >= len(pool)))
         rows: IntArray = pool[_subsets(len(pool), n_rows, need, random)]
         return rows[_possible(rows, unused)]
+    # Hardly any are left over: take full colours first, which nobody later lacks for that.
     full_colours, scarce_colours = pool[n_lacking == 0], pool[n_lacking > 0]
     drawn_full = full_colours[_subsets(len(full_colours), 1, min(need, len(full_colours)), random)]
     drawn_scarce = scarce_colours[
@@ -114,7 +126,8 @@ def _next(unused: IntArray, n_drawing: int, need: int, random: np.random.Generat
 
 
 def _possible(rows: NDArray[Any], unused: IntArray) -> NDArray[np.bool_]:
-    """True for each row whose colours the rows before leave; the others draw again."""
+    """True for each row of colours that the rows before leave over; the others draw again."""
+    # Only colours that are drawn too often in all can run out.
     is_short = np.bincount(rows.reshape(-1), minlength=len(unused)) > unused
     is_kept = np.ones(len(rows), dtype=bool)
     available = {colour: int(unused[colour]) for colour in np.flatnonzero(is_short).tolist()}
@@ -127,7 +140,11 @@ def _possible(rows: NDArray[Any], unused: IntArray) -> NDArray[np.bool_]:
 
 
 def _subsets(n: int, rows: int, need: int, random: np.random.Generator) -> NDArray[Any]:
-    """Draw `need` different ones of n for each row, each set as likely (Floyd's algorithm)."""
+    """Draw `need` different ones of n for each row, each set as likely (Floyd's algorithm).
+
+    In step i, a number up to `last` is drawn; if the row has it already, `last` itself is taken,
+    which no row can have yet.
+    """
     picks = np.empty((rows, need), dtype=np.min_scalar_type(n))
     for i, last in enumerate(range(n - need, n)):
         pick = random.integers(0, last + 1, size=rows)
@@ -143,6 +160,7 @@ def choices(sizes: IntArray, times: IntArray, random: np.random.Generator) -> In
     """
     # Where a fourth of a set is drawn or more, all its members are shuffled.
     is_shuffled = (times > 1) & (sizes <= 4 * times)
+    # The set of each member to draw, and the number of the member within it at first.
     set_of = np.repeat(np.arange(len(sizes)), times)
     member = np.empty(len(set_of), dtype=np.int64)
     member[is_shuffled[set_of]] = _choose_by_shuffling(
@@ -153,6 +171,7 @@ def choices(sizes: IntArray, times: IntArray, random: np.random.Generator) -> In
     # Repeats are drawn again. No member is preferred in that, so all ways remain as likely.
     redrawn = to_draw[times[set_of[to_draw]] > 1]
     while len(redrawn):
+        # Equal keys are the same member drawn twice: all but one draw again.
         keys = set_of[redrawn] * int(sizes.max()) + member[redrawn]
         order = np.argsort(keys, kind="stable")
         repeated = redrawn[order[1:][keys[order[1:]] == keys[order[:-1]]]]
@@ -162,10 +181,11 @@ def choices(sizes: IntArray, times: IntArray, random: np.random.Generator) -> In
 
 
 def _choose_by_shuffling(sizes: IntArray, times: IntArray, random: np.random.Generator) -> IntArray:
-    """The first members of each set, `times` of them, once its members are shuffled."""
+    """Draw ``times[s]`` different members of each set s, numbered within the set, by shuffling."""
     if not len(sizes):
         return sizes
     ends = np.cumsum(sizes)
+    # 0, 1, 2, ... in each set.
     members = np.arange(int(sizes.sum())) - np.repeat(ends - sizes, sizes)
     shuffle_each(members, sizes, random)
     chosen: IntArray = members[ranges(ends - sizes, ends - sizes + times)[0]]

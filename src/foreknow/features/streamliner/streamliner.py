@@ -139,6 +139,7 @@ class Streamliner(WithL):
         weights: dict[str, int] = {}
         for name, weight in self.weights.items():
             weights[name] = whole_number(weight, f"Streamliner: the weight of {name!r}", 0)
+        # Sums of weighted ranks must fit into 64 bits.
         if max(weights.values(), default=0) >= 2**31:
             raise InputError("Streamliner: a weight must be below 2**31")
         set_fields(self, weights=weights)
@@ -162,7 +163,8 @@ class Streamliner(WithL):
 
         with_l = self
         if self.l is None and self.variant in ("gda", "gsa"):
-            # Whether groups that go by quasi-identifiers hold the policy may tell who has what.
+            # If l were chosen by whether groups of near people hold the policy, l would tell
+            # something of who has which value. The groups of RDA depend on counts alone.
             like_rda = replace(self, variant="rda", weights={})
             chosen, _ = settled_l(like_rda, microdata, policy, sizes, groups_of)
             with_l = replace(self, l=chosen.l)
@@ -202,7 +204,7 @@ class Streamliner(WithL):
         return (unsafe, *notes_of_seed(seed))
 
     def _sizes(self, microdata: Microdata) -> IntArray:
-        """How many people have each value; refuses tables and weights of another kind."""
+        """How many people have each value; refuses tables of another kind, and unknown weights."""
         require(self, several_values(microdata.schema.semantics), ONE_COLUMN)
         names = list(microdata.schema.quasi_identifiers)
         for name in self.weights:
@@ -230,5 +232,6 @@ class Streamliner(WithL):
             "would have grouped otherwise, and be certain of a person's value; variants 'rda' and "
             "'gsa' withstand that"
         )
+        # Only GDA is left.
         runs, ranked = by_rank(codes, len(sizes), microdata.attributes, self.weights, random)
         return assigned(plan_gda(runs, microdata.values, l), ranked)
