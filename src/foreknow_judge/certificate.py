@@ -233,10 +233,14 @@ class Certificate:
 
     @property
     def columns(self) -> dict[str, Texts]:
-        """The columns of each table: no others may be in its file."""
+        """The names of the columns of each table, by table: its file may have no others.
+
+        A release is one table ("release"), or a table of people and tables of sensitive values.
+        """
         quasi_identifiers = self.known
         if self.parts == ("release",):
             return {"release": (*quasi_identifiers, *self.beside, *self.sensitives)}
+        # In the generalized form the quasi-identifiers are the groups, so they stand there already.
         groups = self.groups if self.form == "bucketized" else ()
         columns = {"people": (*quasi_identifiers, *self.beside, *groups)}
         for table, sensitives in self.tables_of_sensitive.items():
@@ -280,11 +284,14 @@ def bytes_of_certificate(path: Path) -> bytes:
 
 
 def parse_certificate(path: Path, content: bytes, advice: str) -> Any:
-    """The JSON of a certificate file, or of a file beside one."""
+    """The JSON value that a certificate file holds, or a file that lies beside one.
+
+    `content` is what the file holds; `advice` ends the error message if this is no JSON.
+    """
     name = repr(str(path))
     try:
         return from_json(decode_utf8(content, CertificateError, name))
-    except InputError:
+    except InputError:  # it is a ValueError, too, and has a message of its own
         raise
     except ValueError as error:
         raise CertificateError("not-json", name, problem=error, advice=advice) from None
@@ -298,14 +305,16 @@ def check_certificate(table: Any, name: str, kinds: Kinds = OURS) -> Certificate
     if not isinstance(table, dict) or table.get("format") != FORMAT:
         raise CertificateError("not-a-certificate", name)
     version = table.get("version")
-    if repr(version) != str(FORMAT_VERSION):  # nor 1.0 or true
+    # Compared as texts, since in Python 1.0 and True are equal to 1.
+    if repr(version) != str(FORMAT_VERSION):
         raise CertificateError("other-version", name, given=version)
-    if "cohort" in table:
+    if "cohort" in table:  # a key of older versions only, for what is not supported any longer
         raise UnsupportedError("whole-after", name)
     content = {
         key: value for key, value in table.items() if key not in {"format", "version", "safe"}
     }
     certificate: Certificate = checked(Certificate, content, name)
+    # `checked` refuses unknown keys at the top only, not in the table `release`.
     for key in content["release"].keys() - IN_RELEASE.values():
         raise CertificateError("unknown-key", name, problem=f"has an unknown key 'release.{key}'")
     policy = checked(_Policy, certificate.policy, name)
@@ -324,7 +333,8 @@ def check_certificate(table: Any, name: str, kinds: Kinds = OURS) -> Certificate
 def _settings_of(required: RequireTable, kinds: Kinds, where: str) -> dict[str, list[Any]]:
     """The settings of each kind of knowledge or criterion that a requirement names, checked.
 
-    A requirement may name a kind several times, with other amounts.
+    The result has a list of settings for each kind, since a requirement may name an adversary
+    several times, with other amounts of knowledge: these are its points. `where` begins messages.
     """
     known_kinds = {**kinds.knowledge, **kinds.criteria, _PRIORS: _Priors}
     settings_of: dict[str, list[Any]] = {kind: [] for kind in required.kinds}
@@ -332,10 +342,10 @@ def _settings_of(required: RequireTable, kinds: Kinds, where: str) -> dict[str, 
         problem = f"has an unknown key {kind!r}; if it is a kind of another package, only who has "
         raise CertificateError("unknown-key", where, problem=f"{problem}that can verify it")
     points = [*required.kinds.items()]
-    if not kinds.criteria.keys() & settings_of:
+    if not kinds.criteria.keys() & settings_of:  # only adversaries have points
         try:
             points = [(kind, settings) for kind, settings, _ in required.points]
-        except InputError as error:
+        except InputError as error:  # add where in the certificate it is
             raise CertificateError("wrong-table", where, problem=error) from None
     for kind, settings in points:
         settings_of[kind].append(checked(known_kinds[kind], settings, f"{where}.{kind}"))
@@ -355,7 +365,9 @@ def parts_of(
 
 
 def parts_of_sensitive(sensitives: Sequence[str], unlinked: Sequence[str]) -> dict[str, Texts]:
-    """The columns of each table of sensitive values; linked columns share a table.
+    """The columns of each table of sensitive values, by the name of the table.
+
+    Columns that the policy publishes apart (`unlinked`) have a table each; the others share one.
 
     >>> parts_of_sensitive(["disease", "income"], ["income"])
     {'sensitive': ('disease',), 'sensitive2': ('income',)}
@@ -369,7 +381,10 @@ def parts_of_sensitive(sensitives: Sequence[str], unlinked: Sequence[str]) -> di
 
 
 def files_of(table: str, file_format: str, files: Collection[str]) -> list[str]:
-    """The files of a table: one file, or the parts in a folder of its name.
+    """The names that the files of a table must have: one file, or parts in a folder of its name.
+
+    How many parts there are is taken from `files`, the names in the certificate, but not how they
+    are called: so that a name cannot lead elsewhere.
 
     >>> files_of("people", "csv", ["people.csv", "sensitive.csv"])
     ['people.csv']
@@ -387,7 +402,10 @@ def files_of(table: str, file_format: str, files: Collection[str]) -> list[str]:
 def _contradiction(
     certificate: Certificate, policy: _Policy, settings: Sequence[Mapping[str, Any]], kinds: Kinds
 ) -> str | None:
-    """The first contradiction in a certificate, or None; `settings` are those of requirements."""
+    """The first contradiction in a certificate as a sentence, or None if there is none.
+
+    `settings` are those of each requirement, by kind of knowledge or criterion.
+    """
     try:
         check_roles(policy.schema_)
     except InputError as error:
@@ -398,9 +416,12 @@ def _contradiction(
 def _contradictions(
     certificate: Certificate, policy: _Policy, settings: Sequence[Mapping[str, Any]], kinds: Kinds
 ) -> Iterator[str]:
-    """Contradictions in a certificate. Only the first is sure: later parts rest on earlier ones."""
+    """Yield contradictions in a certificate, each as a sentence.
+
+    Only the first is sure, since later parts rest on earlier ones.
+    """
     yield from _contradictions_of_release(certificate, policy)
-    with_kept_priors = set[int]()
+    with_kept_priors = set[int]()  # positions of requirements whose priors the owner keeps
     for number, (required, settings_of) in enumerate(zip(policy.require, settings, strict=True)):
         yield from _contradictions_of_requirement(certificate, policy, required, settings_of, kinds)
         for point in settings_of.get(_PRIORS, ()):
@@ -409,12 +430,13 @@ def _contradictions(
     yield from _contradictions_of_files(certificate, policy)
     yield from _contradictions_of_people(certificate)
     for finding in certificate.findings:
+        # A figure on learned priors would tell something of them, so it stays with the owner, too.
         if finding["exact"] is None and finding["requirement"] not in with_kept_priors:
             yield "a finding does not say what was found, though no priors of it are kept"
 
 
 def _contradictions_of_release(certificate: Certificate, policy: _Policy) -> Iterator[str]:
-    """Contradictions between the columns of a release and its policy."""
+    """Yield contradictions between the columns of a release and its policy, each as a sentence."""
     schema, unlinked = policy.schema_, policy.publish.get("unlinked", [])
     columns_beside = (*schema.sensitives, *schema.beside)
     if not isinstance(unlinked, list) or not all(name in columns_beside for name in unlinked):
@@ -438,14 +460,20 @@ def _contradictions_of_requirement(
     settings_of: Mapping[str, Any],
     kinds: Kinds,
 ) -> Iterator[str]:
-    """Contradictions between a requirement, with its settings by kind, and the release."""
+    """Yield contradictions between a requirement and the release, each as a sentence.
+
+    `required` is the requirement; `settings_of` has its settings by kind.
+    """
     schema, sensitive = policy.schema_, required.sensitive or certificate.sensitive
     if sensitive not in schema.sensitives:
         yield f"a requirement is about {sensitive!r}, which is no sensitive column"
+    # `knowing` names the published columns that the adversary knows of everybody. It may be left
+    # out of a policy, but not of a certificate, if there are columns that could be known.
     is_of_people = any(map(kinds.counts_people, settings_of))
-    if is_of_people:  # values beside each other tell more of them only by `other` columns
+    if is_of_people:
+        # Criteria on numbers of people, such as k-anonymity, look at no sensitive column.
         must_name_known = bool(schema.beside) and any(map(kinds.by_other_columns, settings_of))
-    else:
+    else:  # one column is the secret itself
         must_name_known = len(schema.sensitives) + len(schema.beside) > 1
     if must_name_known and required.knowing is None:
         yield "a requirement does not say by knowing which columns are known of everybody"
@@ -461,7 +489,10 @@ def _contradictions_of_requirement(
 def _contradictions_of_labels(
     schema: SchemaTable, settings_of: Mapping[str, Any], kinds: Kinds
 ) -> Iterator[str]:
-    """Criteria that read labels by another hierarchy than the schema, or name no population."""
+    """Yield criteria that read labels by another hierarchy than the schema has, as sentences.
+
+    Criteria that compare with a population must name it by its digest.
+    """
     for settings in settings_of.get("levels", ()):
         for column, levels in settings.items():
             if _of_other_levels(schema, column, levels.hierarchy):
@@ -482,7 +513,11 @@ def _contradictions_of_knowledge(
     settings_of: Mapping[str, Any],
     unlinked: Collection[str],
 ) -> Iterator[str]:
-    """Knowledge by columns that are not published; raise an error for what nobody can judge."""
+    """Yield contradictions between what an adversary knows and what is published, as sentences.
+
+    `sensitive` is the column of the secret; `unlinked` are the columns that are published apart.
+    For a combination that nobody can judge, an error is raised.
+    """
     priors = settings_of.get(_PRIORS, ())
     for table in chain(*(point.tables for point in priors)):
         for attribute in table.attributes:
@@ -493,13 +528,15 @@ def _contradictions_of_knowledge(
     known = required.known
     refuse_knowledge("the certificate", sensitive, known, unlinked, relative_links=relative_links)
     if (shared := schema.shared) is not None:
+        # One row of a household shows the value that its members share: the column `shown` marks
+        # it. The adversary may know whose row it is, so `shown` must count as known.
         is_unlinked = {shared.shown, *shared.values} & {*unlinked}
         if is_unlinked or shared.shown not in known:
             yield "what households share is not judged by whose row shows it"
 
 
 def _contradictions_of_files(certificate: Certificate, policy: _Policy) -> Iterator[str]:
-    """Contradictions between the files of a release, their format and its policy."""
+    """Yield contradictions between the files of a release, their format and its policy."""
     schema, unlinked = policy.schema_, policy.publish.get("unlinked", [])
     tables = parts_of(certificate.form, certificate.semantics, schema.sensitives, unlinked)
     files = {*chain(*(files_of(table, certificate.format, certificate.files) for table in tables))}
@@ -521,19 +558,24 @@ def _contradictions_of_files(certificate: Certificate, policy: _Policy) -> Itera
 
 
 def _contradictions_of_people(certificate: Certificate) -> Iterator[str]:
-    """Contradictions between a certificate's scope, its source and the releases before it."""
+    """Yield contradictions between the numbers of people in a certificate, each as a sentence.
+
+    They stand in its scope (who was left out), its source (the table) and the earlier releases.
+    """
     scope = checked(Scope, certificate.scope, "scope")
     if scope.method is None or scope.left_out is None:
         yield "scope.left_out and scope.method are not both given"
         return
     if scope.method == "frequencies" and certificate.form != "bucketized":
         yield "that the method reveals frequencies only is for the bucketized form"
+    # The method is "frequencies", "at most 1/2" or the like, or another word.
     at_most = scope.method.removeprefix("at most ")
     if at_most != scope.method and not 0 < as_fraction(at_most) < 1:
         yield "what the method reveals at most is a probability"
     if not {"rows", "digest"} <= certificate.source.keys():
         yield "source.rows and source.digest are not both given"
     if certificate.semantics != "single":
+        # People may have several rows or none, so the rows of the table say nothing about them.
         if scope.left_out:
             yield "people without a value are left out where everybody has one, and only there"
     elif certificate.source["rows"] != certificate.people + scope.left_out:
@@ -552,15 +594,16 @@ def _of_other_levels(schema: SchemaTable, column: str, stated: Any) -> bool:
 
 
 def _read_otherwise(schema: SchemaTable, settings: PopulationSettings) -> str | None:
-    """A column whose labels a criterion on a population reads otherwise than the schema, if any.
+    """A column whose labels a criterion on a population reads otherwise than the schema.
 
-    A hierarchy that the schema keeps in a file cannot be compared.
+    None if there is no such column. A hierarchy that the schema keeps in a file cannot be compared.
     """
     trees, orders = settings.trees or {}, settings.orders or {}
     for column in [*schema.quasi_identifiers, *trees, *orders]:
         stated = schema.hierarchies.get(column, {})
         if "file" in stated:
             continue
+        # Rows of a tree (a value and the labels above it) may come in any order; values may not.
         tree = {tuple(map(str, row)) for row in stated.get("rows", ())}
         order = [*map(str, stated.get("order", ()))]
         if {*map(tuple, trees.get(column, ()))} != tree or orders.get(column, []) != order:
@@ -569,14 +612,15 @@ def _read_otherwise(schema: SchemaTable, settings: PopulationSettings) -> str | 
 
 
 def _published_otherwise(certificate: Certificate, publish: Table) -> str | None:
-    """A contradiction between the policy's options of publishing and the release, if any.
+    """A sentence on an option of publishing that the release does not follow; None if all agree.
 
-    Options that the policy leaves out have their defaults. Which method made the groups cannot be
-    seen in a release, so it is not compared.
+    `publish` are the options of the policy; those that it leaves out have their defaults. Which
+    method made the groups cannot be seen in a release, so it is not compared.
     """
     for key in ("labels", "round"):
         if not isinstance(publish.get(key, {}), dict):
             return f"policy.publish.{key} is no table"
+    # Only programs that open CSV files run formulas, so in other formats none is escaped.
     escaped = publish.get("escape_formulas", False) is True and certificate.format == "csv"
     for key, expected, actual in (
         ("form", publish.get("form", certificate.form), certificate.form),

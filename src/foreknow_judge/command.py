@@ -7,18 +7,23 @@ import sys
 
 
 def run() -> None:
-    """Run the command; little is imported before it, since until then no signal is watched."""
-    if signal.getsignal(signal.SIGINT) is signal.default_int_handler:  # else it is to be ignored
+    """Run the command ``foreknow-verify``, and end the process with its exit code.
+
+    Little is imported before the signal is watched, since until then an interrupt is a traceback.
+    """
+    # Another handler means that whoever started this process wants interrupts ignored.
+    if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
         signal.signal(signal.SIGINT, _interrupted)
-    # A fifth of the time of a small release, for nothing: modules are no garbage, nothing here
-    # multiplies matrices, and plugins of pydantic could only change what is refused.
+    # These three take a fifth of the time of a small release, for nothing: modules are no garbage
+    # to collect, nothing here multiplies matrices, so needs no threads of OpenBLAS, and plugins of
+    # pydantic could only change what is refused.
     gc.set_threshold(200_000)
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     os.environ["PYDANTIC_DISABLE_PLUGINS"] = "1"
     from foreknow_judge.files.pandas_guard import NoPandas
     from foreknow_judge.output_lines import main
 
-    sys.meta_path.insert(0, NoPandas)
+    sys.meta_path.insert(0, NoPandas)  # PyArrow would import pandas, which takes long
     try:
         code = main()
     except BrokenPipeError:  # nobody reads any longer

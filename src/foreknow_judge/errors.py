@@ -48,9 +48,11 @@ class ForeknowError(Exception):
     code = "error"
 
     def __init__(self, *args: Any, code: str | None = None, **fields: Any) -> None:
+        # The first argument is a code of `MESSAGES`, which has a template, or else a sentence.
         if args and args[0] in MESSAGES:
             code, *subject = args
             message = MESSAGES[code]
+            # The first field of the template is given by position, the others by name.
             fields = dict(zip(message.subject, subject, strict=True)) | fields
             args = (message.filled(fields),)
         self.fields = fields
@@ -120,20 +122,26 @@ class Problem(str):
 
 
 def short_of_memory(error: BaseException) -> bool:
-    """True if an error of Python or of an engine means out of memory."""
+    """True if an error of Python or of an engine, such as DuckDB, means out of memory."""
+    # DuckDB's exception is known by its name, so that DuckDB need not be imported here.
     if isinstance(error, MemoryError) or type(error).__name__ == "OutOfMemoryException":
         return True
     if isinstance(error, OSError) and error.errno == errno.ENOMEM:
         return True
-    if isinstance(error, ForeknowError):  # its message may quote data
+    # A message of Foreknow may quote a value of the data, such as "out of memory".
+    if isinstance(error, ForeknowError):
         return False
+    # Engines and the linker raise errors of other types, which only their messages tell.
     message = str(error).lower()
     return any(phrase in message for phrase in _NO_MEMORY)
 
 
 @contextmanager
 def memory_for(what: str) -> Iterator[None]:
-    """Turn every out-of-memory error into `NotEnoughMemory`; also a decorator."""
+    """A context, or a decorator, that turns every out-of-memory error into `NotEnoughMemory`.
+
+    `what` needs the memory: words for the message, such as "judging the release".
+    """
     try:
         yield
     except NotEnoughMemory:
@@ -145,7 +153,7 @@ def memory_for(what: str) -> Iterator[None]:
 
 
 def nearest(name: str, names: Iterable[str]) -> str | None:
-    """The known name that is most similar to `name`, or None.
+    """The known name that is most similar to `name`, whatever the case; None if none is similar.
 
     >>> nearest("Z12", ["B20", "Z21"]), nearest("flu", ["B20", "Z21"])
     ('Z21', None)

@@ -47,7 +47,7 @@ def as_fraction(number: Number) -> Fraction:
         if isinstance(number, float):
             return Fraction(repr(float(number)))
         if isinstance(number, Real) and not isinstance(number, Rational):
-            number = str(number)  # a float of NumPy: as it prints, too
+            number = str(number)  # a float of NumPy, such as float32: as it prints, too
         return Fraction(number)
     except (ValueError, TypeError, OverflowError, ZeroDivisionError):
         number_text = shown(number) if isinstance(number, Decimal) else quoted(number)
@@ -73,8 +73,8 @@ def is_long(number: int) -> bool:
 
 
 def shown(number: Any) -> str:
-    """A number for messages: its first characters, or that it has too many digits to print."""
-    if isinstance(number, int) and is_long(number):
+    """A number as a text for messages: its first characters, or that it has too many digits."""
+    if isinstance(number, int) and is_long(number):  # printing it would take long, or fail
         return "a whole number of so many digits"
     try:
         text = str(number)
@@ -91,12 +91,13 @@ def quoted(number: object) -> str:
 def _too_long(number: Any) -> bool:
     """True for a number with too many digits before or after its point, or in all.
 
-    A text is too long already if parsing it would take long.
+    A text is too long already if parsing it would take long: so its length comes first.
     """
     if isinstance(number, str):
-        # A sign, a point and an exponent take fewer than 20 characters.
+        # Both parts of a fraction; a sign, a point and an exponent take fewer than 20 characters.
         if any(len(digits) > MOST_DIGITS + 20 for digits in number.split("/")):
             return True
+        # "1e9999999" is short, but stands for millions of digits.
         exponent = _EXPONENT.search(number)
         if exponent is not None and len(exponent[1]) > 6:
             return True
@@ -105,11 +106,12 @@ def _too_long(number: Any) -> bool:
         except ArithmeticError:  # a fraction, whose parts are short enough, or no number
             return False
     if isinstance(number, Decimal):
-        if not number.is_finite():
+        if not number.is_finite():  # inf and nan have no digits; they are refused elsewhere
             return False
         last = number.as_tuple().exponent
         assert isinstance(last, int)
-        decimals, magnitude = max(-last, 0), number.adjusted()  # of the first digit
+        # How many digits come after the point, and the power of ten of the first digit.
+        decimals, magnitude = max(-last, 0), number.adjusted()
         return max(abs(magnitude), magnitude + decimals, decimals) > MOST_DIGITS
     return isinstance(number, int) and is_long(number)
 
@@ -140,8 +142,10 @@ def read_number(value: Any) -> int | Decimal | None:
     if isinstance(value, str):
         match = _NUMBER.fullmatch(value)
         number = Decimal(value) if match else None
+        # Without an exponent, match[3], the length of the text says that it has few digits; to
+        # count them would take as long as to read the number.
         if match and not match[3] and len(value) <= USUAL_DIGITS:
-            return number  # surely usual, and looking takes as long as reading
+            return number
     elif isinstance(value, int):
         return None if isinstance(value, bool) or is_long(value) else value
     else:
@@ -165,5 +169,6 @@ def exact_text(probability: Fraction) -> str:
     if probability.denominator.bit_length() <= 1000:
         return str(probability)
     n_decimals = 40
+    # In units of the last decimal, rounded up (minus, floor, minus): so it is never less.
     above = -(-probability.numerator * 10**n_decimals // probability.denominator)
     return f"{above // 10**n_decimals}.{above % 10**n_decimals:0{n_decimals}}"

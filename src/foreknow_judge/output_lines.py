@@ -41,12 +41,13 @@ _MOST = 6  # names in a remark
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the command, and return its exit code."""
+    """Run the command with arguments (None: those of the process), and return its exit code."""
     options = _parser().parse_args(arguments)
     try:
         code, lines = _verify(options)
         _print(lines, sys.stdout)
     except (ForeknowError, OSError) as error:
+        # Nobody reads the output any longer, or there is no memory to go on: the caller ends it.
         closed = isinstance(error, BrokenPipeError)
         if closed or (isinstance(error, OSError) and short_of_memory(error)):
             raise
@@ -79,12 +80,13 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _verify(options: argparse.Namespace) -> tuple[int, list[str]]:
-    """The exit code, and the lines to print."""
+    """The exit code, and the lines to print: of one JSON text with --json, else for readers."""
     # Imported here, so that --help and a mistake in the options answer at once.
     from foreknow_judge.verify import certificate_path, judge, load_certificate
 
     path = certificate_path(options.folder)
     certificate, _ = load_certificate(path)
+    # Named is the folder, the certificate in it (which means the folder, too), or a single file.
     release = path.parent if options.folder.is_dir() or options.folder == path else options.folder
     paths = options.priors, options.population, options.after
     verification, problems = judge(certificate, release, None, *paths)
@@ -94,15 +96,15 @@ def _verify(options: argparse.Namespace) -> tuple[int, list[str]]:
     lines = failed if as_certified is None else [*_output_lines(as_certified)]
     if options.json:
         result = {} if verification is None else verification.to_dict()
-        table = {"verified": not code, "headline": lines[0], "problems": problems}
+        table = {"verified": not code, "headline": lines[0], "problems": problems}  # 0: verified
         table["codes"] = [problem.code for problem in problems]
         lines = [json.dumps(table | result, indent=2, default=str)]
     return code, lines
 
 
 def _output_lines(verification: Any) -> Iterator[str]:
-    """The lines to print: what was verified, what is assumed, and what was not judged."""
-    noun = _noun(verification)
+    """Yield the lines to print: what was verified, what is assumed, and what was not judged."""
+    noun = _noun(verification)  # such as ("person", "people")
     yield _headline(verification)
     yield from (f"- {_finding(finding)}" for finding in verification.findings)
     for name, people in verification.after:
@@ -139,6 +141,7 @@ def _noun(verification: Any) -> tuple[str, str]:
     return ("case", "cases") if verification.scope.cases else ("person", "people")
 
 
+# One line on a verdict: what was required, of which values, what is reached, and the limit.
 def _finding(finding: Verdict) -> str:
     from foreknow_judge.criteria.gauges import GAUGES
     from foreknow_judge.policy.grammar import SHOWN_ELSEWHERE
@@ -155,7 +158,7 @@ def _finding(finding: Verdict) -> str:
             if not isinstance(named_values, (str, int)):
                 named_values = ", ".join(map(str, named_values))
             line += f", {about_what} {named_values}"
-    if finding.of_groups:
+    if finding.of_groups:  # a criterion; else the limit is on what an adversary may know
         gauge = GAUGES[kind]
         attained = "it holds" if gauge.of_labels else f"attained {finding.reached}"
         look_alikes = f"who has the same {', '.join(finding.alike)}, published exactly"
@@ -178,7 +181,8 @@ def _settings(settings: Any) -> str:
 
 
 def _remarks(verification: Any) -> Iterator[str]:
-    """Short remarks about what the verdicts do not cover; the JSON has all of them."""
+    """Yield short remarks about what the verdicts do not cover; the JSON has all of them."""
+    # What the files show; and what only the publisher says, who knows the table.
     scope, claimed = verification.scope, verification.claimed_scope
     if scope.cases:
         yield CASES_OF_FILES if claimed.word else SEVERAL_CASES

@@ -28,13 +28,18 @@ def some(amount: int, singular: str, several: str) -> str:
 
 
 def plain_spelling(text: str) -> str:
-    """A text without differences of case, spaces, Unicode form and diacritics."""
-    # A fixed version of the Unicode database, so that every version of Python agrees.
+    """A text without differences of case, spaces, Unicode form and diacritics.
+
+    Texts that look alike to a reader, such as "Crème" and "creme ", get the same spelling.
+    """
+    # `ucd` is a fixed version of the Unicode database, so that every version of Python agrees.
+    # Decomposed again after the change of case, which may give characters that have parts.
     characters = ucd.normalize("NFKD", ucd.normalize("NFKD", text).casefold())
-    # Marks above and below letters; in many scripts, other marks are vowels.
     if not characters.isascii() or not characters.isprintable():
-        unseen = ("Cc", "Cf")  # but spaces
+        # Control and format characters are not seen; of these, tabs and newlines count as spaces.
+        unseen = ("Cc", "Cf")
         seen = (c for c in characters if c.isspace() or ucd.category(c) not in unseen)
         visible = (c for c in seen if not _UNSEEN.match(c))
+        # Only marks above and below letters go; in many scripts, other marks are vowels.
         characters = "".join(c for c in visible if ucd.combining(c) < _MARKS)
     return " ".join(characters.split())

@@ -163,8 +163,12 @@ class Figure:
 
     @property
     def said(self) -> tuple[str, str]:
-        """The probability reached and the limit, with digits that differ unless both are equal."""
+        """The probability reached and the limit as texts, which differ unless both are equal.
+
+        Four digits are shown, or as many more as it takes to tell the two apart.
+        """
         limit, chance, exact = self.limit, self.probability, self.found.settled
+        # Equal; or as close as floats can say, where no exact figure is known (None).
         if abs(chance - limit) <= CLOSE and exact in (None, limit):
             reached = f"{float(limit):.4g}"
             return reached, reached + ("" if self.required.inclusive else _STRICTLY)
@@ -176,10 +180,13 @@ class Figure:
 
     @property
     def words(self) -> str:
-        """The result in words: what is reached and the limit, or the figure of a criterion."""
+        """The result in words: what is reached and the limit, or the figure of a criterion.
+
+        Such as "... reaches 0.5 for 'Flu', the limit is 0.6".
+        """
         if self.of_groups:
             return str(self.found)
-        (reached, limit), prefix = self.said, "at most " * self.bounded
+        (reached, limit), prefix = self.said, "at most " * self.bounded  # an upper bound, or not
         return (
             f"{self.judged} reaches {prefix}{reached} for {str(self.value)!r}, the limit is {limit}"
         )
@@ -217,6 +224,7 @@ class Verdict(Figure):
     def to_dict(self) -> dict[str, Any]:
         """Plain values for JSON, as a certificate has them."""
         judged, exact = self.judged, self.reached
+        # No fraction: the figure of a criterion is infinite, that of an adversary is not known.
         no_figure = "inf" if self.of_groups else None
         return {
             "requirement": self.place,

@@ -47,6 +47,7 @@ def verdicts(
         In the order of the policy: one for each limit of each requirement.
     """
     results: list[Verdict] = []
+    # Foreknow's kinds come last, so that no other package can replace them.
     judges, gauges = {**(judges or {}), **VERIFIERS}, {**(gauges or {}), **GAUGES}
     tables = read_requirements(requirements)
     release.prepare(tables)
@@ -59,6 +60,7 @@ def verdicts(
             gauge = gauges[criterion]
             # A criterion on people counts all of them, also those without a value of the column.
             # A table of the column by itself may lack columns that are known.
+            # So in a release of one table all its rows are counted, not those with a value.
             if gauge.of_people and release.main_table == "release":
                 release_of_column = release
             results.append(
@@ -66,6 +68,7 @@ def verdicts(
                     release_of_column, position, required, table, criterion, gauge
                 )
             )
+        # A requirement without a verdict must not pass.
         if not results or results[-1].place != position:
             problem = "it names no adversary and no criterion"
             raise CertificateError("wrong-table", f"require[{position}]", problem=problem)
@@ -80,7 +83,12 @@ def _verdict_on_criterion(
     key: str,
     gauge: Gauge,
 ) -> Verdict:
-    """The verdict on a criterion, by its gauge and the groups and populations that it asks for."""
+    """The verdict on a criterion, such as k-anonymity.
+
+    `key` is its name in the policy. Its `gauge` measures the groups, and says by its flags which
+    further arguments it needs, such as a population. `required` is the requirement's table as
+    written; `table` is the same, read.
+    """
     if len(table.kinds) > 1 or not table.of_whole_groups:
         raise CertificateError("not-by-itself", key)
     if release.semantics != "single" and not gauge.of_people:
@@ -88,7 +96,8 @@ def _verdict_on_criterion(
     settings, arguments = settings_of(key, table.kinds[key]), list[Any]()
     if gauge.of_population:
         arguments = [population_of(release, settings)]
-    # In the bucketized form, people who look alike have equal exact columns, whatever their group.
+    # In the bucketized form, people who look alike have equal exact columns, whatever their group:
+    # a criterion on such classes is then measured by these columns.
     by_exact_columns = release.form == "bucketized" and gauge.of_classes
     if by_exact_columns and gauge.of_people:
         groups = release.look_alikes(table.known)
@@ -97,6 +106,7 @@ def _verdict_on_criterion(
         groups = release.groups_of(
             release.sensitive if gauge.of_people else sensitive, known_columns
         )
+    # Some gauges look at values in groups and at numbers of people who look alike: both are given.
     if gauge.of_classes and not gauge.of_people:
         arguments.append(release.look_alikes(table.known) if by_exact_columns else groups)
     if gauge.of_columns:
@@ -122,10 +132,11 @@ def _verdict_on_criterion(
 def decided(figure: Figure, safe: bool) -> Verdict:
     """Make the verdict on a figure; nothing else makes one.
 
-    `safe` is what the formula found. If the requirement has a limit, the figure must keep it, too.
+    `safe` says whether the formula found the limit kept. If the requirement has a limit, the exact
+    figure must keep it, too: two ways to decide, and both must agree that it is safe.
     """
     has_limit, reached = figure.required.amount is not None, getattr(figure.found, "settled", None)
-    if has_limit and reached is not None:
+    if has_limit and reached is not None:  # None: no exact figure is known
         safe = safe and figure.required.holds(reached, figure.found.prior)
     return Verdict(**{**vars(figure), "safe": safe}, seal=Seal)
 
@@ -148,6 +159,7 @@ def _verdicts_on_knowledge(
     `required` is its table as written; `table` is the same, read.
     """
     is_relative = table.at_most_times is not None  # a threshold is then a factor of each prior
+    # A limit is `below`, which must not be reached; or `at_most` or `at_most_times`, which may.
     may_be_reached = table.below is None and bool(table.limits)
     questions = questions_of(release, table, is_relative)
     secret_and_known = sensitive_and_known(release, table)
@@ -161,6 +173,8 @@ def _verdicts_on_knowledge(
         # A person may have several rows, which only the owner can count.
         worst = release.worst_of_people(worst_row, kind, settings, questions, secret_and_known)
         prior = worst.prior if is_relative else None
+        # A limit of `threshold` times a prior that is at least 1 forbids nothing; it does only if
+        # some person's prior is small enough.
         can_be_exceeded = not is_relative or any(
             least_prior is not None and least_prior * threshold < 1  # None: nobody has a prior
             for least_prior in (judge.least(question, settings) for question in questions)
@@ -185,7 +199,10 @@ def _refuse_unsupported(
     table: RequireTable,
     secret_and_known: tuple[str, tuple[str, ...]],
 ) -> None:
-    """Refuse what this kind of knowledge cannot judge of a release and a requirement."""
+    """Raise an error if the judge of a kind of knowledge has no formula for such a requirement.
+
+    `secret_and_known` is the sensitive column, and the columns that are known of everybody.
+    """
     secret_column, known_columns = secret_and_known
     if release.semantics != "single" and not judge.of_several:
         raise CertificateError("one-value-only", kind)
@@ -199,7 +216,12 @@ def _refuse_unsupported(
 
 
 def questions_of(release: Written, table: RequireTable, relative: bool) -> list[Question]:
-    """The questions of a requirement: the one place where secrets and sights are read."""
+    """The questions of a requirement: which values must stay hidden, in which groups.
+
+    Groups are divided by the columns that the adversary knows of everybody. Each set of values
+    (`any_of`) is a question of its own, and counts as one value; all single values are one
+    question. With `relative`, the limit is a multiple of each person's prior.
+    """
     sensitive, known_columns = sensitive_and_known(release, table)
     secret = table.secret
     groups, columns = release.groups_of(sensitive, known_columns), (*release.groups, *known_columns)
@@ -212,6 +234,7 @@ def questions_of(release: Written, table: RequireTable, relative: bool) -> list[
                 continue
             merged_groups = _merged(groups, {name: members}, values)
             name_of_set = _unused_name(name, values - set(members))
+            # A single set has no name in the policy, but the name "" there.
             spec = secret.sets[name if name in secret.sets else ""]
             of_set = Question(
                 merged_groups,
@@ -237,17 +260,25 @@ def questions_of(release: Written, table: RequireTable, relative: bool) -> list[
 def sensitive_and_known(
     release: Written, table: RequireTable, of_people: bool = False
 ) -> tuple[str, tuple[str, ...]]:
-    """The sensitive column of a requirement, and the columns that are known of everybody."""
+    """The sensitive column of a requirement, and the columns that are known of everybody.
+
+    With `of_people`, values are not hidden from anybody: only people are counted.
+    """
     sensitive, known_columns = table.sensitive or release.sensitive, table.known
     if sensitive in known_columns and not of_people:
         raise CertificateError("known-and-hidden", sensitive)
+    # If people may have several values, rows cannot be divided by columns beside them.
     if release.semantics != "single" and (known_columns or sensitive != release.sensitive):
         raise CertificateError("one-value-only", "knowing")
     return sensitive, known_columns
 
 
 def _sets(release: Written, table: RequireTable, values: Collection[str]) -> dict[str, list[str]]:
-    """The values of each set, by its name."""
+    """The values of each set that a requirement protects as one, by its name.
+
+    `values` are all values of the release; the policy may name some by patterns. A set without a
+    name is called by its values. A set of all values is refused: everybody has one of them.
+    """
     named_sets = table.secret.sets.items()
     sets = {
         name or " or ".join(map(str, named_values)): values_named(named_values, values)
@@ -263,9 +294,13 @@ def _sets(release: Written, table: RequireTable, values: Collection[str]) -> dic
 def _of_sets(
     release: Written, groups: GroupBags, key: str, allowed: bool, table: RequireTable
 ) -> GroupBags:
-    """The groups with each set counted as one value, for a criterion."""
+    """The groups with each set counted as one value, for a criterion.
+
+    `key` is its name, and `allowed` says whether it can be measured like this.
+    """
     values = set(groups.names)
     sets = _sets(release, table, values)
+    # A value in two sets could not be counted as one of them.
     members = [*chain(*sets.values())]
     if not allowed or len(set(members)) < len(members):
         raise CertificateError("wrong-sets", key)
@@ -275,9 +310,9 @@ def _of_sets(
 def _merged(
     groups: GroupBags, sets: Mapping[str, Sequence[str]], values: Collection[str]
 ) -> GroupBags:
-    """The same groups, with the values of each set merged into one."""
-    one_of: dict[str, str] = {}
-    used_names = set(values).difference(*sets.values())
+    """The same groups, with the values of each set merged into one, which has the set's name."""
+    one_of: dict[str, str] = {}  # for each value of a set, the merged value
+    used_names = set(values).difference(*sets.values())  # of the values that stay
     for name, members in sets.items():
         name_of_set = _unused_name(name, used_names)
         used_names.add(name_of_set)

@@ -263,8 +263,10 @@ def judge(
 ) -> tuple[Verification | None, list[Problem]]:
     """Judge a written release; return what was found (None if it cannot be judged) and problems.
 
+    `release` is its folder, or its only file. `own_policy` takes the place of the certificate's.
     With `after`, the earlier releases are verified, and all are judged as one. If nobody has a
-    value that requirements name, that is a problem only if the release is judged `alone`.
+    value that requirements name, this is a problem only if the release is judged `alone`.
+    `further` adds checks of the caller.
     """
     if not certificate.files or not certificate.findings:
         raise CertificateError("nothing-certified")
@@ -278,6 +280,7 @@ def judge(
         if not path.is_file():
             raise CertificateError("no-file", path)
     requirements = _RequirementsAtHand.of(certificate, folder, own_policy, priors, population)
+    # Opened once for everything, so that nobody can exchange a file between two looks at it.
     with opened_once(all_paths) as opened_paths:
         files = _ReleaseFiles(release, folder, paths, unaccounted, opened_paths)
         verification, problems = _judge_files(
@@ -287,6 +290,7 @@ def judge(
         verification, further_problems = judge_after(certificate, files, verification, after, kinds)
         problems += further_problems
     elif alone and verification is not None and verification.idle and not problems:
+        # An empty verdict must not look like a passed one.
         message = NOTHING_JUDGED
         if certificate.after:
             message += "; name the releases before it, which may have one (after, --after)"
@@ -297,14 +301,20 @@ def judge(
 def _files_of(
     certificate: Certificate, release: Path
 ) -> tuple[Path, dict[str, list[Path]], list[str]]:
-    """The folder of a release, the files of its tables, and names that are not accounted for."""
+    """The folder of a release, the paths of the files of each table, and other names in the folder.
+
+    The last are names of files beside the release that the certificate does not account for.
+    """
+    # A single file may lie anywhere, and under another name: what lies beside it is not asked.
     if release.is_file() and len(certificate.files) == 1:
         return release.parent, {certificate.parts[0]: [release]}, []
     folder = release if release.is_dir() else release.parent
     accounted = {CERTIFICATE, *([CODE_BOOK] if certificate.code_book else [])}
     signature = folder / SIGNATURE
-    if signature.is_file() and signature.stat().st_size == _SIGNATURE_BYTES:  # it holds no data
+    # A file of exactly this size can be a signature, and no table could hide in it.
+    if signature.is_file() and signature.stat().st_size == _SIGNATURE_BYTES:
         accounted.add(SIGNATURE)
+    # A table may be a folder of parts: then its folder is accounted for.
     accounted.update(name.partition("/")[0] for name in certificate.files)
     unaccounted = {path.name for path in folder.iterdir()} - accounted
     return folder, certificate.paths(folder), sorted(unaccounted)
@@ -317,8 +327,13 @@ def judge_after(
     after: PathOrPaths,
     kinds: Kinds,
 ) -> tuple[Verification, list[Problem]]:
-    """Verify the earlier releases, and judge all as one by the requirements of the last."""
+    """Verify the earlier releases, and judge all as one by the requirements of the last.
+
+    `after` are the folders of the earlier releases; `verification` is that of the last release
+    alone. Returns it with the joint verdicts added, and the problems of all.
+    """
     before = paths_of(after)
+    # Names of folders, changed where two are equal: they name the releases in messages.
     names = names_apart([path.resolve().name for path in before], _THIS)
     releases, digests, problems = dict[str, tuple[Certificate, Path]](), [], list[Problem]()
     people_by_digest = {entry["certificate"]: entry["people"] for entry in last_certificate.after}
@@ -326,6 +341,7 @@ def judge_after(
         certificate, digest = load_certificate(path / CERTIFICATE, kinds)
         releases[name] = certificate, path
         digests.append(digest)
+        # A release that came after others may have nothing to judge by itself.
         _, wrong = judge(certificate, path, alone=not certificate.after, kinds=kinds)
         for problem in wrong:
             problems += Problem.each(problem.code, [f"{name}: {problem}"])
@@ -341,14 +357,17 @@ def judge_after(
     )
     everybody = last_certificate.people + sum(people for _, people in people_of_releases)
     releases[_THIS] = last_certificate, files.given
+    # The releases before an earlier one must be here, too, or some people would be missing.
     for name, (certificate, _) in releases.items():
         if any(entry["certificate"] not in people_by_digest for entry in certificate.after):
             raise CertificateError("unnamed-release", name)
+    # Kept priors were learned from the table of one release, and not from all of these people.
     if any(has_kept_priors(table) for table in verification.requirements):
         raise CertificateError("not-together", "the priors that the owner keeps")
     paths = {name: certificate.paths(path) for name, (certificate, path) in releases.items()}
     paths[_THIS] = files.paths
     all_paths = chain(*(chain(*paths_of_tables.values()) for paths_of_tables in paths.values()))
+    # Opened anew, since `judge` closed them: so their digests are compared again.
     with opened_once([*all_paths]) as opened_paths:
         written_releases = {}
         for name, (certificate, path) in releases.items():
@@ -417,16 +436,21 @@ class _RequirementsAtHand(NamedTuple):
         priors: str | Path | None,
         population: PathOrPaths | None,
     ) -> _RequirementsAtHand:
-        """The requirements of a certificate or of the reader's policy, with the files at hand."""
+        """The requirements of a certificate or of the reader's policy, with the files at hand.
+
+        Some need a file that is not published: priors that the owner keeps, or a population.
+        Requirements whose file is lacking are noted with a sentence on what they lack.
+        """
         required = (certificate.policy if own_policy is None else own_policy.tables)["require"]
         without_priors = [
             position for position, table in enumerate(required) if has_kept_priors(table)
         ]
         if priors is not None and not without_priors:
             raise CertificateError("not-asked-for", "--priors")
-        if own_policy is not None:
+        if own_policy is not None:  # the reader gave its populations, and it has no kept priors
             return cls(required, own_policy.populations)
         kept_priors = None
+        # If no file of priors is named, the owner may still have it beside the release.
         if without_priors and (at_hand := priors or _kept_beside(folder)):
             kept_priors = KeptPriors.load(at_hand)
             required, without_priors = kept_priors.filled(required), []
@@ -439,7 +463,10 @@ class _RequirementsAtHand(NamedTuple):
 
     @property
     def lacking(self) -> str:
-        """The requirements that cannot be checked, and the files to name so that they can."""
+        """A sentence on requirements that cannot be checked, and on the files that they lack.
+
+        Requirements are named by their positions in the policy. Empty if all can be checked.
+        """
         sentences = []
         for what in (_LACKS_PRIORS, _LACKS_POPULATION):
             positions = [
@@ -465,20 +492,26 @@ def _judge_files(
     kinds: Kinds,
     further: Further | None,
 ) -> tuple[Verification | None, list[Problem]]:
-    """Judge the opened files of a release, whatever lies at their paths by now."""
-    stamp = Stamp([*files.opened.values()])  # what is digested is what is judged
+    """Judge the opened files of a release, whatever lies at their paths by now.
+
+    Returns what was found (None if the files cannot be judged), and what is wrong with the release.
+    """
+    # The stamp notices at the end if a file changed: what is digested must be what is judged.
+    stamp = Stamp([*files.opened.values()])
     problems = [*Problem.each("uncertified-file", uncertified(files.folder, files.others))]
     changed = changed_files(certificate, files.paths, files.opened, files.given)
     companions = wrong_companions(certificate, files.given, files.folder, files.others)
     problems += Problem.each("digest-differs", chain(changed, companions))
+    # If the digest of the report differed, it would be among the problems.
     unchanged = [REPORT] if certificate.report and REPORT in files.others else []
-    as_written = certificate
+    as_written = certificate  # how the files are laid out, also if another policy judges them
     if own_policy is not None:
         certificate = replace(certificate, policy=own_policy.tables)
     required = requirements.required
     release = written_of(certificate, files.tables, requirements.populations)
     try:
         if own_policy is not None:
+            # It may name labels of hierarchies, which stand for values of the release.
             release.prepare([])
             required = own_policy.written_out(release)
         release.prepare(read_requirements(required))
@@ -495,7 +528,7 @@ def _judge_files(
             failure_message(finding, certificate.groups) for finding in findings if not finding.safe
         ]
         problems += Problem.each("not-safe", unsafe)
-        if own_policy is None:
+        if own_policy is None:  # else the certified figures are those of another policy
             certified = [
                 then
                 for then in certificate.findings
@@ -507,7 +540,7 @@ def _judge_files(
                 certified_size = f"{certificate.people} in {certificate.n_groups}"
                 differing.append(f"the release has {size}; certified are {certified_size}")
             problems += Problem.each("other-figures", differing)
-            if not problems:
+            if not problems:  # remarks rest on the figures, so wrong figures come first
                 problems += Problem.each(
                     "other-remarks", scope_differences(certificate.scope, scope)
                 )
@@ -521,10 +554,13 @@ def _judge_files(
     except InputError as error:
         return None, [*problems, *Problem.each(error.code, [str(error)])]
     if requirements.unjudged:
+        # A lacking file is the reader's to give, so it is an error; unless the release is wrong
+        # already, whatever that file says.
         if not problems:
             raise CertificateError("not-verified", requirements.lacking)
         problems += Problem.each("not-verified", [requirements.lacking])
-    claims = {} if own_policy is not None else certificate.scope  # which files cannot show
+    # Remarks that the files cannot show are passed on as the publisher's word.
+    claims = {} if own_policy is not None else certificate.scope
     claims = {key: claims[key] for key in CLAIMED if claims.get(key, NOT_JUDGED) != NOT_JUDGED}
     verification = Verification(
         files=(files.given.name,) if [*files.opened] == [files.given] else tuple(certificate.files),
@@ -561,7 +597,10 @@ def _kept_beside(folder: Path) -> Path | None:
 
 
 def populations_of(certificate: Certificate, paths: Any) -> dict[str, Any]:
-    """The given populations, by digest."""
+    """The paths of the given population files, by the digest that the certificate names them by.
+
+    `paths` is one path or several; None gives an empty result.
+    """
     if paths is None:
         return {}
     digests = {digest for _, digest in digests_of(certificate.policy["require"])}
@@ -573,8 +612,10 @@ def populations_of(certificate: Certificate, paths: Any) -> dict[str, Any]:
         if not path.is_file():
             raise CertificateError("no-file", path)
         schema = certificate.schema
+        # A population may have a column that names people: each of them must stand there once.
         person = schema.get("person")
         naming_columns = [person] if person else schema.get("identifiers", [])
+        # It is compared by exact columns where these are published, else by the groups' labels.
         columns = certificate.exact or certificate.groups
         digest = read_population(path, columns, naming_columns).digest
         if digest not in digests:
@@ -584,8 +625,11 @@ def populations_of(certificate: Certificate, paths: Any) -> dict[str, Any]:
 
 
 def written_of(certificate: Certificate, tables: Table, populations: Table) -> Written:
-    """The tables of a release, or their files, as the `Written` release that is judged."""
-    table_of_column = dict[str, str]()
+    """The release that is judged: its tables, or their files, with what the certificate says.
+
+    `tables` has the files of each table, by its name; `populations` has paths by digest.
+    """
+    table_of_column = dict[str, str]()  # for each sensitive column, the table that it stands in
     for table, columns in certificate.tables_of_sensitive.items():
         table_of_column |= dict.fromkeys(columns, table)
     return Written(

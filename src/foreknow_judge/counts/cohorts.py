@@ -35,17 +35,20 @@ class Cohorts(Written):
         """
         first, *later_releases = releases.values()
         *earlier_releases, last = releases.values()
-        lacking = set[str]()
+        lacking = set[str]()  # columns of the last release that some earlier one does not show
         for earlier in earlier_releases if last.form == "generalized" else ():
             lacking |= _shown_columns(last) - _shown_columns(earlier)
         for later in later_releases:
             if _shape(first, lacking) != _shape(later, lacking):
                 raise CertificateError("other-columns", " and ".join(releases))
+        # All are judged by the last release's rules on who cannot have which values. An earlier
+        # release must not lose a rule, nor lack a sensitive or other column that a rule may name.
         for earlier in earlier_releases:
             if not all(rule in last.rules.tables for rule in earlier.rules.tables):
                 raise CertificateError("not-together", "impossible")
         if last.rules.tables and not lacking <= {*last.groups}:
             raise CertificateError("not-together", "impossible")
+        # A new column says which release people are from; no other column may have its name.
         used_names = {*last.groups, *first.exact, *(last.parts or ())}
         used_names.update(*(last.columns or {}).values())
         cohort = "release"
@@ -82,14 +85,14 @@ class Cohorts(Written):
         return Written.groups_of(with_column, sensitive, known_columns)
 
     def count_rows(self, table: str, columns: Sequence[str]) -> DistinctRows:
-        """The distinct rows of each release, one release after the other, with their counts.
+        """The distinct rows of `columns` and the group columns, and how often each row occurs.
 
-        The column `cohort` says which release a row is from.
+        The releases stand one after the other: the column `cohort` says which one a row is from.
         """
         groups = [name for name in self.groups if name != self.cohort]
         releases = [self._counted(name, groups, table, columns) for name in self.releases]
         times = [rows.times for rows in releases]
-        of_release = np.repeat(np.arange(len(releases)), [*map(len, times)])
+        of_release = np.repeat(np.arange(len(releases)), [*map(len, times)])  # for each row
         stacked = {self.cohort: Column.of([*self.releases], of_release)}
         for name in (*groups, *columns):
             stacked[name] = Column.stacked([_labels(rows, name) for rows in releases])
@@ -100,7 +103,10 @@ class Cohorts(Written):
     def _counted(
         self, name: str, groups: Sequence[str], table: str, columns: Sequence[str]
     ) -> DistinctRows:
-        """The distinct rows of one release, by the columns that it shows of those asked for."""
+        """The distinct rows of one release, by those of the asked columns that it shows.
+
+        `groups` are the group columns that are asked for, `columns` the others.
+        """
         release = self.releases[name]
         if self.form == "generalized":
             unshown = _shown_columns(self) - _shown_columns(release)
@@ -108,6 +114,7 @@ class Cohorts(Written):
             columns = [column for column in columns if column not in unshown]
         if [*release.groups] == groups:
             return release.count_rows(table, columns)
+        # Other columns make the groups here than in the release by itself.
         return release.regrouped(groups, self.sensitive).count_rows(table, columns)
 
 
@@ -128,7 +135,8 @@ def _shown_columns(release: Written) -> set[str]:
 def _shape(release: Written, lacking: Collection[str]) -> tuple[object, ...]:
     """The properties that releases must share to be judged together.
 
-    Columns that earlier releases lack (`lacking`) do not count.
+    Columns that earlier releases lack (`lacking`) do not count. Lists are compared in order, and
+    sets in any order.
     """
     absent = {*lacking}
     return (

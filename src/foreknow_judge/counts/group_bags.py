@@ -66,7 +66,8 @@ class Column(NamedTuple):
 
     @classmethod
     def stacked(cls, columns: Sequence[Column]) -> Column:
-        """Columns one after the other."""
+        """One column with the rows of all columns, one column after the other."""
+        # All texts are put into one list; a code there is higher by the number of texts before.
         starts = np.cumsum([0, *(len(column.texts) for column in columns)]).tolist()
         codes = [
             column.codes.astype(np.int64) + start
@@ -87,13 +88,17 @@ class DistinctRows(NamedTuple):
     def of(
         cls, groups: Mapping[str, Column], columns_beside: Mapping[str, Column], times: Ints
     ) -> DistinctRows:
-        """Sort the rows, and work out the groups; `groups`, too, have an entry for each row."""
-        key, _ = _key([column.codes for column in groups.values()])
+        """The same rows, sorted, with the groups that they are in.
+
+        All columns have an entry for each row: those that make the groups (`groups`), and the
+        others. `times` says how many rows of the table each row stands for.
+        """
+        key, _ = _key([column.codes for column in groups.values()])  # one number for each group
         order = _order(*_key([key, *(column.codes for column in columns_beside.values())]))
-        # sorted once, so that nothing later has to
+        # Sorted once by group and then by the other columns, so that nothing later has to.
         columns_beside = {name: column.take(order) for name, column in columns_beside.items()}
         times = times[order]
-        first, of_group = distinct(key[order])
+        first, of_group = distinct(key[order])  # the first row of each group; the group of each row
         labels = {name: column.take(order[first]) for name, column in groups.items()}
         return cls(labels, of_group.astype(np.int32), columns_beside, times)
 
@@ -106,13 +111,15 @@ class DistinctRows(NamedTuple):
         return tuple(column.at(self.of_group[row]) for column in self.groups.values())
 
     def counts(self, known_columns: Sequence[str], values: Column, counts: Ints) -> GroupBags:
-        """How many people have each of the `values` by group, if each row stands for `counts`.
+        """How many people of each group have each value.
 
-        Groups are divided by the `known_columns`.
+        `values` and `counts` have an entry for each row: a value, and how many people have it.
+        Groups are divided by the `known_columns`, so people of a group have equal labels there.
         """
         labels, of_group = list(self.groups.values()), self.of_group
         divided = [self.column(name) for name in known_columns]
         if known_columns:
+            # The first row of each new group gives its labels.
             first, of_group = distinct(of_group, *(column.codes for column in divided))
             labels = [column.take(self.of_group[first]) for column in labels]
             labels += [column.take(first) for column in divided]
@@ -137,13 +144,18 @@ class GroupBags(Mapping[Group, tuple[int, Bag]]):
         codes: Ints,
         counts: Ints,
     ) -> None:
-        """Cells may come in any order; those of the same group and value are added up."""
-        self.labels, self.names = labels, names  # labels: columns with a row for each group
+        """Sort the cells (values of groups) by group and value, and find where each group begins.
+
+        `labels` are the group columns, with a row for each group; `names` are all values. Each cell
+        has a number of its group, a position of its value in `names` and a count of people. Cells
+        may come in any order; those of the same group and value are added up.
+        """
+        self.labels, self.names = labels, names
         first, inverse = distinct(of_group.astype(np.int64) * len(names) + codes)
         group = of_group[first]
         self.codes = codes[first]  # of each cell, the position of its value in `names`
         self.counts = counts[first]
-        if len(first) < len(counts):
+        if len(first) < len(counts):  # some cells came more than once
             self.counts = sums_at(inverse, counts, len(first))
         n_groups = len(labels[0].codes)
         # the first cell of each group, and at the end the number of cells
@@ -176,11 +188,16 @@ class GroupBags(Mapping[Group, tuple[int, Bag]]):
 
     @cached_property
     def sorted_counts(self) -> Ints:
-        """The counts of the cells, sorted within each group from highest to lowest."""
+        """The counts of the cells, sorted within each group from highest to lowest.
+
+        A cell is a value of a group; its count says how many people have it.
+        """
         highest_count = self.counts.max(initial=0)
+        # One number says both the group and the count, if no such number overflows. To sort plain
+        # numbers is faster than to sort cells by two columns, and they are nearly in order.
         if len(self) * (int(highest_count) + 1) < _MOST:
             keys = self.of_group * (highest_count + 1) + (highest_count - self.counts)
-            keys.sort(kind="stable")  # faster than to sort the cells, and nearly in order
+            keys.sort(kind="stable")
             return np.asarray(highest_count - keys % (highest_count + 1))
         return self.counts[np.lexsort((-self.counts, self.of_group))]
 
@@ -258,18 +275,19 @@ def sums_at(positions: Ints, amounts: Ints, n_positions: int) -> Ints:
 def distinct(*columns: Ints) -> tuple[Ints, Ints]:
     """The first row of each kind of equal rows, kinds in order, and the kind of each row.
 
-    The columns hold whole numbers from 0.
+    The columns hold whole numbers from 0, an entry for each row. Kinds are numbered from 0 in the
+    order of their rows.
 
     >>> first, sort = distinct(np.array([1, 0, 1, 1]), np.array([5, 7, 5, 0]))
     >>> first.tolist(), sort.tolist()
     ([1, 3, 0], [2, 0, 2, 1])
     """
-    key, span = _key(columns)
+    key, span = _key(columns)  # equal rows have equal numbers, all below `span`
     new = np.ones(len(key), bool)
-    if (key[1:] >= key[:-1]).all():  # in order already
+    if (key[1:] >= key[:-1]).all():  # in order already: where the number changes, a kind begins
         np.not_equal(key[1:], key[:-1], out=new[1:])
         return np.flatnonzero(new), np.cumsum(new) - 1
-    if span > _room(key):
+    if span > _room(key):  # too many numbers for a table of flags: sort the rows
         order = _order(key, span)
         np.not_equal(key[order[1:]], key[order[:-1]], out=new[1:])
         kind_of_row: Ints = np.empty(len(key), np.int64)
@@ -277,6 +295,7 @@ def distinct(*columns: Ints) -> tuple[Ints, Ints]:
         return order[new], kind_of_row
     kind, n_kinds = _ranked(key, span)
     first = np.empty(n_kinds, np.int64)
+    # Written from the last row to the first, so that the first row of each kind stays.
     first[kind[::-1]] = np.arange(len(key) - 1, -1, -1)
     return first, kind
 
@@ -290,23 +309,26 @@ def _key(columns: Sequence[Ints]) -> tuple[Ints, int]:
     """A whole number for each row, in the order of rows; and a number that is above all of them.
 
     Rows are ordered by the first column, then by the second, and so on; equal rows have one number.
+    The columns are read like digits of a number, the first column as the highest digit.
     """
     key, span = columns[0].astype(np.int64), int(columns[0].max(initial=0)) + 1
     for column in columns[1:]:
         column_span = int(column.max(initial=0)) + 1
-        if span * column_span > _room(key) >= span > 1:  # make room, as long as a table can do it
+        # Replace numbers by their ranks, which are smaller, while a table of flags can find these.
+        if span * column_span > _room(key) >= span > 1:
             key, span = _ranked(key, span)
-        if span * column_span >= _MOST:  # there are no more ranks than rows, so they fit
+        # The next step would overflow: ranks do not, since there are no more of them than rows.
+        if span * column_span >= _MOST:
             (key, span), (column, column_span) = _ranked(key, span), _ranked(column, column_span)
         key, span = key * column_span + column, span * column_span
     return key, span
 
 
 def _order(key: Ints, span: int) -> Ints:
-    """The rows by their keys, which are below `span`; those with the same key as they stand."""
+    """The positions that sort `key`, whole numbers below `span`; equal ones keep their order."""
     if span <= _room(key):
         rank, n = _ranked(key, span)
-        if n == len(key):
+        if n == len(key):  # all numbers differ, so each rank is a position: no need to sort
             order = np.empty_like(rank)
             order[rank] = np.arange(n)
             return order
@@ -316,32 +338,38 @@ def _order(key: Ints, span: int) -> Ints:
 def _ranked(numbers: Ints, span: int) -> tuple[Ints, int]:
     """The rank of each number, all of which are below `span`, and how many ranks there are.
 
-    A table has a bit for each number up to `span`, set where it occurs, in words of 64 bits. So the
-    rank is the number of bits that are set before: in the words before, and in the word itself.
+    Equal numbers have equal ranks, from 0. A table has a bit for each number up to `span`, set
+    where it occurs, in words of 64 bits. So the rank is the number of bits that are set before: in
+    the words before, and in the word itself.
 
         numbers  65 3 65 70     words  0001000...   0100001...     ranks  1 0 1 2
     """
-    if span > _room(numbers):
+    if span > _room(numbers):  # the table would be too large: sort instead
         distinct_numbers, ranks = np.unique(numbers, return_inverse=True)
         return ranks, len(distinct_numbers)
-    occurs = np.zeros(-(-span // 64) * 64, bool)
+    occurs = np.zeros(-(-span // 64) * 64, bool)  # as many bits as fill whole words
     occurs[numbers] = True
     words = np.packbits(occurs, bitorder="little").view("<u8")
-    up_to_word = np.cumsum(np.bitwise_count(words), dtype=np.int64)
+    up_to_word = np.cumsum(np.bitwise_count(words), dtype=np.int64)  # set bits, with its own
     word, bit = numbers >> 6, (numbers & 63).astype(np.uint8)
     ranks = up_to_word[word]
-    ranks -= np.bitwise_count(words[word] >> bit)  # the number itself, and what comes after it
+    # Take off the bits of the same word for the number itself and for higher numbers.
+    ranks -= np.bitwise_count(words[word] >> bit)
     return ranks, int(up_to_word[-1])
 
 
 def highest(above: Ints, below: Ints) -> tuple[Fraction, int]:
-    """The highest ratio above / below of any row, as a fraction, and the first row that has it."""
+    """The highest ratio above / below of any row, as a fraction, and the first row that has it.
+
+    Ratios are compared exactly, by products of whole numbers; equal rows are compared once.
+    """
     rows = (
         distinct(above, below)[0] if above.dtype == below.dtype == np.int64 else range(len(above))
     )
     top, bottom, best_row = 0, 1, len(above)
     for row in rows:
         numerator, denominator = int(above[row]), int(below[row])
+        # The gap is above 0 where this ratio is above the best one so far, top / bottom.
         if (gap := numerator * bottom - top * denominator) > 0 or (gap == 0 and row < best_row):
             top, bottom, best_row = numerator, denominator, int(row)
     return Fraction(top, bottom), best_row

@@ -73,23 +73,29 @@ def as_whole(numbers: Collection[Any]) -> list[int]:
 
 
 def period_of(text: str) -> Span | None:
-    """A decade, year, quarter, month, day, hour or moment; None for any other text."""
+    """The span of a decade, year, quarter, month, day, hour or moment; None for any other text.
+
+    Its ends are microseconds since the year 1: (x, 0) is just before x, and (x, 1) just after.
+    """
     match = _PERIOD.fullmatch(text)
     if match is None:
         return None
+    # The first month of a quarter q is 3q - 2; without a quarter, it is 1, for January.
     unit, month = str(match.lastgroup), int(match["month"] or 3 * int(match["quarter"] or 1) - 2)
     try:
         if match["day"]:
             start = datetime.fromisoformat(text.removesuffix("h"))
         else:
             start = datetime(int(match["year"]), month, 1)
-    except ValueError:
+    except ValueError:  # such as the 30th of February
         return None
     low = (start - datetime.min) // MOMENT
     if unit == "moment":
         return Span(unit, (low, 0), (low, 1))
     if unit in SIZES:
         return Span(unit, (low, 0), (low + SIZES[unit], 0))
+    # The last month of the period, counted from 0; the period ends a day after its last day begins.
+    # The first day of the next month would not do: after 9999 there is none.
     year, month = divmod(12 * start.year + month - 2 + MONTHS[unit], 12)
     last = datetime(year, month + 1, monthrange(year, month + 1)[1])
     return Span(unit, (low, 0), ((last - datetime.min) // MOMENT + DAY, 0))
@@ -123,6 +129,7 @@ def spans_of(label: str) -> list[Span]:
     low, to, high = label.partition(TO)
     if to:
         return [*between(low, high)]
+    # "5 or more", "2020 or later", "<5", or a single number or period.
     end, _, word = label.rpartition(" or ")
     if word in ("more", "less"):
         span = number_of(end)

@@ -25,6 +25,9 @@ class Seen(NamedTuple):
 def multivalued_columns(semantics: Any, sensitives: Sequence[str]) -> dict[str, str]:
     """The columns in which a person may have several values, with their semantics.
 
+    `semantics` is a word for all columns, or a word for each: "single" (one value per person),
+    "set" or "multiset".
+
     >>> multivalued_columns({"ill": "set", "pay": "single"}, ["ill", "pay"])
     {'ill': 'set'}
     """
@@ -50,7 +53,10 @@ class Layout:
             object.__setattr__(self, "linked", ())
 
     def seen(self, secret: str | None, knowing: Collection[str]) -> Seen:
-        """The columns beside a column, and which of them the adversary knows.
+        """The columns beside the sensitive column `secret`, and which of them the adversary knows.
+
+        Known are those in `knowing`; the others are assumed not to be known. None stands for the
+        first sensitive column.
 
         >>> Layout("ill", ("ill", "job")).seen("ill", [])
         Seen(secret='ill', known=(), assumed=('job',))
@@ -72,7 +78,8 @@ class Layout:
         """The columns that all requirements look at.
 
         These are columns side by side that every adversary asks for or knows, and columns by
-        which every criterion that counts people tells them apart.
+        which every criterion that counts people tells them apart. `sights_on_values` says what each
+        adversary sees; `of_people` has the columns of each such criterion.
         """
         first_columns, *_ = of_people or [()]
         by_all = {*first_columns}.intersection(*of_people)
@@ -84,12 +91,16 @@ class Layout:
             for sight in sights_on_values
             if sight.secret in self.linked
         ]
+        # The union comes first because an intersection of no sets is not defined.
         seen_by_all = set[str]().union(*seen_columns).intersection(*seen_columns)
         common_columns = [name for name in self.linked if name in seen_by_all]
         return [*common_columns, *(name for name in told_apart if name not in self.linked)]
 
     def assumed(self, sights_on_values: Iterable[Seen]) -> dict[str, Texts]:
-        """For each secret, the columns beside it that some adversary is assumed not to know."""
+        """For each secret, the columns beside it that some adversary is assumed not to know.
+
+        Columns stand in the order of the release; secrets without such columns are left out.
+        """
         assumed_by_secret: dict[str, set[str]] = {}
         for sight in sights_on_values:
             assumed_by_secret.setdefault(sight.secret, set()).update(sight.assumed)

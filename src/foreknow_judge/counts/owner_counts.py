@@ -32,7 +32,10 @@ class Counted(Written):
         """Count nothing before it is needed."""
 
     def count_rows(self, table: str, columns_beside: Sequence[str]) -> DistinctRows:
-        """Rows of the group columns and of those `columns_beside`, and their numbers."""
+        """The distinct rows of the group columns and `columns_beside`, and how often each occurs.
+
+        Rows that were counted once are kept, since several requirements ask for the same.
+        """
         names = (*self.groups, *(name for name in columns_beside if name not in self.groups))
         key = (table, *names)
         if key not in self.memory.counted:
@@ -43,10 +46,10 @@ class Counted(Written):
         return self.memory.counted[key]
 
     def worst_of_people(self, worst: Worst, *details: Any) -> Worst:
-        """The worst case of a person who has several cases.
+        """The worst case of a person who has several cases; or `worst`, that of a single case.
 
-        `worst`, of a single case, if it is worse. `details` are the kind of knowledge, its
-        settings, the questions, and the columns looked at.
+        `details` are the kind of knowledge, its settings, the questions, and a pair: the sensitive
+        column, and the columns that the adversary knows.
         """
         if not self.person:
             return worst
@@ -54,6 +57,7 @@ class Counted(Written):
         if kind not in KINDS or any(question.width is not None for question in questions):
             raise UnsupportedError("cases-only", kind)
         rows = self.count_rows("release", [*known_columns, sensitive, self.person])
+        # The number of cases of each person in each group.
         persons = rows.counts(known_columns, rows.column(self.person), rows.times)
         for question in questions:
             value, chance = worst_sum(question.held, persons, *cells_of(question, kind, settings))

@@ -25,7 +25,9 @@ def gauge_k_anonymity(
 ) -> Measured:
     """The size of the smallest group; or the fewest people who are alike in one list of columns.
 
-    Somebody who knows which release shows a person compares only people of that release.
+    `settings` is k, or has such lists. `columns` names the group columns; `cohort` is the one that
+    says which release shows a person. Whoever knows that compares only people of this release, so
+    the column, if there is one, belongs to every list.
     """
     if isinstance(settings, int):
         return gauge_size(groups, settings)
@@ -34,8 +36,9 @@ def gauge_k_anonymity(
         if not isinstance(names, list) or not names or not {*names} <= {*columns}:
             raise CertificateError("wrong-setting", "k_anonymity")
         names = [*({cohort} & {*columns}), *names]
+        # Groups with equal labels in these columns are of one kind; its people are alike.
         _, kind = distinct(*(groups.labels[columns.index(name)].codes for name in names))
-        n_alike = sums_at(kind, groups.people, int(kind.max()) + 1)[kind]
+        n_alike = sums_at(kind, groups.people, int(kind.max()) + 1)[kind]  # for each group
         group = int(n_alike.argmin())
         sizes_and_groups.append((int(n_alike[group]), group))
     if not sizes_and_groups:

@@ -26,7 +26,9 @@ from foreknow_judge.policy.kinds import (
 def gauge_t_closeness(groups: GroupBags, settings: TClosenessSettings) -> Measured:
     """Measure t-closeness: the group whose values are farthest from those of all people.
 
-    The distance is the earth mover's distance, with the costs that the settings say.
+    The distance is the earth mover's distance, with the costs that the settings say: the work to
+    move people's values until the group has the shares of all people, over the longest way. `work`
+    is a whole number for each group.
     """
     limit, distance = settings.t, settings.distance
     if not 0 <= limit <= 1:
@@ -41,6 +43,7 @@ def gauge_t_closeness(groups: GroupBags, settings: TClosenessSettings) -> Measur
         work, steps = _work_of_moving(groups), 1
     else:
         raise CertificateError("wrong-setting", "t_closeness")
+    # Work counts people times all people times steps: divided by all three, it lies in [0, 1].
     worst, group = highest(work, groups.people)
     worst /= int(groups.totals.sum()) * steps
     return Measured(worst, groups.group(group), worst <= limit)
@@ -54,12 +57,14 @@ def gauge_beta_likeness(groups: GroupBags, settings: BetaLikenessSettings) -> Me
     beta, total = settings.beta, int(groups.totals.sum())
     if beta <= 0:
         raise CertificateError("wrong-setting", "beta_likeness")
+    # For each cell (value of a group): two numbers whose ratio is its share over that of all.
     share, of_all = _shares(groups)
     times, worst_cell = highest(share, of_all)
     # If no group has a larger share of a value than all people, the first group is as bad as any.
     worst, group = (times - 1, int(groups.of_group[worst_cell])) if times > 1 else (Fraction(0), 0)
     keeps = worst <= beta
     if settings.enhanced and keeps:
+        # Enhanced beta-likeness: the gain is also at most -ln(the share among all).
         keeps = all(
             share <= of_all or _exceeds(1 / of_all, share / of_all - 1)
             for share, of_all in _highest_shares(groups, total)
@@ -68,8 +73,11 @@ def gauge_beta_likeness(groups: GroupBags, settings: BetaLikenessSettings) -> Me
 
 
 def _highest_shares(groups: GroupBags, total: int) -> Iterator[tuple[Fraction, Fraction]]:
-    """For each value, its highest share in any group, and its share among all people."""
-    people = groups.people[groups.of_group]
+    """Yield for each value its highest share in any group, and its share among all people.
+
+    `total` is the number of all people.
+    """
+    people = groups.people[groups.of_group]  # of the group of each cell
     # One of each set of equal cells (value, holders, people of the group), in the order of values.
     cells, _ = distinct(groups.codes, groups.counts, people)
     for code, cells_of_value in groupby(cells.tolist(), key=lambda cell: int(groups.codes[cell])):
@@ -92,6 +100,7 @@ def gauge_delta_disclosure(groups: GroupBags, settings: DeltaDisclosureSettings)
         return Measured(None, groups.group(int(np.argmax(lacks))), False)
     share, of_all = _shares(groups)
     worst, worst_cell = highest(np.maximum(share, of_all), np.minimum(share, of_all))
+    # The logarithm of the factor must be at most delta. Of 1 it is 0, which `_exceeds` excludes.
     keeps = worst == 1 or not _exceeds(worst, delta)
     return Measured(worst, groups.group(int(groups.of_group[worst_cell])), keeps)
 
@@ -113,11 +122,12 @@ def _work_of_moving(groups: GroupBags) -> Ints:
 
 
 def _work_along_line(groups: GroupBags, order: Sequence[str]) -> Ints:
-    """Work along a line: what moves over each step of it, which is | have - would have |.
+    """Work for each group along a line of values: what moves over each step, added up.
 
-    `have` is how many of a group have a value up to there; it would have its part of all people
-    who do. Between two values of the group, the former stays and the latter grows, so the two cross
-    once at most, at `turn`:
+    At a step, | have - would have | people move. `have` is how many of the group have a value up to
+    there; if the group were like all people, it would have its part of all who do (times all
+    people, so that numbers are whole). Between two values that occur in the group, `have` stays and
+    the other grows, so the two cross once at most, at `turn`:
 
         have        ------------      the work is the area between the two lines
         would have  ____----^^^^
@@ -129,14 +139,18 @@ def _work_along_line(groups: GroupBags, order: Sequence[str]) -> Ints:
     line = GroupBags(
         groups.labels, list(order), groups.of_group, positions[groups.codes], groups.counts
     )
-    up_to = wide(np.cumsum(line.totals), 4 * n * total**2)  # of all people
-    area = np.concatenate([up_to[:1] * 0, np.cumsum(up_to)])  # below it, left of each place
-    before = np.cumsum(line.people) - line.people
+    # How many of all people have a value up to each place, in a type that holds all results.
+    up_to = wide(np.cumsum(line.totals), 4 * n * total**2)
+    area = np.concatenate([up_to[:1] * 0, np.cumsum(up_to)])  # sum of `up_to` left of each place
+    before = np.cumsum(line.people) - line.people  # people of earlier groups
+    # From here on an entry for each cell (value of a group), sorted by group and place.
     have = wide(np.cumsum(line.counts) - before[line.of_group], 4 * n * total**2) * up_to[-1]
     people = line.people[line.of_group]
+    # From the place of a value to that of the group's next one, or to the end of the line.
     first, after = line.codes, np.append(line.codes[1:], n)
     after[line.starts[1:] - 1] = n
     turn = np.clip(np.searchsorted(up_to, have // people, "right"), first, after)
+    # Up to `turn` the group has more than it would have, and after it less.
     work = have * (turn - first) - people * (area[turn] - area[first])
     work += people * (area[after] - area[turn]) - have * (after - turn)
     nobody = area[first[line.starts[:-1]]] * line.people  # where the group has nobody yet
@@ -144,10 +158,11 @@ def _work_along_line(groups: GroupBags, order: Sequence[str]) -> Ints:
 
 
 def _work_in_tree(groups: GroupBags, above: Sequence[Mapping[str, str]]) -> Ints:
-    """Work through a tree: what moves between the nodes of a level, over all levels but the root.
+    """Work for each group through a tree: what moves between the nodes of each level, added up.
 
     Two values are as far apart as the level at which they meet: what moves from one to the other
-    moves once at each level below.
+    moves once at each level below. `above` has the node of each value, level by level; at the root,
+    the last one, nothing moves.
     """
     people = int(groups.totals.sum())
     work = wide(_work_of_moving(groups), len(above) * people**2)
@@ -160,7 +175,7 @@ def _order(values: Sequence[str], listed: Sequence[Any] | None) -> list[str]:
     """The values of the release in their order: as `listed`, or as numbers if that is None."""
     if listed is None:
         number_of = dict(zip(map(as_fraction, values), values, strict=True))
-        if len(number_of) < len(values):
+        if len(number_of) < len(values):  # "1" and "1.0" would have one place
             raise CertificateError("spelt-twice", "t_closeness")
         return [number_of[number] for number in sorted(number_of)]
     position_of = {str(value): position for position, value in enumerate(listed)}
@@ -179,10 +194,11 @@ def _require_listed(values: Sequence[str], listed: Collection[str], where: str) 
 def _branches(values: Sequence[str], tree: Sequence[Sequence[Any]]) -> list[dict[str, str]]:
     """For each level of a tree, from the lowest up to its root, the node of each value.
 
-    Each row of `tree` is a value and the nodes above it.
+    Each row of `tree` is a value and the nodes above it. A tree in which a value or a node lies
+    below two others is refused.
     """
-    above: dict[str, list[str]] = {}
-    parents: dict[tuple[int, str], str] = {}
+    above: dict[str, list[str]] = {}  # the nodes of each value
+    parents: dict[tuple[int, str], str] = {}  # by level and node, the node above it
     for row in tree:
         if not 2 <= len(row) == len(tree[0]):
             raise CertificateError("malformed-tree")
@@ -195,17 +211,17 @@ def _branches(values: Sequence[str], tree: Sequence[Sequence[Any]]) -> list[dict
             raise CertificateError("malformed-tree")
     _require_listed(values, above, "the tree of t_closeness")
     levels = [dict(zip(above, nodes, strict=True)) for nodes in zip(*above.values(), strict=True)]
-    if len({*levels[-1].values()}) > 1:
+    if len({*levels[-1].values()}) > 1:  # several nodes at the top: add a root above them
         levels.append(dict.fromkeys(above, "root"))
     return levels
 
 
 def _exceeds(number: Fraction, limit: Fraction) -> bool:
-    """True if the logarithm of a number other than 1 is above a limit.
+    """True if the natural logarithm of a number other than 1 is above a limit.
 
     The two are never equal, since the logarithm of such a fraction is no fraction. Each decimal is
     off by less than one in its last digit, so ten thousand times as much, 10^(5 - digits) of all
-    that is added up, decides.
+    that is added up, decides. Where the gap is smaller than this, more digits are taken.
     """
     for digits in (50, 200, 1000):
         with localcontext() as context:

@@ -23,7 +23,11 @@ _NEAR = 1e-9
 
 
 def gauge_l_diversity(groups: GroupBags, settings: LDiversitySettings) -> Measured:
-    """Measure l-diversity: the least diverse group, by the kind that the settings name."""
+    """Measure l-diversity: the least diverse group, by the kind that the settings name.
+
+    The kinds are "distinct" (how many values a group has), "recursive" (see `_recursive`) and
+    "entropy": exp(entropy) of the shares, as if so many values were equally frequent.
+    """
     limit = as_fraction(settings.l)
     if settings.kind == "recursive":
         return _recursive(groups, limit, settings.c)
@@ -39,7 +43,7 @@ def gauge_l_diversity(groups: GroupBags, settings: LDiversitySettings) -> Measur
     # sum of n terms is off by at most n * 2^-50, which is 1e-9 for a million values in a group.
     # These groups are settled exactly; 2e-6 covers numbers that are equal in millionths.
     candidates = np.flatnonzero(numbers <= numbers.min() * (1 + _NEAR) + 2e-6).tolist()
-    shapes: dict[tuple[int, ...], int] = {}
+    shapes: dict[tuple[int, ...], int] = {}  # by its counts, the first group that has them
     for group in candidates:
         shapes.setdefault(groups.shape(group), group)
     numbers_of_shapes = {shape: _effective(shape) for shape in shapes}
@@ -48,19 +52,25 @@ def gauge_l_diversity(groups: GroupBags, settings: LDiversitySettings) -> Measur
     return Measured(worst, groups.group(group), all(_keeps(shape, limit) for shape in shapes))
 
 
+# Recursive (c, l)-diversity: in each group, the people with the most frequent value are fewer than
+# c times those with the l-th most frequent value or a rarer one. The figure is the highest ratio.
 def _recursive(groups: GroupBags, l: Fraction, c: Fraction | None) -> Measured:
     if c is None or l < 2 or l.denominator > 1 or c <= 0:
         raise CertificateError("wrong-setting", "recursive diversity")
     top = groups.top_sum(1)
     remainder = groups.people - groups.top_sum(min(int(l) - 1, len(groups.names)))
-    if not remainder.all():
+    if not remainder.all():  # a group with fewer than l values: the ratio is infinite
         return Measured(None, groups.group(int(np.argmin(remainder))), False)
     worst, group = highest(top, remainder)
     return Measured(worst, groups.group(group), worst < c)
 
 
 def gauge_alpha_k(groups: GroupBags, settings: AlphaKSettings, look_alikes: GroupBags) -> Measured:
-    """The largest share of a value in a group; and how many of `look_alikes` are alike at least."""
+    """Measure (alpha, k)-anonymity: the largest share of a value in a group, and the fewest people.
+
+    A share is at most alpha, and at least k people look alike. `look_alikes` are the classes of
+    such people, which differ from the groups in the bucketized form.
+    """
     alpha, k = settings.alpha, settings.k
     if not 0 < alpha <= 1 or k < 1:
         raise CertificateError("wrong-setting", "alpha_k")
@@ -81,10 +91,14 @@ def _effective(shape: tuple[int, ...]) -> Fraction:
 
 
 def _keeps(shape: tuple[int, ...], limit: Fraction) -> bool:
-    """True if the entropy is at least log(limit): total^total against limit^total * n^n ..."""
-    common = gcd(*shape)
+    """True if the entropy of a group is at least log(limit); `shape` has the counts of its values.
+
+    This is so if total^total is at least limit^total times n^n of each count n.
+    """
+    common = gcd(*shape)  # entropy depends on shares only, so smaller counts do
     shape = tuple(n // common for n in shape)
     total = sum(shape)
+    # Compared as logarithms with 70 digits, which nearly always decides.
     with localcontext() as context:
         context.prec = 70
         ln_limit = Decimal(limit.numerator).ln() - Decimal(limit.denominator).ln()
@@ -94,7 +108,7 @@ def _keeps(shape: tuple[int, ...], limit: Fraction) -> bool:
             return gap > 0
     if total * (total.bit_length() + limit.numerator.bit_length()) > _MOST_BITS:
         raise CertificateError("too-close", "an entropy")
-    # So close that only whole numbers can tell.
+    # So close that only whole numbers can tell: both sides times denominator^total.
     right = limit.numerator**total
     for n in shape:
         right *= n**n

@@ -45,6 +45,7 @@ def limits_values(gauge: Gauge, settings: Any, groups: GroupBags, arguments: Seq
     if gauge.of_people:
         return False
     values = np.flatnonzero(groups.totals)
+    # A group for each value, of all who have it; its labels do not matter.
     labels = [column.take(np.zeros(len(values), np.int64)) for column in groups.labels]
     by_value = GroupBags(
         labels, groups.names, np.arange(len(values)), values, groups.totals[values]

@@ -72,11 +72,16 @@ def gauge_k_map(groups: GroupBags, settings: KMapSettings, everybody: Population
 def gauge_delta_presence(
     groups: GroupBags, settings: DeltaPresenceSettings, everybody: Population
 ) -> Measured:
-    """The group whose people are most likely in the table; and whether both limits are kept."""
+    """Measure delta-presence: the group whose people are most likely in the table.
+
+    The chance is people of the group over people of the population who fit it. It must lie between
+    the two limits in all groups; for people who fit no group it is 0.
+    """
     low, high = settings.lowest, settings.highest
     if not 0 <= low <= high <= 1:
         raise CertificateError("wrong-setting", "delta_presence")
     n_matches, outside, overlap = count_matches(groups, settings, everybody)
+    # Where people fit two groups, no chance between 0 and 1 is ruled out.
     if overlap:
         return Measured(Fraction(1), groups.group(0), low == 0 and high == 1)
     rates = [
@@ -100,9 +105,11 @@ def count_matches(
     """How many people of the population fit each group, how many none, and whether one fits two.
 
     A population that cannot include the people of the table is refused: it must have enough
-    people for each group, together with all groups that lie within it.
+    people for each group, together with all groups that lie within it. Sets of groups are whole
+    numbers here: bit i says whether group i is in the set.
     """
     columns = enumerate(everybody.columns)
+    # For each column: by value, the groups whose label covers it.
     covering_groups = [
         _covering(groups, number, name, settings, everybody) for number, name in columns
     ]
@@ -110,12 +117,13 @@ def count_matches(
     people, around = [0] * len(sizes), [_ALL] * len(sizes)
     outside, overlap = 0, False
     for *row, n_people in everybody.people:
+        # People fit the groups that cover their values in every column.
         fitting_groups: _Groups = reduce(and_, map(getitem, covering_groups, row))
         outside += 0 if fitting_groups else n_people
         overlap = overlap or fitting_groups.bit_count() > 1
         for number in _members(fitting_groups):
             people[number] += n_people
-            # what remains: groups that everybody fits who fits this one
+            # In the end: the groups that everybody fits who fits this one, so it lies within them.
             around[number] &= fitting_groups
     covered = [0] * len(sizes)  # the people of a group and of all that lie within it
     for number, size in enumerate(sizes):
@@ -134,8 +142,11 @@ def _covering(
     settings: PopulationSettings,
     everybody: Population,
 ) -> dict[Any, _Groups]:
-    """For each value of a column of the population, the groups whose label covers it."""
-    with_label: dict[str | None, _Groups] = {}
+    """For each value of a column of the population, the groups whose label covers it.
+
+    A set of groups is a whole number: bit i says whether group i is in it.
+    """
+    with_label: dict[str | None, _Groups] = {}  # groups that share a label are read once
     for number, label in enumerate(groups.labels[column_number].to_list()):
         with_label[label] = with_label.get(label, 0) | 1 << number
     readings = [(by or {}).get(column) for by in (settings.trees, settings.orders, settings.exact)]
@@ -158,13 +169,15 @@ def _members(groups: _Groups) -> Iterator[int]:
 class _LabelReader:
     """The distinct values of a column, and which of them fall in a label."""
 
+    # `texts` are the values of the column in the population. How its labels are read: by the rows
+    # of a tree (value, nodes above it), by a list of values in order, or by values that stay exact.
     def __init__(self, texts: set[Any], column: str, tree: Any, order: Any, exact: Any) -> None:
         if any(not 2 <= len(row) == len(tree[0]) for row in tree or ()):
             raise CertificateError("malformed-tree")
         self.texts, self._column = texts, column
         self._rows = {str(row[0]): [*map(str, row)] for row in tree or ()}
         self._order = {str(value): position for position, value in enumerate(order or ())}
-        self._nodes: dict[tuple[int, str], set[Any]] = {}
+        self._nodes: dict[tuple[int, str], set[Any]] = {}  # by level and name, the values below
         for text, row in self._rows.items():
             for level, label in enumerate(row):
                 self._nodes.setdefault((level, label), set()).add(text)
@@ -174,7 +187,8 @@ class _LabelReader:
         for text in texts - {None}:
             if (value := value_of(_ZONE.sub(r"\1", text))) is not None:
                 numbers_and_moments.append((value.dated, value.low, text))
-        self._line = sorted(numbers_and_moments)  # the numbers, then the moments
+        # The numbers, then the moments, in order, so that those of a range are found by bisection.
+        self._line = sorted(numbers_and_moments)
         self._keys = [key for *key, _ in self._line]
 
     def equal(self, value: str | None) -> set[Any]:
@@ -200,10 +214,11 @@ class _LabelReader:
     def _of_node(self, label: str) -> set[Any] | None:
         """The values below the lowest node with this label, or else below `name (level n)`.
 
-        None if the tree has no such node.
+        None if the tree has no such node. A value that the tree does not list might lie below any
+        node, so it is refused.
         """
         name, named_level = name_and_level(label)
-        levels = range(1, len(next(iter(self._rows.values()), ())))
+        levels = range(1, len(next(iter(self._rows.values()), ())))  # all rows have equally many
         nodes = [(level, label) for level in levels]
         if named_level:
             nodes.append((named_level, name))
@@ -217,7 +232,10 @@ class _LabelReader:
         return self._nodes[lowest] & self.texts
 
     def _readings(self, label: str) -> Iterator[set[Any]]:
-        """The values that a label covers, in each way to read it; empty if it does not read so."""
+        """Yield the values that a label covers, in each way to read it; empty if it fits none.
+
+        Labels may be masked ("B2*"), ranges ("20 to 29"), lists ("a | b"), nodes of a tree ...
+        """
         if label == MISSING:
             yield {None} & self.texts
         if is_everything(label):
@@ -230,6 +248,7 @@ class _LabelReader:
         if n_stars:  # masked characters, or some of them stand in the values
             for masked in range(1, n_stars + 1) if level is None else [level]:
                 yield self._beginning(name, masked)
+        # A plus was added to a label that some value has, too.
         bare = label.rstrip("+")
         if bare != label and bare.endswith(("*", ")", '"', OR_MISSING)):
             yield self._of_node(bare) or set()
@@ -243,7 +262,7 @@ class _LabelReader:
         for ends in (in_quotes(label, TO), label.split(TO)):
             if ends is not None and len(ends) == 2:
                 yield from self._between(*ends)
-        if TO not in label:
+        if TO not in label:  # periods and open ranges; a single number was read above
             spans = (span for span in spans_of(label) if span != number_of(label))
             yield from map(self._within, spans)
 
@@ -267,12 +286,15 @@ class _LabelReader:
         equally_long = (t for t in self.texts if t is not None and len(t) == len(label))
         return {t for t in equally_long if start and t[: len(start)] == start}
 
+    # Yields the values of a list such as `a | b`, `"a" | "b"` or `missing | "a"`. Values stand in
+    # quotes where one of them contains the bar, or a word such as "missing".
     def _lists(self, label: str) -> Iterator[set[Any]]:
         present_label = label.removeprefix(MISSING + AMONG)
         quoted = in_quotes(present_label, AMONG)
         if quoted is not None and present_label != label:
             bare = present_label.split(AMONG)
-            lists = [quoted, bare if len(bare) == len(quoted) else quoted]  # quotes of the values
+            # The quotes may also belong to the values.
+            lists = [quoted, bare if len(bare) == len(quoted) else quoted]
             occurring = [*filter(None, ({*texts} & self.texts for texts in lists))]
             yield from ({*members, None} & self.texts for members in occurring or [set()])
             return
@@ -281,9 +303,10 @@ class _LabelReader:
         listed = label.split(AMONG)
         if len(listed) == 1:
             return
+        # Values that contain a bar themselves: nobody can say where they begin in the label.
         longer = {t for t in self.texts if t and AMONG in t and t in label} - {label}
         if longer and quoted is None:
-            self._one([{label}, longer], label)  # which is refused
+            self._one([{label}, longer], label)  # two readings that differ, which it refuses
         union: set[Any] = set()
         for text in listed:
             if text == MISSING:
@@ -292,6 +315,7 @@ class _LabelReader:
                 union |= self._one([{text} & self.texts, self._number(text)], text)
         yield union
 
+    # Yields the values of a range "low to high": by the order of values, and as numbers or dates.
     def _between(self, low: str, high: str) -> Iterator[set[Any]]:
         if low in self._order and high in self._order:
             first_and_last = self._order[low], self._order[high]

@@ -17,7 +17,9 @@ from foreknow_judge.policy.kinds import PopulationRiskSettings, RiskSettings
 def gauge_risk(groups: GroupBags, settings: RiskSettings) -> Measured:
     """Measure the risk in the smallest group, the average, and the share of people who are alone.
 
-    Measured is the first of these that breaks its limit, in the smallest group.
+    Measured is the first of these that breaks its limit, or else the first that has a limit; the
+    group is the smallest. The average over people is groups / people: in a group of n, each of n
+    people has the risk 1 / n.
     """
     sizes = groups.people.tolist()
     people, smallest = sum(sizes), min(sizes)
@@ -33,7 +35,11 @@ def gauge_risk(groups: GroupBags, settings: RiskSettings) -> Measured:
 def gauge_population_risk(
     groups: GroupBags, settings: PopulationRiskSettings, everybody: Population
 ) -> Measured:
-    """Risk in the group that fits the fewest people of the population, and the share of uniques."""
+    """Measure the risk of being found in a population, and the share of people who surely are.
+
+    The risk is 1 / (people of the population who fit a group), highest where these are fewest.
+    People are unique if nobody else in the population fits their group.
+    """
     n_matches, _, _ = count_matches(groups, settings, everybody)
     sizes = groups.people.tolist()
     n_unique = sum(size for size, n_fitting in zip(sizes, n_matches, strict=True) if n_fitting == 1)
@@ -48,7 +54,11 @@ def gauge_population_risk(
 def _first_over_limit(
     settings: RiskSettings | PopulationRiskSettings, figures: Mapping[str, Fraction], group: Group
 ) -> Measured:
-    """The first risk that breaks its limit, else the first that has a limit."""
+    """The first risk that breaks its limit, else the first that has a limit.
+
+    `figures` are the risks by name; `settings` have a limit or None for each. With `strict`, a
+    limit must not be reached.
+    """
     limits = {key: getattr(settings, key) for key in figures}
     limits = {key: limit for key, limit in limits.items() if limit is not None}
     for key, limit in limits.items():

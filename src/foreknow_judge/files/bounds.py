@@ -24,10 +24,13 @@ _BLOCK = 1 << 20
 
 
 def short_lines(file: Any, name: str, *, of_header: bool = False) -> Iterator[str]:
-    """The lines of a CSV file; refuse one longer than 2 MB, or a header of several that is."""
+    """Yield the lines of a CSV file, and refuse one longer than 2 MB.
+
+    A header may have several lines, if names are in quotes: `of_header`, all count together.
+    """
     length = 0
     for number in count(1):
-        line = file.readline(HEADER_BYTES + 1)
+        line = file.readline(HEADER_BYTES + 1)  # no more, however long the line is
         length = len(line) + (length if of_header else 0)
         if length > HEADER_BYTES:
             where = "line 1, which names the columns" if of_header else f"line {number}"
@@ -44,7 +47,10 @@ def check_columns(n_columns: int, name: str) -> None:
 
 
 def check_parquet(path: Path) -> None:
-    """Raise `DataError` for a Parquet file with too many columns, or that unpacks to too much."""
+    """Raise `DataError` for a Parquet file with too many columns, or that unpacks to too much.
+
+    All this stands in the footer of the file, so nothing is unpacked here.
+    """
     import pyarrow as pa
     import pyarrow.parquet as pq
 
@@ -64,7 +70,10 @@ def check_parquet(path: Path) -> None:
 
 
 def sql_with_length_check(column: str, what: str) -> str:
-    """DuckDB's SQL for a text column that raises an error where a text is too long."""
+    """SQL for DuckDB that gives a text column, and raises an error where a text is too long.
+
+    `what` begins the message.
+    """
     message = (
         f"{what} holds a text of over {VALUE_BYTES:,} bytes; shorten it or leave the column out"
     )

@@ -27,6 +27,7 @@ _LONE_SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
 
 def from_json(text: str, longest: int = MOST_TEXT) -> Any:
     """Parse JSON; refuse deep nesting, repeated keys, and texts longer than `longest` in it."""
+    # Before it is parsed, since deep nesting overflows the parser. Brackets in texts do not count.
     refuse_deep(_STRING.sub("", text))
     table = json.loads(
         text,
@@ -35,7 +36,8 @@ def from_json(text: str, longest: int = MOST_TEXT) -> Any:
         parse_int=_parse_whole,
         parse_float=_finite,
     )
-    if len(text) > longest or _LONE_SURROGATE.search(text):  # or no text can be too long or broken
+    # In a short document no text can be too long; without this escape none has half a character.
+    if len(text) > longest or _LONE_SURROGATE.search(text):
         refuse_texts(table, longest)
     return table
 
@@ -50,7 +52,10 @@ def refuse_deep(bare: str) -> None:
 
 
 def refuse_texts(table: Any, longest: int = MOST_TEXT) -> None:
-    """Refuse long texts and keys, large numbers, and lone surrogates."""
+    """Raise an error for texts or keys that are long or cannot be written, and for large numbers.
+
+    `table` is a value of JSON, such as nested tables and lists.
+    """
     for value in _keys_and_values(table):
         if isinstance(value, str):
             if len(value) > longest:
@@ -64,8 +69,8 @@ def refuse_texts(table: Any, longest: int = MOST_TEXT) -> None:
 
 
 def _keys_and_values(table: Any) -> Iterator[Any]:
-    """Yield every key and every value of nested tables and lists."""
-    waiting = [table]
+    """Yield every key and every value of nested tables and lists, but not these themselves."""
+    waiting = [table]  # a list instead of recursion, which has a limit of depth
     while waiting:
         value = waiting.pop()
         if isinstance(value, dict):
@@ -114,12 +119,15 @@ def is_named_pipe(path: Path) -> bool:
 
 
 def read_bytes(path: Path, limit: int, kind: type[InputError], what: str) -> bytes:
-    """Read a file; refuse one of more than `limit` bytes."""
+    """The bytes of a file; refuse one of more than `limit` bytes.
+
+    Errors are of class `kind`; `what` names the file in their messages.
+    """
     try:
-        if is_named_pipe(path):
+        if is_named_pipe(path):  # to open it would wait for somebody who writes
             raise kind("not-a-file", what)
         with path.open("rb") as file:
-            content = file.read(limit + 1)
+            content = file.read(limit + 1)  # one more, to see that there is more
     except FileNotFoundError:
         raise kind("no-file", what) from None
     except kind:
@@ -133,7 +141,10 @@ def read_bytes(path: Path, limit: int, kind: type[InputError], what: str) -> byt
 
 
 def decode_utf8(content: bytes, kind: type[InputError], what: str) -> str:
-    """Decode a UTF-8 text, with or without a byte order mark; refuse null characters."""
+    """Decode a UTF-8 text, with or without a byte order mark; refuse null characters.
+
+    Errors are of class `kind`; `what` names the text in their messages.
+    """
     try:
         text = content.decode("utf-8-sig")
     except UnicodeDecodeError as error:

@@ -56,6 +56,7 @@ def connect() -> Any:
     A process has one database, since starting one takes longer than counting a small table.
     """
     folder = scratch()
+    # A fork has its parent's databases in memory, but must not use them: hence the process.
     process_and_folder = os.getpid(), folder
     if process_and_folder in databases:
         with suppress(duckdb.FatalException):  # after a broken file, the database no longer works
@@ -134,8 +135,11 @@ def new_folder() -> Path:
 
 @atexit.register
 def _close() -> None:
-    """Close what is open, and remove the folder; not in a fork of the process that made it."""
-    _ending.set()
+    """Close all databases at the end of the process, and remove the folder of temporary files.
+
+    A fork does neither: both belong to the process that made them.
+    """
+    _ending.set()  # threads that still count lines of a file stop
     for thread in [*_counting]:  # else the DuckDB objects that it holds are reported as leaks
         thread.join(timeout=5)
     if _scratch is None or _scratch[0] != os.getpid():
@@ -148,12 +152,13 @@ def _close() -> None:
 
 
 def literal(path: Path) -> str:
-    """Name a file so that DuckDB opens this one and no other.
+    """The name of a file by which DuckDB opens this one and no other.
 
-    It reads ``* ? [ ]`` as a pattern, and a name as an address; an absolute path with each of these
-    characters in brackets is neither.
+    DuckDB reads ``* ? [ ]`` as a pattern, and a name as an address; an absolute path with each of
+    these characters in brackets is neither.
     """
-    # abspath takes ".." off a link, too; the last name may lead to what is open already
+    # abspath would be wrong where ".." comes after a link. The last name is not resolved, since it
+    # may be a link to a file that is open already.
     name = Path(os.path.realpath(path.parent), path.name).as_posix()
     try:
         name.encode()
@@ -161,7 +166,7 @@ def literal(path: Path) -> str:
         raise DataError("unusable-name", str(path)) from None
     if not _PATTERN.search(name):
         return name
-    if "\\" in name:
+    if "\\" in name:  # in a pattern it would be an escape
         raise DataError("unusable-name", str(path))
     return _PATTERN.sub(lambda match: f"[{match[0]}]", name)
 
@@ -215,6 +220,7 @@ def opened_once(paths: Sequence[Path]) -> Iterator[dict[Path, Path]]:
                 raise DataError("not-a-file", path.name)
             new_path = opened_paths[path] = folder / str(number) / path.name
             new_path.parent.mkdir()
+            # Linux shows each open file under /proc: a link to this entry stays the open file.
             descriptor = _DESCRIPTORS / str(file.fileno())
             if descriptor.exists() and os.path.samestat(descriptor.stat(), os.fstat(file.fileno())):
                 new_path.symlink_to(descriptor)
@@ -226,8 +232,9 @@ def opened_once(paths: Sequence[Path]) -> Iterator[dict[Path, Path]]:
 
 def _admit_files(n_files: int) -> None:
     """Let the process open `n_files` more files, as far as the system allows."""
-    if resource is None:
+    if resource is None:  # on Windows
         return
+    # The limit that holds, and how far a process may raise it.
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     n_needed = n_files + _OPEN_BESIDE
     if soft != resource.RLIM_INFINITY and soft < n_needed:

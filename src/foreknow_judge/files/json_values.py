@@ -30,7 +30,8 @@ class Plain:
     def _content(self) -> dict[str, Any]:
         """The fields that `_json_fields` names, by key: `key`, `key=path`, or `*` for all.
 
-        A field with a question mark is left out if it is empty.
+        A path such as `found.value` leads to the value. A field with a question mark is left out if
+        it is empty; a fraction of 0 is not empty.
         """
         content: dict[str, Any] = {}
         for word in self._json_fields.split():
@@ -55,7 +56,9 @@ class Plain:
 
 
 def plain(value: Any, fraction: Callable[[Fraction], Any] = str) -> Any:
-    """A value for JSON: fractions as text, sequences as lists, results by their `to_dict`.
+    """A value for JSON: sequences as lists, results by their `to_dict`, fractions as text.
+
+    `fraction` may write fractions otherwise.
 
     >>> plain({"share": Fraction(1, 2), "by": ("age", None)})
     {'share': '1/2', 'by': ['age', None]}

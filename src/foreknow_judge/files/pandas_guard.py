@@ -20,7 +20,10 @@ spared = False
 
 
 def spare_pandas() -> None:
-    """Keep PyArrow from importing pandas with its first array, until `admit_pandas`."""
+    """Keep PyArrow from importing pandas with its first array, until `admit_pandas`.
+
+    PyArrow tries to import pandas once, and goes on without it if that fails. So it fails here.
+    """
     global spared
     if "pandas" in sys.modules:
         return

@@ -51,7 +51,8 @@ Places: TypeAlias = NDArray[np.int64]
 def is_ours(path: Path) -> bool:
     """True if a file is, byte for byte, what `layout` makes of its rows.
 
-    This reads one row group at a time, so check first that row groups are small.
+    So it hides nothing beside them. This reads one row group at a time, so check first that row
+    groups are small.
     """
     try:
         with path.open("rb") as file, pa.OSFile(str(path)) as source:
@@ -64,7 +65,10 @@ def is_ours(path: Path) -> bool:
 
 
 def _groups_of(source: Any) -> Iterator[pa.Table]:
-    """An empty table, then the row groups of a file."""
+    """Yield an empty table, which has the columns, and then the row groups of a file.
+
+    Texts are read as codes of distinct texts, as they are stored.
+    """
     import pyarrow.parquet as pq  # which imports readers of clouds, too
 
     schema = pq.read_schema(source)
@@ -76,10 +80,14 @@ def _groups_of(source: Any) -> Iterator[pa.Table]:
 
 
 def layout(row_groups: Iterable[pa.Table]) -> Iterator[bytes]:
-    """The bytes of a file, piece by piece: of an empty table, and of row groups."""
+    """Yield the bytes of a Parquet file, piece by piece.
+
+    `row_groups` are an empty table, for files without rows, and then the row groups. Numbers as
+    keys are those of the fields in Parquet's format, which is written as Thrift.
+    """
     yield _MAGIC
     offset, rows = len(_MAGIC), 0
-    elements, groups = list[Content](), list[Content]()
+    elements, groups = list[Content](), list[Content]()  # of the schema; of the row groups
     for row_group in row_groups:
         if rows % ROWS or len(row_group) > ROWS:
             raise ValueError(f"row groups have {ROWS} rows, but for the last")
@@ -97,6 +105,7 @@ def layout(row_groups: Iterable[pa.Table]) -> Iterator[bytes]:
             chunks.append(chunk)
         groups.append({1: chunks, 2: _int64(offset - start), 3: _int64(len(row_group))})
         rows += len(row_group)
+    # The footer: version, schema, rows, row groups, who made it; then its length.
     _, content = _struct({1: 2, 2: elements, 3: _int64(rows), 4: groups, 6: _MAKER})
     yield content + len(content).to_bytes(4, "little") + _MAGIC
 
@@ -123,7 +132,11 @@ def _undone(kind: pa.DataType) -> pa.DataType:
 
 
 def _stored(name: str, kind: pa.DataType) -> tuple[int, dict[int, Content]]:
-    """How the values of a column are stored, and the fields that say what they mean."""
+    """How the values of a column are stored, and the fields that say what they mean.
+
+    These are fields of Parquet's SchemaElement, by number: 6 is the older name of a type, and 10
+    the newer one; 7 and 8 are the scale and precision of decimals.
+    """
     types = pa.types
     if types.is_boolean(kind):
         return _BOOLEAN, {}
@@ -135,9 +148,10 @@ def _stored(name: str, kind: pa.DataType) -> tuple[int, dict[int, Content]]:
         return _INT32, {6: 6, 10: {6: {}}}
     if types.is_integer(kind):
         bits, signed = kind.bit_width, types.is_signed_integer(kind)
+        # In the format UINT_8 to UINT_64 are the types 11 to 14, and INT_8 to INT_64 15 to 18.
         converted = bits.bit_length() - 4 + (15 if signed else 11)
         logical = {10: {1: (3, bytes([bits])), 2: signed}}
-        plain = signed and bits >= 32
+        plain = signed and bits >= 32  # stored as they are, so nothing needs to be said
         meaning = {} if plain else {6: converted, 10: logical}
         return _INT64 if bits == 64 else _INT32, meaning
     if types.is_decimal128(kind) and kind.scale >= 0:
@@ -146,6 +160,7 @@ def _stored(name: str, kind: pa.DataType) -> tuple[int, dict[int, Content]]:
     if (types.is_time(kind) or types.is_timestamp(kind)) and kind.unit in ("ms", "us"):
         dated, fine = types.is_timestamp(kind), kind.unit == "us"
         zoned = dated and kind.tz is not None
+        # Field 7 is a time and 8 a moment; in milliseconds (1) or microseconds (2).
         logical = {8 if dated else 7: {1: zoned, 2: {2 if fine else 1: {}}}}
         converted = (9 if dated else 7) + fine
         return _INT64 if dated or fine else _INT32, {6: converted, 10: logical}
@@ -160,16 +175,22 @@ def _width(kind: pa.DataType) -> int:
 
 
 def _chunk(name: str, column: pa.ChunkedArray, offset: int) -> tuple[bytes, Content]:
-    """The pages of a column that begin at a place, and what the footer says of them."""
+    """The bytes of a column in a row group, and what the footer says of them.
+
+    The column begins at byte `offset` of the file. It is a page of rows; before it, if there are
+    few distinct values, a page of these: rows then hold their codes.
+    """
     array = column.unify_dictionaries().combine_chunks()
     kind = _undone(array.type)
     floating = pa.types.is_floating(kind)
+    # A missing value among the distinct ones must be missing in the rows instead.
     if pa.types.is_dictionary(array.type) and (floating or array.dictionary.null_count):
         array = array.dictionary_decode()
-    if floating:  # NaN has many bit patterns, which all print alike
+    if floating:  # NaN has many bit patterns, which all print alike, and could hide data
         array = pc.if_else(pc.is_nan(array), pa.scalar(np.nan, kind), array)
     physical, _ = _stored(name, kind)
-    runs = _varint(len(array) << 1) + b"\1"  # no value is missing
+    # A bit for each row says whether it has a value; here one run of ones: no value is missing.
+    runs = _varint(len(array) << 1) + b"\1"
     if array.null_count:
         valid = array.is_valid().to_numpy(zero_copy_only=False).astype(np.uint16)
         runs = _runs(valid, _starts(valid), 1)
@@ -211,15 +232,17 @@ def _page(kind: int, key: int, header: Content, content: bytes) -> bytes:
 
 
 def _coded(values: pa.Array) -> tuple[Codes, Places, pa.Array] | None:
-    """The code of each value, where codes change, and the distinct values in order.
+    """The code of each value, the places where codes change, and the distinct values in order.
 
-    None if there are too many distinct values, or no values.
+    None if there are too many distinct values, or no values. A code is the position of the value
+    among the distinct ones.
     """
     coded = values if pa.types.is_dictionary(values.type) else values.dictionary_encode()
+    # Only values that occur, each once: an unused or repeated one could tell of people elsewhere.
     entries = coded.dictionary.take(coded.indices.unique()).unique()
     if not 0 < len(entries) <= ENTRIES:
         return None
-    entries = entries.take(pc.sort_indices(entries))
+    entries = entries.take(pc.sort_indices(entries))  # or their order would tell that of the rows
     positions = pc.index_in(coded.dictionary, value_set=entries).fill_null(0)
     codes = positions.to_numpy().astype(np.uint16)[coded.indices.to_numpy()]
     return codes, _starts(codes), entries
@@ -233,15 +256,21 @@ def _starts(numbers: Codes) -> Places:
 
 
 def _runs(numbers: Codes, starts: Places, width: int) -> bytes:
-    """Numbers of `width` bits each: packed, or as runs of equal numbers if that is shorter."""
+    """Numbers of `width` bits each as bytes: packed, or as runs of equal numbers if shorter.
+
+    `starts` are the positions where a run begins. The format is Parquet's hybrid of both.
+    """
+    # How many groups of 8 numbers there are, and how many bytes a number of a run takes.
     groups, wide = -(-len(numbers) // 8), -(-width // 8)
-    head = _varint(groups << 1 | 1)
+    head = _varint(groups << 1 | 1)  # the last bit is 1 for packed numbers, and 0 for a run
     if len(starts) * (1 + wide) < len(head) + groups * width:
         lengths = np.diff(starts, append=len(numbers)).tolist()
         runs = zip(lengths, numbers[starts].tolist(), strict=True)
         return b"".join(_varint(n << 1) + number.to_bytes(wide, "little") for n, number in runs)
     padded = np.zeros(groups * 8, np.uint64)
     padded[: len(numbers)] = numbers
+    # Join neighbours, the first in the lower bits: two, then four, then eight numbers. With at most
+    # 16 bits each, four of them fit into 64 bits; eight take two words, `low` and `high`.
     bits = np.uint64(width)
     twos = padded[0::2] | padded[1::2] << bits
     fours = twos[0::2] | twos[1::2] << 2 * bits
@@ -251,7 +280,7 @@ def _runs(numbers: Codes, starts: Places, width: int) -> bytes:
 
 
 def _plain(values: pa.Array) -> bytes:
-    """Values one after the other, each text after its length."""
+    """Values one after the other as bytes, each text after its length: Parquet's plain encoding."""
     if pa.types.is_dictionary(values.type):
         values = values.dictionary_decode()
     kind = values.type
@@ -260,6 +289,7 @@ def _plain(values: pa.Array) -> bytes:
     if pa.types.is_decimal(kind):
         sixteen_bytes = np.frombuffer(values.buffers()[1], np.uint8).reshape(-1, 16)
         rows = slice(values.offset, values.offset + len(values))
+        # The highest byte comes first here, and only as many bytes as the precision needs.
         return sixteen_bytes[rows, _width(kind) - 1 :: -1].tobytes()
     if pa.types.is_string(kind):
         sizes = pc.binary_length(values).view(pa.binary(4)).cast(pa.binary())
@@ -284,15 +314,16 @@ def _int64(number: int) -> Field:
 
 
 def _field(content: Content) -> Field:
-    """A field, by the type of what it holds."""
+    """A field as Thrift's compact protocol writes it: the number of its type, and its bytes."""
     if isinstance(content, Mapping):
         return _struct(content)
     if isinstance(content, list):
         return _list(content)
     if isinstance(content, bytes):
         return 8, _varint(len(content)) + content
-    if isinstance(content, bool):
+    if isinstance(content, bool):  # the type says which
         return 1 if content else 2, b""
+    # Twice a whole number from 0 is its zigzag code; anything else is a field already.
     return (5, _varint(content << 1)) if isinstance(content, int) else content
 
 

@@ -43,7 +43,10 @@ _ARMED = re.compile(r"[=+\-@\t\r]")
 
 
 def files_of(tables: Mapping[str, Any], delimiter: str = ",") -> dict[str, File]:
-    """A `CsvFile` or a `Stamp` for each table that is a file, as the file is now."""
+    """A `CsvFile` or, for Parquet, a `Stamp` for each table that is a file, as the file is now.
+
+    Both notice if the file changes. Tables in memory are left out.
+    """
     paths = {name: paths_of(table) for name, table in tables.items()}
     files: dict[str, File] = {}
     for name, table_paths in paths.items():
@@ -60,7 +63,10 @@ def paths_of(table: Any) -> list[Path]:
 
 
 def open_written(connection: Any, table: Any, file: File | None) -> tuple[list[str], Any]:
-    """Names of columns, and a relation of DuckDB in which they are called c0, c1, ..."""
+    """The names of a table's columns, and a relation of DuckDB in which they are c0, c1, ...
+
+    `table` is an Arrow table, or the paths of its files; `file` is what `files_of` has of it.
+    """
     if isinstance(file, CsvFile):
         return file.header, file.relation(connection)
     if paths := paths_of(table):
@@ -95,6 +101,7 @@ def holds_rows_alone(connection: Any, path: Path) -> bool:
     """True if a Parquet file has the layout of a release, and so holds nothing but its rows."""
     from foreknow_judge.files.parquet_layout import ROWS, is_ours
 
+    # How many row groups are compressed or too large: only without these is it safe to read them.
     query = (
         "SELECT count(*) FROM parquet_metadata(?) WHERE compression <> 'UNCOMPRESSED' "
         f"OR row_group_num_rows > {ROWS} OR num_values > {ROWS}"
@@ -109,10 +116,10 @@ def count_rows(
     column_sets: Sequence[Sequence[str]],
     has_few_texts: bool = False,
 ) -> list[tuple[list[Column], Ints]]:
-    """For each sight (set of columns), distinct rows as they print, with counts; in one scan.
+    """For each set of columns, the distinct rows as they print, and how often each occurs.
 
-    With `has_few_texts` they are taken without Arrow, since importing it takes longer than all
-    the rest.
+    All are counted in one scan of the table. With `has_few_texts`, the results are taken without
+    Arrow, since importing it takes longer than all the rest.
     """
     types = dict(zip(relation.columns, map(str, relation.types), strict=True))
     keys = [*dict.fromkeys(chain(*column_sets))]
@@ -126,6 +133,8 @@ def count_rows(
         texts.append(key if _WHOLE.fullmatch(types[key]) else as_text)
     which, by = "0", ", ".join(keys)
     if len(column_sets) > 1:
+        # GROUPING has a bit for each column, from the last one on, set where a row leaves it out:
+        # so it says which set of columns the row belongs to.
         which = f"GROUPING({by})"
         grouping_sets = [f"({', '.join(column_set)})" for column_set in column_sets]
         by = f"GROUPING SETS ({', '.join(grouping_sets)})"
@@ -171,11 +180,14 @@ def _encoded(columns: Sequence[Any]) -> list[Any]:
 
 
 def _as_printed(connection: Any, encoded: Any, kind: str) -> Column:
-    """A column of DuckDB, of texts or whole numbers, as the texts that Python prints."""
+    """A column of distinct values and codes, as Arrow has it, with the texts that Python prints.
+
+    `kind` is the column's type in DuckDB. Each distinct value is converted once.
+    """
     chunks = encoded.chunks
     if not chunks:
         return Column((), np.zeros(0, np.int32))
-    texts = chunks[0].dictionary
+    texts = chunks[0].dictionary  # all chunks have the same
     codes = np.concatenate([chunk.indices.to_numpy() for chunk in chunks])
     if _WHOLE.fullmatch(kind):
         texts = texts.cast("string")
@@ -185,12 +197,16 @@ def _as_printed(connection: Any, encoded: Any, kind: str) -> Column:
 
 
 def _as_python(connection: Any, texts: Any, kind: str) -> list[str | None]:
-    """Texts of DuckDB as Python prints the same values; infinite moments stay as they are."""
+    """Texts of DuckDB as Python prints the same values of type `kind`.
+
+    Infinite moments stay as they are, since Python has none.
+    """
     import pyarrow as pa
 
     endless = "NULL"
     if kind.startswith(("DATE", "TIMESTAMP")):
         moment = f"CAST(t AS {kind})"
+        # Types such as TIMESTAMP_NS have no test of their own for infinity.
         moment = f"CAST({moment} AS TIMESTAMP)" if "_" in kind else moment
         endless = f"CASE WHEN NOT isfinite({moment}) THEN t END"
     rows = connection.from_arrow(pa.table({"t": texts})).project(

@@ -49,7 +49,10 @@ def names_apart(names: Sequence[str], *taken_names: str) -> list[str]:
 
 
 def uncertified(folder: Path, names_beside: Sequence[str]) -> Iterator[str]:
-    """Messages about files that may be data and were not judged."""
+    """Yield messages about files beside a release that may be data and were not judged.
+
+    `names_beside` are names of files and folders in `folder`. A folder has one message at most.
+    """
     known_names = {REPORT, *FOR_THE_OWNER}
     for name in names_beside:
         path = folder / name
@@ -58,7 +61,7 @@ def uncertified(folder: Path, names_beside: Sequence[str]) -> Iterator[str]:
         for directory, _, file_names in os.walk(path) if inside else ():
             files += map(Path(directory).joinpath, file_names)
         for file in files:
-            if file.name == MEMBERS:
+            if file.name == MEMBERS:  # the worst: it says who is in which group
                 yield (
                     f"{file.relative_to(folder)} lies in the folder of the release, and says who "
                     "is in which group: it is for the owner only; move it elsewhere"
@@ -79,7 +82,11 @@ def changed_files(
     opened_paths: Mapping[Path, Path],
     release: Path,
 ) -> Iterator[str]:
-    """Messages about files whose digests are not the certified ones."""
+    """Yield messages about files whose digests are not the certified ones.
+
+    `paths` are the files of each table; `opened_paths` has for each a path that stays the file that
+    was opened. Only the file that was named as the `release` may be a link.
+    """
     for table, part_paths in paths.items():
         names = files_of(table, certificate.format, certificate.files)
         yield from strange_parts(part_paths[0].parent, names)
@@ -97,9 +104,13 @@ def _not_as_certified(path: Path, digest: str) -> Iterator[str]:
 def wrong_companions(
     certificate: Certificate, release: Path, folder: Path, names_beside: Sequence[str]
 ) -> Iterator[str]:
-    """Messages about the report and the code book, which belong to the folder of a release."""
+    """Yield messages if the report or the code book is missing or not as certified.
+
+    Both belong to the folder of a release; `names_beside` are the names of other files there.
+    """
     for name, digest in ((REPORT, certificate.report), (CODE_BOOK, certificate.code_book)):
         path = folder / name
+        # A single file may be judged without its folder.
         if digest is None or (release.is_file() and name not in names_beside):
             continue
         if path.is_symlink():
@@ -119,9 +130,12 @@ def _is_document(path: Path) -> bool:
 
 
 def strange_parts(folder: Path, names: Sequence[str]) -> Iterator[str]:
-    """Messages about a folder of parts of a table, of which readers take every file."""
+    """Yield messages about files in a folder of parts of a table that are none of its parts.
+
+    Programs that read such a folder take every file, so another one would be read as data.
+    """
     part_names = {name.partition("/")[2] for name in names}
-    if part_names == {""} or not folder.is_dir():
+    if part_names == {""} or not folder.is_dir():  # the table is one file
         return
     if folder.is_symlink():
         yield f"{folder.name} is a link, and no folder of parts"

@@ -105,8 +105,12 @@ class Written:
         return {*self.groups, *self.exact, *self.beside} - {*self.shuffled}
 
     def ruled_beside(self, known_columns: Collection[str]) -> list[str]:
-        """The columns with rules that stand beside the secret, but for `known_columns` ones."""
-        table_of_column = self.parts or {}
+        """The columns beside the secret that have rules on who cannot have which value.
+
+        `known_columns` are left out: groups are divided by them. So are shuffled columns, which say
+        nothing about the secret in their row; if the secret is shuffled itself, none is beside it.
+        """
+        table_of_column = self.parts or {}  # for each sensitive column, its table
         left_out = {*known_columns, *self.shuffled, self.sensitive}
         if self.sensitive in self.shuffled:
             return []
@@ -174,7 +178,7 @@ class Written:
         return "release" if "release" in self.tables else "people"
 
     def prepare(self, required: Sequence[RequireTable]) -> None:
-        """If there is one row per person, count in one scan what the requirements need."""
+        """Count in one scan of the table what the requirements need, if it has a row per person."""
         if "release" in self.tables:
             column_sets = [(*self.groups, name) for name in self.parts or (self.sensitive,)]
             for requirement in required:
@@ -194,7 +198,7 @@ class Written:
         Some may be equal: if a wider set of columns was counted before, its rows are returned.
         """
         columns = (*self.groups, *columns_beside)
-        wider = self.counted_superset(table, columns)
+        wider = self.counted_superset(table, columns)  # columns that were counted and include these
         if wider is None:
             count_column_sets(self, table, [columns])
         return self.memory.counted[(table, *(wider or columns))]
@@ -220,8 +224,12 @@ def suppressed_columns(release: Written) -> tuple[str, ...]:
 
 
 def not_rounded(certificate: Any, release: Written) -> Iterator[str]:
-    """Messages about numbers that are no multiples of what the policy says."""
+    """Yield a message for each column with a number that is not rounded as its policy says.
+
+    The policy has a step for each rounded column: its numbers are multiples of this step.
+    """
     missing = certificate.policy.get("schema", {}).get("missing")
+    # The label that stands for missing values, and so is no number.
     label = missing.get("label") if isinstance(missing, dict) else None
     for column, setting in certificate.policy.get("publish", {}).get("round", {}).items():
         step = as_fraction(setting)
@@ -254,6 +262,7 @@ def people_with(
     columns_beside = dict.fromkeys(name for name in names if name not in release.groups)
     rows = release.count_rows(release.main_table, [*columns_beside])
     columns = [rows.column(name) for name in names]
+    # Rows that are equal in these columns are one kind of people: added up.
     first, kind = distinct(*(column.codes for column in columns))
     counts = sums_at(kind, rows.times, len(first)).tolist()
     texts = [column.take(first).to_list() for column in columns]
@@ -265,7 +274,11 @@ def people_with(
 
 
 def population_of(release: Written, settings: PopulationSettings) -> Population:
-    """The population of a criterion; refuse one with another digest than the criterion names."""
+    """The population of a criterion; refuse one with another digest than the criterion names.
+
+    It has the columns by which people can be found: exact ones in the bucketized form, else those
+    whose labels make the groups.
+    """
     exact = release.form == "bucketized"
     source = release.populations.get(settings.digest or "")
     if source is None:
@@ -295,7 +308,8 @@ def read_population(
         names = [f"c{header.index(column)}" for column in naming_columns if column in header]
         if names:
             ((who, often),) = count_rows(connection, relation, [names])
-            for who_column in who:  # a missing text and an empty one come first, and name nobody
+            for who_column in who:
+                # A missing text and an empty one name nobody. They come first: codes 0 and 1.
                 n_empty = sum(not text for text in who_column.texts[:2])
                 often = np.where(who_column.codes < n_empty, 0, often)
             if often.max(initial=0) > 1:
@@ -304,7 +318,7 @@ def read_population(
             file.check(int(times.sum()))
         if isinstance(file, CsvFile):
             read_columns = [merge_empties(column) for column in read_columns]
-    people = Counter[Signature]()
+    people = Counter[Signature]()  # added up, since merged empty texts may have made rows equal
     for *labels, n in zip(
         *(column.to_list() for column in read_columns), times.tolist(), strict=True
     ):
@@ -324,9 +338,13 @@ def _read_tables(release: Written, sensitive: str, known_columns: Sequence[str])
 
 
 def _with_people(release: Written, tally: GroupBags) -> GroupBags:
-    """Set the people of each group from the table of people; its values must match in number."""
+    """The groups of both tables: values from `tally`, people from the table of people.
+
+    A group whose values do not match its people in number is refused.
+    """
     people = release.count_rows("people", ())
-    pairs = zip(tally.labels, people.groups.values(), strict=True)  # all groups of both tables
+    # The labels of the tally's groups and then of the people's: equal ones are the same group.
+    pairs = zip(tally.labels, people.groups.values(), strict=True)
     columns = [*map(Column.stacked, pairs)]
     first, group_numbers = distinct(*(column.codes for column in columns))
     labels = [column.take(first) for column in columns]
@@ -337,8 +355,8 @@ def _with_people(release: Written, tally: GroupBags) -> GroupBags:
     groups.people = sums_at(number_in_people[people.of_group], people.times, len(groups))
     # Counts that are too large are capped, so that sums do not overflow.
     counts = np.minimum(groups.counts, len(groups.people) and int(groups.people.sum()) + 1)
-    wrong = groups.people == 0
-    if release.semantics == "single":
+    wrong = groups.people == 0  # values that nobody has
+    if release.semantics == "single":  # everybody has one value; a set has each value once at most
         wrong |= groups.sum_by_group(counts) != groups.people
     elif release.semantics == "set":
         wrong |= groups.max_by_group(counts) > groups.people
@@ -349,19 +367,25 @@ def _with_people(release: Written, tally: GroupBags) -> GroupBags:
 
 
 def _read_rows(release: Written, sensitive: str, known_columns: Sequence[str]) -> GroupBags:
-    """Read the table that has one row per person."""
+    """The values of each group, from a table with one row per person; refuse a missing value.
+
+    Groups are divided by the columns that the adversary knows.
+    """
     rows = release.count_rows("release", [*known_columns, sensitive])
     values = rows.column(sensitive)
     if values.lacks:
-        row = np.flatnonzero(values.codes == 0)
-        first = int(row[np.argmin(rows.of_group[row])])
+        row = np.flatnonzero(values.codes == 0)  # a missing text comes first, so its code is 0
+        first = int(row[np.argmin(rows.of_group[row])])  # in the first group, for the message
         known_labels = [rows.column(name).at(first) for name in known_columns]
         raise CertificateError("missing-value", group_name([*rows.group(first), *known_labels]))
     return rows.counts(known_columns, values, rows.times)
 
 
 def _read_tally(release: Written, sensitive: str, known_columns: Sequence[str]) -> GroupBags:
-    """Read the table of (group, value, count), or of (group, values, count)."""
+    """The values of each group, from a table of (group, value, count), or (group, values, count).
+
+    A count that is no number from 1 is refused, and a row that is listed twice.
+    """
     table_name = (release.parts or {}).get(sensitive, "sensitive")
     columns_of_table = [
         name for name, table in (release.parts or {}).items() if table == table_name
@@ -382,6 +406,7 @@ def _read_tally(release: Written, sensitive: str, known_columns: Sequence[str]) 
     code_columns = [
         rows.column(name).codes for name in (*known_columns, *columns_beside, sensitive)
     ]
+    # Rows may be repeated with another count (not the first of its kind), or with the same.
     first, _ = distinct(rows.of_group, *code_columns)
     is_repeated = np.ones(len(counts), bool)
     is_repeated[first] = False
@@ -391,6 +416,7 @@ def _read_tally(release: Written, sensitive: str, known_columns: Sequence[str]) 
         raise CertificateError("listed-twice", group_name(rows.group(row)), value=values.at(row))
     groups = rows.counts(known_columns, values, counts)
     if release.semantics == "multiset":
+        # People may have any number of values, so the people do not bound the counts.
         cut = np.minimum(groups.counts, _MOST_OF_A_BAG + 1)
         large = groups.sum_by_group(cut) > _MOST_OF_A_BAG
         if large.any():
@@ -405,11 +431,14 @@ def group_name(group: Sequence[str | None]) -> str:
 
 
 def count_column_sets(release: Written, table: str, column_sets: Sequence[tuple[str, ...]]) -> None:
-    """Count equal rows of a table for several sights (sets of columns), in one scan."""
+    """Count equal rows of a table for several sets of columns, in one scan.
+
+    The results are kept in the release's memory, by table and columns.
+    """
     sets = {frozenset(column_set): column_set for column_set in column_sets}
     column_sets = []
     for names, column_set in sets.items():
-        is_covered = any(names < wider for wider in sets)
+        is_covered = any(names < wider for wider in sets)  # then rows of the wider set are enough
         if not is_covered and release.counted_superset(table, column_set) is None:
             column_sets.append(column_set)
     if not column_sets:
@@ -422,6 +451,7 @@ def count_column_sets(release: Written, table: str, column_sets: Sequence[tuple[
         release.memory.headers[table] = [*header]
         if release.escaped:
             header = [unescape_formula(name, True) or "" for name in header]
+        # A shuffled column must say so by its name, so that nobody reads its rows as people.
         original_names = {f"{name}_shuffled": name for name in release.shuffled}
         for name in set(header) & set(original_names.values()):
             raise CertificateError("not-called-shuffled", name)
@@ -435,7 +465,7 @@ def count_column_sets(release: Written, table: str, column_sets: Sequence[tuple[
             positions.append([f"c{header.index(name)}" for name in column_set])
         with _nothing_beside_rows(release, table):
             counts = count_rows(connection, relation, positions, has_few_texts(file))
-        if file is not None:
+        if file is not None:  # all rows were read, and the file did not change meanwhile
             file.check(int(counts[0][1].sum()))
         if isinstance(file, CsvFile) and release.columns is not None and file.shape.blank:
             raise DataError("empty-line", file.name)
@@ -453,7 +483,10 @@ def count_column_sets(release: Written, table: str, column_sets: Sequence[tuple[
 
 @contextmanager
 def _reading(what: str) -> Iterator[Any]:
-    """A DuckDB connection; its errors become `CertificateError` with `what` in the message."""
+    """A context with a DuckDB connection; errors of reading become `CertificateError`.
+
+    `what` names in messages what is read, such as "the release".
+    """
     connection = connect()
     try:
         yield connection
@@ -472,12 +505,12 @@ def _reading(what: str) -> Iterator[Any]:
 
 @contextmanager
 def _nothing_beside_rows(release: Written, table: str) -> Iterator[None]:
-    """Refuse a Parquet file of a certified release that may hold more than its columns.
+    """A context that refuses a Parquet file of a certified release if it may hold more than rows.
 
     The bytes of all files are compared in a thread, beside what is done in the meantime; the
     refusal comes first, whatever that raises.
     """
-    checks = release.memory.rows_alone
+    checks = release.memory.rows_alone  # by path, a function that waits for the result
     paths = [] if release.columns is None else paths_of(release.tables[table])
     paths = [path for path in paths if path.suffix == ".parquet"]
     if paths and not checks:

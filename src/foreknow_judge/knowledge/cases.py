@@ -50,30 +50,36 @@ def worst_sum(
     of the cases has it. `persons` has the same groups as `groups`: the number of cases of each
     person in each group. `cells` are those of `groups` (values of a group) that are asked about,
     and `chances` how sure somebody may become that a case of the group has the value.
+
+    Sums are first made in floats, many persons at a time; those that may be the highest are then
+    made of exact fractions.
     """
     chance = np.zeros(len(groups.counts))
     chance[cells] = [float(chance_of_cell) for chance_of_cell in chances]
     # the position of each cell among those that are asked about
     position_asked = np.full(len(groups.counts), -1)
     position_asked[cells] = np.arange(len(cells))
+    # Whether the person of a cell of `persons` has several cases; the others were judged before.
     several = np.bincount(persons.codes, persons.counts, len(persons.names))[persons.codes] > 1
     order = np.flatnonzero(several)
-    order = order[np.argsort(persons.codes[order], kind="stable")]
+    order = order[np.argsort(persons.codes[order], kind="stable")]  # cases of a person together
     person, group, n_cases = (
         column[order] for column in (persons.codes, persons.of_group, persons.counts)
     )
     top = 0.0
     # The sums that may be the highest: cells and how many cases of the person each counts for.
     highest_sums: dict[tuple[tuple[int, int], ...], str] = {}
-    for low, high in _blocks(person, groups.n_values[group]):
+    for low, high in _blocks(person, groups.n_values[group]):  # to bound the memory
+        # Each (person, group) beside each value of the group: its row here, and the value's cell.
         row, cell = _pairs(groups, group[low:high])
         is_asked = position_asked[cell] >= 0
         row, cell = row[is_asked] + low, cell[is_asked]
         if not len(row):
             continue
+        # A sum for each person and value: over the groups that the person has cases in.
         first, sum_of = distinct(person[row], groups.codes[cell])
         sums = np.bincount(sum_of, n_cases[row] * chance[cell])
-        if sums.max() > top * (1 + _CLOSE):
+        if sums.max() > top * (1 + _CLOSE):  # all sums so far are surely lower
             highest_sums.clear()
         top = max(top, float(sums.max()))
         members = sums[sum_of] >= top * (1 - _CLOSE)
@@ -85,6 +91,7 @@ def worst_sum(
             strict=True,
         ):
             summands.setdefault(number, []).append((summand, cases))
+        # People with the same cases have the same sum: kept once, with the first value.
         for number, pairs in summands.items():
             name = groups.names[int(groups.codes[cell[first[number]]])]
             highest_sums.setdefault(tuple(sorted(pairs)), name)
@@ -123,6 +130,7 @@ def chances_by_facts(
     m links to people. The chance of a cell is that of a target in its group.
     """
     asked_cells, columns = numbers_of_cells(groups, secrets, "single", l)
+    # Cells of one value with equal numbers (their profile) have equal chances: computed once.
     first, profile_of_cell = distinct(*columns)
     value, *rows = (column[first].tolist() for column in columns)
     profiles = zip(*rows, strict=True)
@@ -134,7 +142,11 @@ def chances_by_facts(
 
 
 def _odds(law: Theorem2, profiles: Sequence[Profile]) -> list[Ratio]:
-    """For each profile of one value, the lowest odds against a target in a group that has it."""
+    """For each profile of one value, the lowest odds against a target in a group that has it.
+
+    A profile is the numbers of a group that decide the odds. These are the least of the three
+    products of Theorem 2 (see `Theorem2.least`), with the target in a group of this profile.
+    """
     known_elsewhere = law.least_none_linked(profiles, law.k)
     all_unknown = law.least_none_linked(profiles, 0)
     odds = []
@@ -157,13 +169,14 @@ def chances_with_rules(
     k: int,
     m: int,
 ) -> tuple[Ints, list[Fraction]]:
-    """The same as `chances_by_facts` if some people cannot have some values.
+    """The cells (values of groups) whose value is a secret, and how likely people have it.
 
-    The chance of a cell is that of people who can have its value.
+    The same as `chances_by_facts` if some people cannot have some values: the chance of a cell is
+    that of people who can have its value.
     """
     is_secret = np.array([name in secrets for name in groups.names], bool)
     law = Theorem2.of("single", k, m, odds_with_rules)
-    profiles: dict[int, list[tuple[int, Profile]]] = {}
+    profiles: dict[int, list[tuple[int, Profile]]] = {}  # of each value: cells with their numbers
     for group in range(len(groups)):
         people = possible_holders.people[group]
         for value, row in numbers_of_group(
@@ -172,6 +185,7 @@ def chances_with_rules(
             codes = groups.codes[groups.starts[group] : groups.starts[group + 1]]
             cell = int(groups.starts[group] + np.searchsorted(codes, value))
             profiles.setdefault(value, []).append((cell, row))
+    # A cell may have several profiles, if other values may be ruled out in several ways.
     lowest: dict[int, Ratio] = {}
     for profile_cells in profiles.values():
         for (cell, _), odds in zip(
@@ -185,14 +199,15 @@ def chances_with_rules(
 def cells_of(question: Question, kind: str, settings: Any) -> Cells:
     """The cells (values of groups) that are asked about, and the highest chance of each.
 
-    The adversary rules out `l` values of the target, and knows `k` other people and `m` links.
+    `kind` is what the adversary knows: facts, implications or negations; `settings` say how much.
+    As facts these are `l` values of the target ruled out, `k` other people known, and `m` links.
     """
     groups, secrets = question.held, question.about
     able = possible_holders(question)  # None without rules on who cannot have a value
     if kind == "implications":
         cells, ratios, which = odds_by_implications(groups, secrets, settings.k)
         return cells, [chance_of(ratios[number]) for number in which.tolist()]
-    if kind == "negations":
+    if kind == "negations":  # k negations rule out k values of the target
         l, k, m = settings.k, 0, 0
     else:
         l, k, m = settings.l, settings.k, settings.m
@@ -202,6 +217,7 @@ def cells_of(question: Question, kind: str, settings: Any) -> Cells:
     if kind == "negations":  # some of them are about the target, the rest about other people
         splits = [(amount, l - amount, 0) for amount in range(min(l, len(groups.names)) + 1)]
     results = [chances_with_rules(groups, secrets, able, *amounts) for amounts in splits]
+    # The cells are the same for each split; the highest chance counts.
     (cells, *_), chances_of_splits = zip(*results, strict=True)
     return cells, [*map(max, zip(*chances_of_splits, strict=True))]
 

@@ -76,7 +76,11 @@ class LeastOdds(NamedTuple):
 
 
 def worst_of(profiles: DistinctProfiles, law: Theorem2) -> LeastOdds | None:
-    """The lowest odds over all profiles, with their value and group; None without profiles."""
+    """The lowest odds over all profiles, with their value and group; None without profiles.
+
+    A profile is the numbers of a value in a group that decide the odds. With equal odds, the first
+    value counts, and its first group.
+    """
     worst: tuple[Ratio, int, Target] | None = None
     for value, front in profiles.front():
         odds, target = law.least(front)
@@ -108,9 +112,12 @@ class DistinctProfiles(NamedTuple):
     def of(
         cls, groups: GroupBags, secrets: Collection[str], semantics: str, l: int
     ) -> DistinctProfiles:
-        """The distinct profiles of the cells of a release whose values are `secrets`."""
+        """The distinct profiles of the cells (values of groups) whose values are `secrets`.
+
+        A profile is the numbers of a cell that decide the odds against its value.
+        """
         asked_cells, columns = numbers_of_cells(groups, secrets, semantics, l)
-        first = distinct(*columns)[0]
+        first = distinct(*columns)[0]  # the first cell with each value and profile
         value, *rows = (column[first] for column in columns)
         return cls(value, groups.of_group[asked_cells][first], np.stack(rows, 1))
 
@@ -119,8 +126,10 @@ class DistinctProfiles(NamedTuple):
 
         A profile is left out if another one differs in two numbers only, and is as bad in both.
         """
+        # Fewer people make odds lower (the first number), and more in all other numbers do: with
+        # the first sign changed, higher is worse everywhere.
         worse = self.rows * np.array([-1] + [1] * (self.rows.shape[1] - 1))
-        remaining = np.argsort(self.value, kind="stable")
+        remaining = np.argsort(self.value, kind="stable")  # profiles of a value together
         for pair in combinations(range(worse.shape[1]), 2):
             first, second = worse[remaining].T[[*pair]]
             equal = [self.value[remaining], *np.delete(worse[remaining], pair, axis=1).T]
@@ -130,7 +139,7 @@ class DistinctProfiles(NamedTuple):
             yield value, [profile for _, profile in pairs_of_value]
 
     def first(self, value: int, target: Target) -> int:
-        """The first group in which the odds are as low as `target.least`."""
+        """The first group in which the odds against a value are as low as `target.least`."""
         rows_of_value = np.flatnonzero(self.value == value)
         rows_of_value = rows_of_value[np.argsort(self.group[rows_of_value], kind="stable")]
         rows = zip(
@@ -141,9 +150,11 @@ class DistinctProfiles(NamedTuple):
 
 
 def _unbeaten(first: Ints, second: Ints, equal: Sequence[Ints]) -> Ints:
-    """The rows that no other with the same in all `equal` columns reaches in both numbers.
+    """The positions of the rows that no other row beats.
 
-    With the highest first numbers first, a row remains if its second is above all before:
+    A row is beaten by one with the same numbers in all `equal` columns, whose `first` and `second`
+    numbers are both at least as high. With the highest first numbers first, a row remains if its
+    second is above all before:
 
         equal    0 0 0 0 0 | 1 1
         first    9 9 7 7 4 | 8 6
@@ -152,7 +163,8 @@ def _unbeaten(first: Ints, second: Ints, equal: Sequence[Ints]) -> Ints:
     """
     order = np.lexsort((-second, -first, *equal))
     is_new = np.any([np.diff(column[order]) != 0 for column in equal], axis=0)
-    # Each run of equal columns is lifted above those before it, so it begins afresh.
+    # Each run of equal columns is lifted above those before it, so that one running maximum over
+    # all rows begins afresh there.
     lift = int(second.max(initial=0)) - int(second.min(initial=0)) + 1
     lifted = second[order] + lift * np.append(0, np.cumsum(is_new))[: len(order)]
     remains = np.ones(len(order), bool)
@@ -169,22 +181,24 @@ def secret_cells(groups: GroupBags, secrets: Collection[str]) -> Ints:
 def numbers_of_cells(
     groups: GroupBags, secrets: Collection[str], semantics: str, l: int
 ) -> tuple[Ints, list[Ints]]:
-    """The cells whose value is a secret, and for these: values, people, holders, other values.
+    """The cells (values of groups) whose value is a secret, and columns of numbers of these cells.
 
-    The columns after the values are the numbers of the cells' profiles. Of other values than its
-    own, a cell has the counts of the l most frequent ones under "set", and only their sum under
-    "single" and "multiset".
+    The columns are the value, the people of the group, the holders of the value, and people with
+    other values: the counts of the l most frequent others under "set", and only their sum under
+    "single" and "multiset". All but the value are the cell's profile, which decides the odds.
     """
     asked_cells = secret_cells(groups, secrets)
     group, holders = groups.of_group, groups.counts
     l = min(l, int(groups.n_values.max(initial=0)))
-    if semantics == "set":  # from the value's own rank on, the next rank counts
+    if semantics == "set":
+        # The value itself is no other value: from its own rank on, the next rank counts.
         ranks = [groups.count_at_rank(rank)[group] for rank in range(l + 1)]
         other_counts = [
             np.where(holders >= rank_count, after, rank_count)
             for rank_count, after in pairwise(ranks)
         ]
     else:
+        # If the value is among the l + 1 most frequent ones, the others are these without it.
         among = holders >= groups.count_at_rank(l)[group]
         other_counts = [
             np.where(among, groups.top_sum(l + 1)[group] - holders, groups.top_sum(l)[group])
@@ -213,9 +227,12 @@ class Theorem2(NamedTuple):
     def least(self, profiles: Sequence[Profile]) -> tuple[Ratio, Target]:
         """The lowest odds against one value, with k people known and m people linked.
 
-        The linked people are all in the target's group or all in one other group; the known people
-        are all beside the target or all beside the linked people. With T(l, k) = `against` and
-        V(m, k) = `none_linked` the odds are the least of three products:
+        Each profile is the numbers of a group; returned, too, is the function that has these odds.
+        Somebody linked has the value only if the target does, so the odds against the target count
+        worlds in which no linked person has it. The linked people are all in the target's group or
+        all in one other group; the known people are all beside the target or all beside the linked
+        people. With T(l, k) = `against` (odds against the target) and V(m, k) = `none_linked` (the
+        chance that no linked person has the value) the odds are the least of three products:
 
         - T(l, k) · V(m, k + 1) of one group. V is the chance if the target does not have the
           value: the target counts as one more known person, hence k + 1.
@@ -277,9 +294,13 @@ def _odds_multiset(profile: Profile, n_known: int) -> Ratio:
 
 
 def _none_linked(people: int, holders: int, n_known: int, m: int) -> Ratio:
-    """Chance that none of m linked people has the value, where nobody has it twice."""
+    """The chance that none of m linked people in a group has the value, where nobody has it twice.
+
+    As numerator and denominator. Of the group's people, `holders` have the value, and `n_known`
+    are known not to have it.
+    """
     above, below = 1, 1
-    for i in range(m):
+    for i in range(m):  # one linked person after the other, each among one fewer
         if people - holders - n_known - i <= 0:
             return 0, 1
         above *= people - holders - n_known - i
@@ -330,7 +351,7 @@ def least_of(ratios: Iterable[Ratio]) -> Ratio:
 
 
 def worst_implications(groups: GroupBags, secrets: Collection[str], k: int) -> Worst:
-    """The worst case of implications, with the target's group."""
+    """The worst case if the adversary knows k implications, with the target's group."""
     cells, odds, odds_of_cell = odds_by_implications(groups, secrets, k)
     if not len(cells):
         return Worst()
@@ -347,11 +368,15 @@ def worst_implications(groups: GroupBags, secrets: Collection[str], k: int) -> W
 def odds_by_implications(
     groups: GroupBags, secrets: Collection[str], k: int
 ) -> tuple[Ints, list[Ratio], Ints]:
-    """The cells whose value is a secret, the distinct lowest odds, and which odds each cell has."""
+    """The lowest odds against each secret if the adversary knows k implications.
+
+    Returns the cells (values of groups) whose value is a secret, the distinct odds, and for each
+    cell the position of its odds among them.
+    """
     asked_cells = secret_cells(groups, secrets)
     if not len(asked_cells):
         return asked_cells, [], asked_cells
-    k = min(k, len(groups.names))
+    k = min(k, len(groups.names))  # more do not tell more than all values of a person
     # Groups with the same people and the same top counts are equivalent: keep one of each.
     frequent = [groups.count_at_rank(rank) for rank in range(k + 2)]
     first_groups, shape = distinct(groups.people, *frequent)
@@ -367,10 +392,12 @@ def odds_by_implications(
 
 
 def _chances_elsewhere(buckets: _Groups, k: int) -> list[Fraction]:
-    """Lowest chances that 0 to k atoms in other groups than the target's all fail.
+    """Lowest chances that 0, 1, ..., k atoms in other groups than the target's all fail.
 
-    A group, the target's too, may be used twice: its atoms together fail no more often than that.
+    An atom says that a person has a value. A group, the target's too, may be used twice: its atoms
+    together fail no more often than that, so the result is only lower.
     """
+    # First with all atoms in one group, then with the best split into parts in several groups.
     lowest = [Fraction(1)]
     for atoms in range(1, k + 1):
         chances = buckets.failing(0, atoms, atoms), buckets.ways(0, atoms)
@@ -411,27 +438,31 @@ class _Groups:
         return self.ways(person, atoms - 1) * np.maximum(self.people - person - atoms + 1, 1)
 
     def _count_failing(self, person: int, limit: int, atoms: int) -> Any:
-        """The fewest of these ways in which all atoms fail, with at most `limit` per person.
+        """The fewest ways in which all atoms fail, from `person` on, for each group.
 
-        The next person has `n_about` of the atoms, and those after that no more.
+        An atom says that somebody has a value; at most `limit` are about one person. The person
+        here has `n_about` of them, on the most frequent values, and those after that no more.
+        Without atoms on anybody else all ways fail: with these the search begins.
         """
         free, fewest = self.people - person, self.ways(person, atoms)
         for n_about in range(1, min(limit, atoms) + 1):
             people_left = np.maximum(free - self.sums[n_about], 0)
             ways_left = self.failing(person + 1, n_about, atoms - n_about)
+            # A factor for each atom beyond the person's first, so that denominators are equal.
             without_atoms = self.ways(person + 1 + atoms - n_about, n_about - 1)
             fewest = np.minimum(fewest, people_left * ways_left * without_atoms)
         return fewest
 
     def odds(self, holders: Any, chances_elsewhere: list[Fraction]) -> tuple[Any, Any]:
-        """The lowest odds against a value, as numerator and denominator.
+        """The lowest odds against a value for each group, as numerators and denominators.
 
-        The atoms are about the target (`n_about` of them, on its most frequent other values), about
-        other people of the group, or in other groups: ``chances_elsewhere[j]`` is what j of them
-        leave there.
+        `holders` are the people who have the value. An atom says that somebody has a value. The k
+        atoms are about the target (`n_about` of them, on its most frequent other values), about
+        other people of the group, or in other groups: ``chances_elsewhere[j]`` is the lowest chance
+        that j atoms there all fail.
         """
         k = len(chances_elsewhere) - 1
-        scale = lcm(*(chance.denominator for chance in chances_elsewhere))
+        scale = lcm(*(chance.denominator for chance in chances_elsewhere))  # to have whole numbers
         products = []
         for atoms_here in range(k + 1):
             elsewhere = int(chances_elsewhere[k - atoms_here] * scale)

@@ -50,8 +50,12 @@ class Rules(NamedTuple):
 
     @classmethod
     def of(cls, schema: Table) -> Rules:
-        """The rules in the ``[schema]`` table of a policy."""
+        """The rules in the ``[schema]`` table of a policy, which say who cannot have which values.
+
+        Labels of an opaque column do not show which values they stand for.
+        """
         sensitive = schema.get("sensitive")
+        # A rule that names no sensitive column is about the first one.
         main = sensitive if isinstance(sensitive, str) or not sensitive else sensitive[0]
         tables = [
             {**table, "sensitive": table.get("sensitive") or main}
@@ -87,12 +91,13 @@ class Rules(NamedTuple):
     def _met(self, name: str, condition: Any, label: str | None) -> bool | None:
         """True if everybody with this label meets a condition, a range or a list of values.
 
-        False if nobody does; None if the label does not tell.
+        False if nobody does; None if the label does not tell. `name` is the column.
         """
         if label is None or name in self.opaque:
             return None
         if isinstance(condition, Mapping):
             return _met_by_range(label, range_of(condition))
+        # A label of several values: some of them may meet the condition, and others not.
         if name in self.nodes or _COARSE.fullmatch(label):
             return None
         texts = [str(text) for text in condition]
@@ -102,11 +107,13 @@ class Rules(NamedTuple):
 
 
 def _met_by_range(label: str, condition: Span) -> bool | None:
-    """Whether all, or none, of the numbers or days of a label lie in a range; else None."""
+    """True if all numbers or days of a label lie in a range, False if none does, else None."""
     value = value_of(label)
     if value is not None:
         return condition.holds(value) if value.dated == condition.dated else None
     for _, low, (last, _) in (span for span in spans_of(label) if not span.dated):
+        # Ends are (number, 0) just before it or (number, 1) just after. The last number may belong
+        # to the label or not, so it is taken in.
         high = last, 1
         if condition.dated or low == FIRST or last == inf or low >= high:
             return None
@@ -163,7 +170,11 @@ class ImpossibleCounts(NamedTuple):
 def rules_of_values(
     names: Collection[str], rules: Rules, positions: Sequence[int]
 ) -> dict[str, RuleSet]:
-    """For each value of a column, those of the column's `positions` rules that it falls under."""
+    """For each value of a column, the numbers of the rules that it falls under.
+
+    A rule says that some people cannot have its values; `positions` are the numbers of the rules on
+    this column, and `names` its values.
+    """
     for i in positions:
         for text in map(str, rules.tables[i]["values"]):
             _refuse_other_spelling(text, names)
@@ -190,14 +201,19 @@ def people_by_rules(
     positions: Sequence[int],
     bags: Mapping[Group, Sequence[JointValue]],
 ) -> dict[Group, Counter[Cannot]]:
-    """For each group, its people by the rules that apply to them; refuse a contradiction."""
+    """For each group, how many people there are by the rules that apply to them.
+
+    `people` has, for each group, how many people have which labels in `columns`. Whether a rule
+    applies may stay open, so people differ by rules that perhaps and that surely apply. `bags` are
+    the values of each group: more people than can have a value are a contradiction, and refused.
+    """
     for position, name in enumerate(columns):
         everybody = chain(*people.values())
         present = {text for labels in everybody if (text := labels[position]) is not None}
         for text in rules.texts_of(name, positions):
             if not any(same_values(text, present)):  # which meets a condition
                 _refuse_other_spelling(text, present)
-    cannot: dict[Any, Cannot] = {}
+    cannot: dict[Any, Cannot] = {}  # by labels, so that rules are applied once to equal people
     people_of_groups = {}
     for group, bag in bags.items():
         members_of_group = Counter[Cannot]()
@@ -214,10 +230,13 @@ def people_by_rules(
 
 
 def _refuse(group: Group, bag: Sequence[JointValue], people: Counter[Cannot]) -> None:
-    """Refuse a group in which more people have values than can have them."""
-    if not any(cannot.surely for cannot in people):
+    """Refuse a group in which more people have values than can have them.
+
+    `bag` has (value, its rules, how many people); `people` are counted by rules that apply to them.
+    """
+    if not any(cannot.surely for cannot in people):  # anybody may have any value
         return
-    having = Counter[RuleSet]()
+    having = Counter[RuleSet]()  # values under the same rules are for the same people
     for _, kind, count in bag:
         having[kind] += count
     for kind, count in having.items():
@@ -236,7 +255,8 @@ def worst_with_rules(
 ) -> Worst:
     """The highest posterior of a secret, and its group, if some people cannot have some values.
 
-    Cells with equal numbers are judged once, in the first group that has them.
+    The adversary rules out l values of the target, and knows k other people and m links. Values
+    with equal numbers are judged once, in the first group that has them.
     """
     is_secret = np.array([name in secrets for name in groups_with_bags.names], bool)
     first_groups: dict[tuple[int, tuple[int, ...]], int] = {}  # by value and numbers
@@ -247,6 +267,7 @@ def worst_with_rules(
         ):
             first_groups.setdefault(profile_of_value, group)
     listed = [(value, group, *numbers) for (value, numbers), group in first_groups.items()]
+    # Six numbers after value and group; the shape is given, since there may be no rows.
     value, group_of, *columns = np.array(listed, np.int64).reshape(-1, 8).T
     profiles = DistinctProfiles(value, group_of, np.stack(columns, 1))
     return worst_case(groups_with_bags, profiles, Theorem2.of("single", k, m, odds_with_rules))
@@ -272,21 +293,25 @@ def numbers_of_group(
     is_secret: Ints,
     l: int,
 ) -> Iterator[tuple[int, tuple[int, ...]]]:
-    """The numbers that decide the odds against each value of a group, as rows of a `Cell`.
+    """Yield each secret value of a group with the numbers that decide the odds against it.
 
-    A kind is the set of rules that a value falls under; it is restricted if somebody in the group
-    cannot have it. The numbers are how many people can have the value, how many have it, and the
-    `Rest`, signed.
+    `bag` has (value, how many have it); `people` are counted by rules that apply to them. A kind is
+    the set of rules that a value falls under; it is restricted if somebody in the group cannot have
+    it. The numbers are how many people can have the value, how many have it, and the `Rest`: people
+    with other values if the target has l values ruled out. A value may come several times: some of
+    the l are of its own kind (`inside`), the others of values that everybody can have.
     """
     size = people.total()
     by_kind: dict[RuleSet, dict[int, int]] = {NO_RULES: {}}  # values, and who have them
     for value, count in bag:
         rules = rules_of[value]
-        kind = rules if n_able(people.items(), rules) < size else NO_RULES
+        kind = rules if n_able(people.items(), rules) < size else NO_RULES  # all here can have it
         by_kind.setdefault(kind, {})[value] = count
     having = {kind: sum(counts.values()) for kind, counts in by_kind.items()}
     free_counts = sorted(by_kind[NO_RULES].values(), reverse=True)
     for kind, counts in by_kind.items():
+        # Who can have this kind, without those who may have another restricted kind instead: the
+        # fewer are left, the surer is the adversary.
         members = n_able(people.items(), kind)
         for other_kind in by_kind.keys() - {kind, NO_RULES}:
             members -= min(having[other_kind], n_able(people.items(), kind, other_kind))
@@ -294,7 +319,7 @@ def numbers_of_group(
             if not is_secret[value]:
                 continue
             other_counts = sorted((n for x, n in counts.items() if x != value), reverse=True)
-            if kind == NO_RULES:
+            if kind == NO_RULES:  # the usual case: the l most frequent others are ruled out
                 remaining = Rest(having[kind] - holders - sum(other_counts[:l]), 0, 0, 0)
                 yield value, (having[kind], holders, *remaining.signed())
                 continue
@@ -307,15 +332,19 @@ def numbers_of_group(
 
 
 def odds_with_rules(profile: Profile, n_known: int) -> Ratio:
-    """Odds against a target who can have the value.
+    """Odds against a target who can have the value, as numerator and denominator.
 
-    Otherwise the target has another value of its kind, or one of the rest that is not ruled out.
-    Known people have values of the kind, as far as there are enough.
+    A target without it has another value of its kind (that falls under the same rules), or one that
+    everybody can have and that is not ruled out. Known people have values of the kind, as far as
+    there are enough, since these count most against the value.
     """
+    # `kind_left`: others with a value of the kind. `n_without`: people who can have the kind and
+    # do not. `n_free`: people with values that everybody can have; `out` of these are ruled out.
     _, holders, *remaining = profile
     kind_left, n_without, out, n_free = Rest(*remaining).signed()
     of_kind = min(kind_left, n_known)
     n_without, n_free = n_without - (n_known - of_kind), n_free - (n_known - of_kind)
-    if n_without <= 0 or n_free <= 0:
+    if n_without <= 0 or n_free <= 0:  # the target has a value of the kind
         return kind_left - of_kind, holders
+    # (kind_left + n_without * the share of free values that are not ruled out) to holders.
     return (kind_left - of_kind) * n_free + n_without * max(n_free - out, 0), holders * n_free

@@ -37,6 +37,10 @@ def surest(
 ) -> Fraction:
     """An upper bound of how sure somebody may become that a member of a group has a secret.
 
+    `bag` has the group's joint values, each with its rules and count; some people cannot have those
+    under some rules (`people`, counted by the rules that apply to them). The adversary rules out l
+    values of the target and knows k other people. A kind is all values under the same rules.
+
     A member is as likely to have one value of a kind as another: with the same `share`. The share
     of a kind that only some can have is highest when two things hold. Those who can have it have
     other kinds as often as they can, except kinds that all of them can have, which are dealt later.
@@ -47,9 +51,9 @@ def surest(
     a mean of such choices, or lower.
     """
     size = sum(n for _, n in people)
-    counts: dict[RuleSet, Counter[Any]] = {NO_RULES: Counter()}
+    counts: dict[RuleSet, Counter[Any]] = {NO_RULES: Counter()}  # by kind, how many have each value
     for value, rules, count in bag:
-        rules_here = rules if n_able(people, rules) < size else NO_RULES
+        rules_here = rules if n_able(people, rules) < size else NO_RULES  # all here can have it
         counts.setdefault(rules_here, Counter())[value] += count
     n_secret = {
         rules: sum(map(counts_of_rules.__getitem__, secret))
@@ -68,7 +72,7 @@ def surest(
             ):
                 members -= min(counts[other_rules].total(), n_able(people, rules, other_rules))
         kinds.append(_Kind(counts_of_rules, n_secret[rules], members))
-    if len(kinds) > _MOST_KINDS:
+    if len(kinds) > _MOST_KINDS:  # too many choices; certainty is a bound, too
         return Fraction(1)
     worst = Fraction(0)
     for n_chosen in range(len(kinds) + 1):
@@ -80,14 +84,17 @@ def surest(
 def _surest_with(
     chosen: Sequence[_Kind], free: _Kind, secret: Collection[Any], l: int, k: int
 ) -> Fraction:
-    """How sure somebody may become that a target has a secret.
+    """How sure somebody may become that a target has a secret (one of some values), at most.
 
-    The target can have values of the `chosen` kinds and `free` ones, and no others.
+    The target can have values of the `chosen` kinds and `free` ones, and no others; l of them are
+    ruled out, and k other people are known. A kind is all values that fall under the same rules;
+    `free` is the kind that everybody can have.
     """
-    unshared, k_left = Fraction(1), k
+    unshared, k_left = Fraction(1), k  # the chance that remains for free values; people not dealt
     chances = defaultdict[Any, Fraction](Fraction)
     for kind in (*chosen, free):
         n_others = kind.counts.total() - kind.n_secret
+        # Known people have other values than the secret: this leaves the most for the target.
         n_known = min(k_left if kind is free else k, n_others)
         n_left, k_left = kind.n_secret + n_others - n_known, max(k_left - n_known, 0)
         if kind is free:
@@ -98,5 +105,6 @@ def _surest_with(
         for value, count in kind.counts.items():
             chances[value] += count * share
     of_secret = sum((chances.pop(value, Fraction(0)) for value in secret), Fraction(0))
+    # It is worst to rule out the l likeliest other values; the rest is then taken for all.
     ruled_out = sum(sorted(chances.values(), reverse=True)[:l], Fraction(0))
     return of_secret / max(1 - ruled_out, of_secret) if of_secret else Fraction(0)

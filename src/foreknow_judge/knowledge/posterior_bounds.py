@@ -80,11 +80,16 @@ class _Batch(NamedTuple):
     def of(
         cls, shape: Shape, cases: Sequence[PriorGroup], question: ExchangeQuestion, number: Any
     ) -> _Batch:
-        """Put cases side by side, with chances as `number` makes them of two whole numbers."""
+        """Put cases of equal shape side by side in arrays.
+
+        `shape` is how many people have each signature, and each value. `number` makes a chance of
+        two whole numbers: a float or a fraction.
+        """
+        # The position of each secret; if several values are one secret, all have position 0.
         position_of = {name: position for position, name in enumerate(question.names)}
         if question.united:
             position_of = dict.fromkeys(question.asked_values, 0)
-        nowhere = repeat(len(question.names))
+        nowhere = repeat(len(question.names))  # stands for a value that is no secret
         secrets = [[*map(position_of.get, case.values, nowhere)] for case in cases]
         chances = [_ratios(case.rows, case.scales, number) for case in cases]
         return cls(shape, cases, question, np.array(secrets), np.array(chances))
@@ -122,9 +127,11 @@ class _Batch(NamedTuple):
         """
         (people, counts), chances, is_asked = self.shape, self.chances, self.asked
         ruled_out, n_known = min(ruled_out, len(counts)), min(n_known, sum(people))
+        # How many have each value w; and whether a swap of v for w counts: not with the same v.
         holders, swaps = np.array([counts]), ~np.eye(len(counts), dtype=bool)[None, values]
         if self.question.united:
             swaps = ~is_asked[:, None]
+        # Binary priors have two columns, a value and all others: ruled-out ones are left out there.
         if self.question.binary and ruled_out:
             ruled_out = 0
             holders = np.array([[counts[0], case.left] for case in self.cases])
@@ -134,22 +141,25 @@ class _Batch(NamedTuple):
             swaps, _over(chances_of_person[:, None], chances_of_person[:, values, None], 0), 0
         )
         ratios = _over(chances[:, :, values, None], chances[:, :, None], 0)
+        # Partners who can have w, by their signature; the person is none.
         n_others = np.array(people) - (np.arange(len(people)) == signature)
         partners = np.broadcast_to((n_others[:, None] * (chances > 0))[:, :, None], ratios.shape)
-        order = np.argsort(ratios, axis=1)  # partners with the least ratios first
+        # As many partners have w as there are holders; the bound takes those with the least ratios.
+        order = np.argsort(ratios, axis=1)
         ratios, partners = (np.take_along_axis(array, order, 1) for array in (ratios, partners))
         before = np.cumsum(partners, axis=1) - partners
         weights = []  # by how many holders of a value are known
         for n_known_holders in range(n_known + 1):
             unknown = np.maximum(holders - n_known_holders, 0)[:, None]
             swapped = np.clip(unknown[:, None] - before, 0, partners)
+            # Too few can have w: there is no such world, so it must not look likely.
             is_lacking = unknown > partners.sum(axis=1)
             weight = np.where(is_lacking, inf, own_ratios * (ratios * swapped).sum(axis=1))
             weights.append(np.where(own_ratios > 0, weight, 0))
         possible = is_asked[:, values] & (chances_of_person[:, values] > 0)
         in_favour = _over(np.array(counts)[values], _least_sum(weights, ruled_out), inf)
         in_favour = np.where(possible, in_favour, 0)
-        if self.question.united:
+        if self.question.united:  # odds in favour of values of one secret add up
             in_favour = in_favour.sum(axis=1, keepdims=True)
         return _over(1, in_favour, inf)
 
@@ -180,8 +190,10 @@ def worst_exchanged(
 ) -> Worst:
     """The case in which the adversary is surest, with the value, the group and the chance.
 
-    `groups[i]` is the group of the cases whose number (`place`) is i. If the limit is `relative`,
-    chances are compared after division by the person's prior.
+    `shapes` has the groups by how many people have each signature and each value. `groups[i]` is
+    the group of the cases whose number (`place`) is i. If the limit is `relative`, chances are
+    compared after division by the person's prior. Floats find those who may be the worst case;
+    fractions decide among these.
     """
     ruled_out, n_known, n_linked = question.amounts
     if n_known + n_linked > _MOST_PEOPLE:
@@ -195,9 +207,10 @@ def worst_exchanged(
             raise CertificateError("too-large", "a group with priors")
         for case in cases:
             _require_worlds(*shape, case.rows)
-        step = max(1, _AT_ONCE // n_numbers)
+        step = max(1, _AT_ONCE // n_numbers)  # how many cases fit into memory at a time
         for start in range(0, len(cases), step):
             batches.append(_Batch.of(shape, cases[start : start + step], question, _as_float))
+    # Nobody is linked to more people than the largest group has.
     largest = max((sum(people) for people, _ in shapes), default=0)
     factors = _none_linked(batches, question, min(n_linked, largest))
     of_none = np.array([*(max(float(factor), _LEAST) for factor in factors), 1])
@@ -223,7 +236,10 @@ def worst_exchanged(
 def _none_linked(
     batches: Sequence[_Batch], question: ExchangeQuestion, n_linked: int
 ) -> list[Fraction]:
-    """Lower bounds of the chances that none of the linked people has a secret, in their order."""
+    """Lower bounds of the chances that none of the linked people has a secret, for each secret.
+
+    Each factor is the chance that one more linked person lacks it: odds / (1 + odds) against.
+    """
     factors = [Fraction(1) for _ in question.names]
     # Of each linked person, one more is known than of the one before.
     for n_known in range(question.amounts[1] + 1, question.amounts[1] + n_linked + 1):
@@ -244,11 +260,18 @@ def first_worst(cases: Iterable[tuple[str, int, Worst]], relative: bool) -> Wors
 
 
 def _require_worlds(people: Sequence[int], counts: Sequence[int], rows: Any) -> None:
-    """Refuse a group whose values cannot all be assigned to people who can have them."""
+    """Refuse a group whose values cannot all be assigned to people who can have them.
+
+    `people` are how many have each signature, `counts` how many have each value, and `rows` the
+    chances by signature and value: above 0 if they can. This is a matching by augmenting paths.
+    """
     holders = [Counter[int]() for _ in counts]  # of each value, by their signature
 
     def finds_value(who: int, tried: set[int]) -> bool:
-        """Give somebody a value, whose holders may have to find others."""
+        """True if somebody of this signature gets a value, for which others may change theirs.
+
+        `tried` are values that were asked for already.
+        """
         for x in range(len(counts)):
             if not rows[who][x] or x in tried:
                 continue
@@ -263,7 +286,7 @@ def _require_worlds(people: Sequence[int], counts: Sequence[int], rows: Any) -> 
                     return True
         return False
 
-    if all(map(all, rows)):
+    if all(map(all, rows)):  # everybody can have everything
         return
     for who in np.repeat(np.arange(len(people)), people).tolist():
         if not finds_value(who, set()):
@@ -287,16 +310,18 @@ def _over(above: Any, below: Any, endless: float) -> Any:
 
 
 def _least_sum(weights: Sequence[Any], most_ruled_out: int) -> Any:
-    """The least sum of weights over all values, if so many of these are ruled out.
+    """The least sum of weights over all values, if at most so many of these are ruled out.
 
-    `weights` are those of each value, by how many of its holders are known; in all, as many people
-    are known as the last of them says.
+    `weights[n]` has the weight of each value (last axis) if n of its holders are known. At most
+    ``len(weights) - 1`` people are known, and it is worst for the target how they are divided
+    among the values: the least sum for each pair of amounts, one value after the other.
     """
     amounts = [*product(range(most_ruled_out + 1), range(len(weights)))]
     lowest: dict[tuple[int, int], Any] = dict.fromkeys(amounts, 0)
     for y in range(weights[0].shape[2]):
         before, lowest = lowest, {}
         for ruled_out, n_known in amounts:
+            # The value has n known holders; or it is ruled out, and weighs nothing.
             ways = [before[ruled_out, n_known - n] + weights[n][..., y] for n in range(n_known + 1)]
             if ruled_out:
                 ways.append(before[ruled_out - 1, n_known])
@@ -307,10 +332,12 @@ def _least_sum(weights: Sequence[Any], most_ruled_out: int) -> Any:
 def _nearly_lowest(batches: Sequence[_Batch], score: Callable[[_Batch], Any]) -> list[_Person]:
     """The people whose score may be the lowest of all for their secret, by floats.
 
-    If some chances are extreme, floats say nothing, and it is everybody.
+    `score` gives an array by case, signature and column. If some chances are extreme, floats say
+    nothing, and it is everybody.
     """
     extreme = any(((batch.chances > 0) & (batch.chances < _EXTREME)).any() for batch in batches)
     scores = [] if extreme else [*map(score, batches)]
+    # The lowest score of each secret; one entry more stands for values that are no secret.
     lowest: Any = np.full(1 + max((int(batch.secrets.max()) for batch in batches), default=0), inf)
     for batch, scores_of_batch in zip(batches, scores, strict=False):
         np.minimum.at(lowest, batch.of_column, scores_of_batch.min(axis=1))

@@ -41,6 +41,8 @@ _LEAST_CHANCE = Fraction(1, 2**1022)
 class Chances:
     """The probabilities of values by one set of attributes, as a certificate holds them."""
 
+    # A table has attributes (columns), values, and rows: pairs of a signature (a label for each
+    # attribute) and the probabilities of the values.
     def __init__(self, table: Mapping[str, Any]) -> None:
         try:
             self.attributes: list[str] = list(table["attributes"])
@@ -56,7 +58,10 @@ class Chances:
             raise CertificateError("malformed-priors", error) from None
 
     def _whole(self, row: Sequence[Fraction]) -> tuple[list[int], int]:
-        """A row of probabilities as whole numbers over a common denominator; refuse a wrong row."""
+        """A row of probabilities as whole numbers, and their common denominator.
+
+        A wrong row is refused: probabilities may add up to a little more than 1 by rounding.
+        """
         scale = _common(row)
         if len(row) != len(self.values) or not 0 <= min(row) <= max(row) <= 1:
             raise ValueError(f"{len(self.values)} probabilities from 0 to 1 in each row")
@@ -116,13 +121,14 @@ def worst_priors(
 ) -> Worst:
     """The highest posterior of a secret (divided by its prior if `relative`), and its group.
 
-    `bags` has the people and values of each group, and `people` how many have each signature.
-    `reading` is the kind of priors, "joint" or "binary". For values `united` (a name and its
-    members), posteriors and priors are added up. `amounts` are facts on top of priors: how many
-    values are ruled out, and how many people are known and linked.
+    `bags` has people and values of each group, and `people` how many have each signature: labels
+    of the attributes that priors are by. `reading` is the kind of priors, "joint" or "binary". For
+    values `united` (a name and its members), posteriors and priors are added up. `amounts` are
+    facts on top of priors: how many values are ruled out, and how many people known and linked.
     """
     name, secrets = united or (None, secrets)
     question = ExchangeQuestion(frozenset(secrets), name, amounts, reading == "binary")
+    # Groups with equal people and values are judged once: sorted alike, they have one key.
     first_groups: dict[Any, Group] = {}
     for group, (_, bag) in bags.items():
         people_by_signature = sorted(
@@ -134,9 +140,10 @@ def worst_priors(
     for number, (people_by_signature, bag) in enumerate(first_groups):
         for shape, case in _cases(number, people_by_signature, bag, chances, question):
             shapes.setdefault(shape, []).append(case)
-    if any(amounts[1:]):
+    if any(amounts[1:]):  # with known or linked people there is only an upper bound
         return worst_exchanged(shapes, question, relative, groups)
     worst_cases, top = list[tuple[str, int, Worst]](), Fraction(0)
+    # In this order, neighbours share the steps between states, which are cached.
     for shape, cases in sorted(shapes.items(), key=lambda entry: _fewest_states(entry[0])):
         if (states := _states(_fewest_states(shape))) > _MOST_STATES:
             raise CertificateError("too-large", "a group with priors")
@@ -147,6 +154,7 @@ def worst_priors(
             if relative:  # divided by the prior
                 scale = np.array([case.scales for case in batch], object)
                 above, below = weight * scale[:, :, None], total * before
+            # Where above / below is at least `top`, the highest so far; equal ones are ties.
             reaches_top = (above > 0) & (above * top.denominator >= top.numerator * below)
             for c, s, x in np.argwhere(reaches_top).tolist():  # by case, signature and value
                 # Asked again, since `top` rises meanwhile.
@@ -163,7 +171,11 @@ def worst_priors(
 def _cases(
     number: int, people_by_signature: Any, bag: Any, chances: Chances, question: ExchangeQuestion
 ) -> Iterator[tuple[Shape, PriorGroup]]:
-    """A group as one case; with binary priors, a case for each value, which people have or not."""
+    """Yield a group as one case; with binary priors, a case for each value: to have it or not.
+
+    A case comes with its shape: how many people have each signature, and each value. `number` is
+    the place of the group.
+    """
     signatures = [who for who, _ in people_by_signature]
     amounts = tuple(n for _, n in people_by_signature)
     values, counts = [value for value, _ in bag], tuple(n for _, n in bag)
@@ -171,8 +183,8 @@ def _cases(
     if not question.binary and asked_values:
         table = [chances.whole(who, values) for who in signatures]
         rows, scales = map(list, zip(*table, strict=True))
-        before = rows
-        if question.name is not None:
+        before = rows  # the priors
+        if question.name is not None:  # the values are one secret, so their priors are added up
             before = [
                 [int(chances.any(who, question.asked_values) * scale)]
                 for who, scale in zip(signatures, scales, strict=True)
@@ -184,6 +196,7 @@ def _cases(
         pairs = [[chance, scale - chance] for (chance,), scale in table]
         copies = counts[values.index(value)]
         other_counts = sorted(n for other_value, n in bag if other_value != value)
+        # The most frequent other values are ruled out: as many as the question says.
         others_left = sum(other_counts[: max(len(other_counts) - question.amounts[0], 0)])
         shape = amounts, (copies, sum(counts) - copies)
         yield shape, PriorGroup(number, [value], pairs, before, scales, others_left)
@@ -192,21 +205,22 @@ def _cases(
 def _judge_batch(
     cases: Sequence[PriorGroup], shape: Shape, question: ExchangeQuestion
 ) -> tuple[Any, Any, Any]:
-    """The weight of each secret, the weight of all values, and the prior, as arrays.
+    """The weight of each secret, the weight of all values, and the prior, as arrays of integers.
 
-    They are for each case, signature and value: the sums of the weights of worlds. If values are
-    ruled out, only the worlds that remain count; it is worst to rule out the values of the largest
-    weight.
+    Axes: case, signature, value. The posterior of a secret is the first over the second: sums of
+    the weights of worlds (ways to give the values to the people). If values are ruled out, only the
+    worlds that remain count; it is worst to rule out the values of the largest weight.
     """
     ruled_out, is_union = question.amounts[0], question.name is not None
     table = np.array([case.rows for case in cases], object)
     weights, total = _posteriors(shape, table)
+    # The weights are of all people of a signature, so the total is counted once for each of them.
     total = total[:, None, None] * np.array(shape[0], object)[None, :, None]
     is_asked = np.array([[*map(question.asked_values.__contains__, case.values)] for case in cases])
     weight = weights[:, :, : is_asked.shape[1]] * is_asked[:, None, :]
     if is_union:
         weight = weight.sum(axis=2, keepdims=True)
-    total = total + 0 * weight
+    total = total + 0 * weight  # an entry for each value, too
     if ruled_out and not question.binary:
         is_united = is_asked[:, :, None] if is_union else np.eye(weights.shape[2], dtype=bool)[None]
         for x in range(weight.shape[2]):
@@ -214,6 +228,7 @@ def _judge_batch(
             weights_left = other_weights[:, :, : max(other_weights.shape[2] - ruled_out, 0)]
             total[:, :, x] = weight[:, :, x] + weights_left.sum(axis=2)
     elif ruled_out:
+        # Binary: of the people without the value, only `left` of them have a value that remains.
         weights_left = np.array([case.left for case in cases], object)[:, None, None]
         lacking = (total - weight) * weights_left
         weight = weight * max(shape[1][1], 1)
@@ -244,7 +259,10 @@ def _posteriors(shape: Shape, table: Any) -> tuple[Any, Any]:
 def _shares(items: Sequence[int], kinds: Sequence[int], table: Any) -> tuple[Any, Any]:
     """The weight of one item of each sort getting each kind, and the total weight.
 
-    The former is the weight of the items before it, times its own, times that of those after it.
+    `items` says how many there are of each sort, `kinds` how many of each kind; `table` has the
+    weights by case, sort and kind. (Items are people by signature and kinds are values, or the
+    other way round.) The weight of an item getting a kind is that of the items before it, times
+    its own, times that of those after it, which is the same computation from the other end.
     """
     steps = _Steps.of(tuple(kinds))
     sort_of_item = np.repeat(np.arange(len(items)), items).tolist()
@@ -253,8 +271,9 @@ def _shares(items: Sequence[int], kinds: Sequence[int], table: Any) -> tuple[Any
     if not total.all():
         raise CertificateError("no-world")
     weights = 0 * table
-    for sort, position in enumerate(np.cumsum(items) - items):
+    for sort, position in enumerate(np.cumsum(items) - items):  # the first item of each sort
         weights_after = after[len(sort_of_item) - position - 1]
+        # States before the item, and after it; the items after it use what is left of each kind.
         for kind, (used, next_states) in enumerate(steps.moves[position] if items[sort] else ()):
             ways = before[position][used] * weights_after[steps.others[position + 1][next_states]]
             weights[:, sort, kind] = table[:, sort, kind] * ways.sum(axis=0)
@@ -271,12 +290,16 @@ class _Steps(NamedTuple):
     @classmethod
     @lru_cache(maxsize=1)
     def of(cls, kinds: tuple[int, ...]) -> _Steps:
-        """The transitions for these amounts of each kind."""
+        """The transitions between states if there are so many of each kind.
+
+        A state says how many of each kind are used; as a number, these are its digits. Its level
+        is how many are used in all: one more after each item.
+        """
         digits = np.indices([kind + 1 for kind in kinds]).reshape(len(kinds), -1)
-        steps = np.cumprod([1, *(kind + 1 for kind in kinds[:0:-1])])[::-1]
+        steps = np.cumprod([1, *(kind + 1 for kind in kinds[:0:-1])])[::-1]  # one more of each kind
         level, n_states = digits.sum(axis=0), digits.shape[1]
         states = [np.flatnonzero(level == items) for items in range(sum(kinds) + 1)]
-        index_in_level = np.empty(n_states, np.int64)
+        index_in_level = np.empty(n_states, np.int64)  # states are numbered within their level
         for states_of_level in states:
             index_in_level[states_of_level] = np.arange(len(states_of_level))
         moves = []
@@ -286,12 +309,17 @@ class _Steps(NamedTuple):
                 possible = np.flatnonzero(digit[states_of_level] < kind)
                 moves_of_kinds.append((possible, index_in_level[states_of_level[possible] + step]))
             moves.append(moves_of_kinds)
+        # The state of what is left: each digit is taken from its highest value.
         return cls(
             moves, [index_in_level[n_states - 1 - states_of_level] for states_of_level in states]
         )
 
     def ways(self, table: Any, sort_of_item: Sequence[int]) -> list[Any]:
-        """For the first 0, 1, ... items the weight of all ways to assign kinds, by state."""
+        """For the first 0, 1, ... items, the weight of all ways to give them kinds.
+
+        Each array has a row for each state (how many of each kind are used), and a column for each
+        case. `sort_of_item` says which row of `table` an item has.
+        """
         weights_by_state = [np.ones((1, len(table)), int).astype(object)]
         for sort, moves, states in zip(sort_of_item, self.moves, self.others[1:], strict=False):
             weights = np.zeros((len(states), len(table)), int).astype(object)

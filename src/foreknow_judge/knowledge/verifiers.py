@@ -75,6 +75,8 @@ class Judge(NamedTuple):
     least: Callable[[Question, Any], Fraction | None] = lambda question, settings: None
 
 
+# The worst case if the adversary rules out l values of the target, and knows k others and m links.
+# Rules say that some people cannot have some values: on the secret, or on columns beside it.
 def _judge_facts(question: Question, facts: FactsSettings) -> Worst:
     amounts = facts.l, facts.k, facts.m
     if question.beside and question.width is None and not facts.m:
@@ -87,7 +89,10 @@ def _judge_facts(question: Question, facts: FactsSettings) -> Worst:
 
 
 def possible_holders(question: Question) -> ImpossibleCounts | None:
-    """How many people can have each value, if the schema has rules of what is impossible."""
+    """How many people of each group can have which values, by the schema's rules on this.
+
+    None without rules on the secret's column. Rules on columns beside it are refused here.
+    """
     release = question.written
     if question.beside:
         raise UnsupportedError("impossible-linked", question.beside[0])
@@ -97,6 +102,7 @@ def possible_holders(question: Question) -> ImpossibleCounts | None:
         raise CertificateError("one-value-only", "impossible")
     bags, people = _joint_values(question)
     rules_of_value = {value: kind for value, kind, _ in chain(*bags.values())}
+    # A set of values counts as one value, so all of them must fall under the same rules.
     rules_of_members = {rules_of_value[name] for name in question.members if name in rules_of_value}
     if len(rules_of_members) > 1:
         raise CertificateError("impossible-in-part", next(iter(question.about)))
@@ -109,10 +115,12 @@ def possible_holders(question: Question) -> ImpossibleCounts | None:
 def _joint_values(
     question: Question,
 ) -> tuple[dict[Group, list[JointValue]], dict[Group, Counter[Cannot]]]:
-    """The values of each group, and its people, by the rules of the columns beside the secret.
+    """For each group, its values and its people, by rules of the secret and columns beside it.
 
-    A value of a row falls under the rules of all its columns: (value, rules, how many rows).
+    Rules say that some people cannot have some values. A value of a row falls under the rules of
+    all its columns: (value, rules, how many rows). People are counted by rules that apply to them.
     """
+    # The first n labels of a divided group are those of its group.
     release, rules, n = question.written, question.written.rules, len(question.columns)
     known_columns = question.columns[len(release.groups) :]
     # Groups divided by the columns beside the secret: each has rows that differ in it alone.
@@ -136,7 +144,10 @@ def _joint_values(
 
 
 def _worst_beside(question: Question, l: int, k: int) -> Worst:
-    """The worst case if columns with rules stand beside the secret."""
+    """The worst case if columns with rules on who cannot have which value stand beside the secret.
+
+    The adversary rules out l values of the target and knows k other people.
+    """
     bags, people = _joint_values(question)
     cases = []
     for group, (_, counts) in question.held.items():
@@ -167,7 +178,10 @@ def _are_exchanges(settings: PriorSettings) -> bool:
 
 
 def _judge_priors(question: Question, settings: PriorSettings) -> Worst:
-    """Judge by each table of priors; attributes are read from the table of people."""
+    """The worst case over all tables of priors: what the adversary expects of each kind of people.
+
+    Kinds of people are labels of some columns (attributes), read from the table of people.
+    """
     facts, reading = settings.facts or FactsSettings(), settings.semantics
     cases = []
     for table in settings.tables:
@@ -176,9 +190,11 @@ def _judge_priors(question: Question, settings: PriorSettings) -> Worst:
         people = people_with(question.written, chances.attributes, question.columns)
         united: tuple[str, Collection[str]] | None = None
         groups: Mapping[Group, tuple[int, Bag]] = question.held
-        if question.members:
+        if question.members:  # a set of values is one secret
             (name,) = question.about
-            if reading == "joint":  # in whose worlds the values stay apart
+            # Joint priors are of single values, so these stay apart and their posteriors are added;
+            # binary ones are of having a value or not, so the set becomes one value.
+            if reading == "joint":
                 united, groups = (name, question.members), question.apart
             else:
                 _refuse_unheld(chances, question)
@@ -212,7 +228,10 @@ def _refuse_unheld(chances: Chances, question: Question) -> None:
 
 
 def _least_prior(question: Question, settings: PriorSettings) -> Fraction | None:
-    """The lowest prior above 0 of any person, for a value (or a set) that somebody has."""
+    """The lowest prior above 0 of any person, for a value (or a set) that somebody has.
+
+    None if there is none.
+    """
     priors = []
     for table in settings.tables:
         chances = Chances(table)

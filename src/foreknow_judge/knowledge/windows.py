@@ -59,6 +59,7 @@ def worst_near(
     values = [*set(line.at.values())]
     numbers = [number for _, number in sorted(zip(as_whole(values), values, strict=True))]
     end = _end_of(width, line)
+    # For a window that begins at each number: how many numbers lie up to its end.
     reach = np.array(_reach([end(number) for number in numbers], numbers), np.int64)
     place_of_number = {number: i for i, number in enumerate(numbers)}
     positions = np.array([place_of_number[line.at[name]] for name in bags.names], np.int64)
@@ -75,7 +76,9 @@ def worst_near(
     if worst is None:
         return None, None, Fraction(0)
     groups = np.array([worst.group])
-    for _ in range(2):  # by itself: the group of the lowest bound, then all that can be as bad
+    # First the group of the lowest bound is judged exactly; then all groups whose bound is as low
+    # as that, since no other group can be worse.
+    for _ in range(2):
         in_groups = np.isin(bags_on_line.of_group, groups)
         columns = (
             row[in_groups]
@@ -107,12 +110,15 @@ def _reach(ends: Sequence[Fraction], numbers: Sequence[Fraction]) -> list[int]:
 
 
 def _bounds(placed: GroupBags, reach: Ints, l: int) -> DistinctProfiles:
-    """A profile for each group with at least the holders, and the others, of any window.
+    """A profile for each group that is at least as bad as that of any window of values.
 
-    Windows that begin at one of the group's own values are enough: any other window holds no more
-    of its values than one of these. At most its l most frequent values are outside of it.
+    A profile is the people of the group, those with a value in the window, and those with one of
+    the l most frequent values outside. Windows that begin at one of the group's own values are
+    enough: any other window holds no more of its values than one of these. `reach` says where a
+    window ends that begins at each place.
     """
     group, all_cells = placed.of_group, np.arange(len(placed.codes))
+    # For the window that begins at each cell (value of a group): the first cell behind its end.
     end = _cell_positions(placed, len(reach), group, reach[placed.codes], "right")
     holders = placed.max_by_group(_sums(placed.counts, all_cells, end))
     groups = np.flatnonzero(holders)
@@ -123,8 +129,13 @@ def _bounds(placed: GroupBags, reach: Ints, l: int) -> DistinctProfiles:
 def _of_all(
     groups: GroupBags, reach: Ints, l: int, law: Theorem2, limit: Fraction
 ) -> Iterator[LeastOdds]:
-    """The worst cases of windows whose odds may be as low as `limit`, block by block."""
-    # The profile of a group changes where the window loses or gains one of its values.
+    """Yield the worst cases of windows whose odds may be as low as `limit`, block by block.
+
+    Here the target and the linked people may be in different groups, so all groups with a value in
+    the same window are judged together. A block is some neighbouring windows, to bound the memory.
+    """
+    # The profile of a group changes where the window loses or gains one of its values: between
+    # two changes lie runs of windows, each from a first to a last one.
     enters, span = np.searchsorted(reach, groups.codes), len(reach) + 1
     keys = groups.of_group * span
     changes = np.unique(np.concatenate([keys + groups.codes + 1, keys + enters]))
@@ -136,11 +147,13 @@ def _of_all(
     last = last[may_be_worst]
     group = runs.group[may_be_worst]
     rows = runs.rows[may_be_worst]
+    # How many runs include each window: those that have begun, less those that have ended.
     covering = np.cumsum(np.bincount(value, minlength=span) - np.bincount(last + 1, None, span))
     block = np.cumsum(covering) // _AT_ONCE
     for low, high in pairwise([*np.unique(block, return_index=True)[1].tolist(), span]):
         overlapping = np.flatnonzero((value < high) & (last >= low))
         begin, end = np.maximum(value[overlapping], low), np.minimum(last[overlapping], high - 1)
+        # A row for each window of each run.
         n_windows = end - begin + 1
         run = np.repeat(overlapping, n_windows)
         start = np.repeat(np.cumsum(n_windows) - n_windows, n_windows)
@@ -150,10 +163,11 @@ def _of_all(
 
 
 def _may_reach(rows: Ints, law: Theorem2, highest_odds: Fraction, by_itself: bool = False) -> Ints:
-    """Which profiles may have odds of at most `highest_odds`, as an array of bools.
+    """Which profiles may have odds of at most `highest_odds`: a bool for each row.
 
-    A profile is combined with the best target, or the best linked people, of any other. With
-    `by_itself`, those count as well that reach the odds with target and linked people of their own.
+    A profile is the numbers of a group in a window. It may be the target's group, with the linked
+    people in the best other group, or theirs, with the best target. With `by_itself`, both may also
+    be in the one group.
     """
     first, profile_of_row = distinct(*rows.T)
     profiles = rows[first].tolist()
@@ -175,9 +189,11 @@ def _may_reach(rows: Ints, law: Theorem2, highest_odds: Fraction, by_itself: boo
 def _runs(
     groups: GroupBags, reach: Ints, l: int, group: Ints, first: Ints, last: Ints
 ) -> tuple[DistinctProfiles, Ints]:
-    """The profile of each `group` in windows that begin from `first` to `last`, and these ends.
+    """The profile of each `group` in windows that begin from `first` to `last`, and the last ones.
 
-    All windows of such a run hold the same values of the group. Empty runs are left out.
+    All windows of such a run hold the same values of the group. Runs without any are left out. A
+    profile is the people of the group, those with a value in the window, and those with one of the
+    l most frequent values outside.
     """
     begin = _cell_positions(groups, len(reach), group, first, "left")
     end = _cell_positions(groups, len(reach), group, reach[first], "right")
@@ -205,10 +221,14 @@ def _sums(of_cell: Ints, begin: Ints, end: Ints) -> Ints:
 
 
 def _outside(groups: GroupBags, group: Ints, begin: Ints, end: Ints, l: int) -> Ints:
-    """How many people have one of the group's l most frequent values outside the window."""
-    frequent = np.lexsort((-groups.counts, groups.of_group))
+    """How many people have one of the l most frequent values of their group outside the window.
+
+    `group`, and `begin` and `end` of its cells in the window, have an entry for each window. Values
+    are gone through by rank, in all windows at once, until each has l of them.
+    """
+    frequent = np.lexsort((-groups.counts, groups.of_group))  # cells by group, the highest first
     n_outside, n_left = np.zeros(len(group), np.int64), np.full(len(group), l)
-    unfinished = np.arange(len(group) if l else 0)
+    unfinished = np.arange(len(group) if l else 0)  # windows that still lack values
     for rank in range(int(groups.n_values.max(initial=0))):
         unfinished = unfinished[groups.n_values[group[unfinished]] > rank]
         if not len(unfinished):
@@ -226,7 +246,7 @@ def _outside(groups: GroupBags, group: Ints, begin: Ints, end: Ints, l: int) -> 
 
 def _line(names: set[str]) -> _Line:
     """The positions of values that are all numbers, or all dates; refused if they are mixed."""
-    values = {name: value_of(name) for name in sorted(names)}
+    values = {name: value_of(name) for name in sorted(names)}  # sorted, so the message is the same
     spans = [value for value in values.values() if value is not None]
     dated = any(span.dated for span in spans)
     for name, value in values.items():
@@ -237,7 +257,10 @@ def _line(names: set[str]) -> _Line:
 
 
 def _end_of(width: Any, line: _Line) -> Callable[[Fraction], Fraction]:
-    """The function from the beginning of a window to its end."""
+    """The function from the beginning of a window to its end, by its width: 5, "10%", "7 days" ...
+
+    A percentage is one of the lower end. Dates have a width of whole days, unless they have times.
+    """
     text = str(width) if isinstance(width, (int, str)) and not isinstance(width, bool) else ""
     span = _SPAN.fullmatch(text)
     wide = None
@@ -251,15 +274,19 @@ def _end_of(width: Any, line: _Line) -> Callable[[Fraction], Fraction]:
         raise CertificateError("wrong-width", text)
     if share:
         times = 1 + wide / 100
+        # Below 0 the end must lie above the beginning, too, so the number is divided.
         return lambda number: number * times if number >= 0 else number / times
     step = wide * DAY if line.dates else wide
     return lambda number: number + step
 
 
 def _window_text(number: Fraction, end: Callable[[Fraction], Fraction], line: _Line) -> str:
-    """The window that begins at a number or date in words: "between LOW and HIGH"."""
+    """The window that begins at a number or date in words: "between LOW and HIGH".
+
+    Dates are counted in microseconds here.
+    """
     if line.dates:
-        last_moment = (datetime.max - datetime.min) // MOMENT
+        last_moment = (datetime.max - datetime.min) // MOMENT  # Python has no later one
         units = [int(number), min(last_moment, int(end(number)))]
         moments = [datetime.min + unit * MOMENT for unit in units]
         low, high = (str(x) if line.clocks else str(x.date()) for x in moments)

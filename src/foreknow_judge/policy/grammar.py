@@ -93,8 +93,8 @@ class RequireTable(Settings):
     @model_validator(mode="before")
     @classmethod
     def _read(cls, table: Any) -> Any:
-        """Read the keys one by one; a message names the key."""
-        if not isinstance(table, Mapping):
+        """The table with its values read, key by key; a message names the key."""
+        if not isinstance(table, Mapping):  # pydantic refuses it
             return table
         values = {key: value for key, value in table.items() if value is not None}
         for key in ("values", "except", "knowing"):
@@ -116,7 +116,7 @@ class RequireTable(Settings):
 
     @classmethod
     def members_of(cls, members: Any) -> Any:
-        """Read `any_of`: a list of values, or sets and ranges by name."""
+        """The values of `any_of`, read: a list of values, or sets and ranges by name."""
         if isinstance(members, Mapping):
             sets: Any = {
                 str(name): set_members
@@ -182,7 +182,11 @@ class RequireTable(Settings):
 
     @property
     def points(self) -> Iterator[tuple[str, Table, Any]]:
-        """Each kind of knowledge with its settings and its limit, once for each of its points."""
+        """Yield each kind of knowledge with its settings and its limit.
+
+        A kind may have a list of points: more settings, each with its own limit `below`. Then the
+        requirement has no limit; otherwise it has one, of one kind.
+        """
         limits = self.limits.values()
         for kind, points in self.kinds.items():
             several = isinstance(points, (list, tuple))
@@ -211,7 +215,7 @@ class CertifiedTable(RequireTable):
 
 
 def as_times(number: Any, name: str = "at_most_times") -> Fraction:
-    """Read how many times its prior a posterior may be, 1 or more.
+    """Read how many times its prior a posterior may be, 1 or more; `name` begins the message.
 
     >>> as_times("3/2")
     Fraction(3, 2)
@@ -260,6 +264,7 @@ def _refuse_nested(key: str, labels: Iterable[Any]) -> None:
 # ---- the other tables ---------------------------------------------------------------------------
 
 
+# A word for all sensitive columns, or a table with a word for each; as it was given.
 def _semantics(semantics: Any) -> Any:
     given_semantics = [*semantics.values()] if isinstance(semantics, dict) else [semantics]
     if all(

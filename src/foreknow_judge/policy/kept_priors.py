@@ -52,7 +52,10 @@ class KeptPriors:
         return hashlib.blake2b(text.encode(), key=self.key, digest_size=32).hexdigest()
 
     def withheld_finding(self, finding: Table) -> dict[str, Any]:
-        """A finding without anything that reveals these priors; whether it is safe remains."""
+        """A finding without anything that reveals these priors; whether it is safe remains.
+
+        `finding` is the entry of a verdict in a certificate. Tables become digests.
+        """
         digests = {self.digest(table) for table in self.tables}
         withheld = map_prior_tables(
             finding["judged"], lambda t: self.named(t) if self.digest(t) in digests else t
@@ -68,7 +71,10 @@ class KeptPriors:
         return {"attributes": list(table["attributes"]), "digest": self.digest(table)}
 
     def filled(self, requirements: Sequence[Table]) -> list[dict[str, Any]]:
-        """The requirements of a certificate with the tables that their digests stand for."""
+        """The requirements of a certificate with the tables that their digests stand for.
+
+        A digest of another table than these is refused.
+        """
         tables_by_digest = {self.digest(table): table for table in self.tables}
 
         def fill(table: Table) -> Table:

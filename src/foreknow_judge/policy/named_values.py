@@ -15,7 +15,11 @@ from foreknow_judge.numbers import is_code
 
 
 def values_named(named_values: Any, names: Collection[str]) -> list[str]:
-    """The values of a file that a list or a range of a requirement names."""
+    """The values of a file that a list or a range of a requirement names.
+
+    `names` are all values of the file. A text of the list may end in a star: it names all values
+    that begin so.
+    """
     if isinstance(named_values, Mapping):
         span = range_of(named_values)
         return [name for name in names if _within(name, span)]
@@ -28,14 +32,17 @@ def values_named(named_values: Any, names: Collection[str]) -> list[str]:
 
 
 def range_of(bounds: Mapping[str, Any]) -> Span:
-    """The numbers or moments of a range; refuse one that cannot be read."""
+    """The numbers or moments of a range; refuse one that cannot be read.
+
+    `bounds` has `from`, `to` or both, which belong to the range.
+    """
     ends = list[Span]()
     for key in ("from", "to"):
         bound = bounds.get(key)
         value = value_of(str(bound)) if type(bound) in (int, str) else None
         if value is not None:
             ends.append(value)
-    if not ends or len(ends) < len(bounds):
+    if not ends or len(ends) < len(bounds):  # a bound cannot be read, or has another key
         raise CertificateError("wrong-range", bounds)
     first, last = ends[0], ends[-1]
     if first.dated != last.dated or first.low > last.low:

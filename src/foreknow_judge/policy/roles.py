@@ -30,8 +30,9 @@ def check_roles(schema: SchemaTable) -> None:
     for key, column in of_columns:
         if column not in sensitives:
             raise CertificateError("not-sensitive", key, column=column)
+    # These options are about people with one value each, so not for columns with several values.
     several = multivalued_columns(schema.semantics, sensitives)
-    in_rows = schema.unit == "row"
+    in_rows = schema.unit == "row"  # rows are cases, and not people
     for key, is_said in (
         ("missing", several and schema.missing != "error"),
         ("unit", several and in_rows and schema.person is not None),
@@ -45,7 +46,11 @@ def check_roles(schema: SchemaTable) -> None:
 
 
 def _check_rule(name: str, rule: ImpossibleTable, schema: SchemaTable) -> None:
-    """Refuse a rule that does not fit the columns, or has a range that cannot be read."""
+    """Refuse a rule that does not fit the columns, or has a range that cannot be read.
+
+    A rule says that nobody who meets its conditions (`where`) has its values; `name` is its place
+    in the policy, for messages.
+    """
     sensitives = schema.sensitives
     if rule.sensitive is None and len(sensitives) > 1:
         raise CertificateError("which-column", name)

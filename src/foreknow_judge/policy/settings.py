@@ -63,8 +63,9 @@ def _first(error: ValidationError) -> Any:
 
 
 def explain(error: ValidationError) -> str:
-    """Describe the first problem with the keys of the file."""
+    """Words on the first problem with the keys of a file, such as "lacks 'schema.sensitive'"."""
     first = _first(error)
+    # The path to the key; names of our classes, which pydantic puts into it, are left out.
     where = "".join(
         f"[{step}]" if isinstance(step, int) else f".{step}"
         for step in first["loc"]

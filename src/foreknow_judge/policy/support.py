@@ -15,6 +15,8 @@ from foreknow_judge.errors import UnsupportedError
 def refuse_release(where: str, form: str, semantics: Any, *, shared: bool) -> None:
     """Refuse a release in a form that cannot be judged; `where` begins the message.
 
+    In the bucketized form, everybody has one value, and households share none (`shared`).
+
     >>> refuse_release("publish", "bucketized", {"ill": "set"}, shared=False)
     Traceback (most recent call last):
     foreknow_judge.errors.UnsupportedError: publish: the bucketized form is for people with ...
@@ -37,6 +39,9 @@ def refuse_knowledge(
     relative_links: bool = False,
 ) -> None:
     """Refuse knowledge of a requirement that cannot be judged; `where` begins the message.
+
+    `relative_links`: links are known on top of priors, and the limit is a multiple of priors.
+    `unlinked` columns are published apart: two of them say nothing about each other.
 
     >>> refuse_knowledge("require[0]", "ill", ["pay"], ["ill", "pay"])
     Traceback (most recent call last):

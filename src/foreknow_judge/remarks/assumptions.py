@@ -20,7 +20,11 @@ ONCE_CLAIMED = "Nobody is counted twice, by the publisher's word."
 
 
 def on_inference(steps: Mapping[str, Any], semantics: Any) -> Iterator[str]:
-    """All assumptions of a verdict that limits inference, by rounding and semantics of columns."""
+    """Yield the assumptions of a verdict that limits inference, each as a sentence.
+
+    `steps` says of columns how their values were rounded; `semantics` is "single" where everybody
+    has one value.
+    """
     yield from ASSUMPTIONS
     yield from as_rounded(steps)
     if semantics != "single":

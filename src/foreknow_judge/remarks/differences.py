@@ -15,7 +15,10 @@ from foreknow_judge.verdict import Verdict
 
 
 def failure_message(finding: Verdict, groups: Sequence[str]) -> str:
-    """A message that says which requirement fails, in which group, and what is reached."""
+    """A message that says which requirement fails, in which group, and what is reached.
+
+    `groups` are the names of the group columns.
+    """
     now = finding.to_dict()
     group_text = f"group {now['group']}" + (f" ({', '.join(groups)})" if len(groups) > 1 else "")
     if finding.of_groups:
@@ -39,6 +42,7 @@ def differences(
     A finding that is not safe has a message of its own. Every field must be equal, the value and
     the group too: among equally bad cases, the judge takes the first in a fixed order.
     """
+    # Not strict: if one list is longer, this is a message of its own, below.
     for finding, claimed in zip(findings, certified, strict=False):
         judged = finding.to_dict()
         judged = judged if kept_priors is None else kept_priors.withheld_finding(judged)

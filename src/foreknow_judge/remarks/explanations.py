@@ -33,8 +33,9 @@ def unjudged(explanation: Any) -> Verdict:
 def _agree(explanation: Figure, finding: Verdict) -> bool:
     """True if an explanation is of the same requirement, and its figure is the verdict's.
 
-    An upper bound may be higher. Limits relative to priors compare posteriors with their priors:
-    two values may be equally far above theirs.
+    `explanation` comes from another program than the judge. If its figure is an upper bound, the
+    verdict's may be lower. Limits relative to priors compare posteriors with their priors: two
+    values may be equally far above theirs.
     """
     if (explanation.place, explanation.required) != (finding.place, finding.required):
         return False
@@ -49,7 +50,7 @@ def _agree(explanation: Figure, finding: Verdict) -> bool:
     if explanation.required.relative:
         claimed_prior, finding_prior = claimed.prior or 1, finding.found.prior or 1
     figure = reached / finding_prior
-    if claimed.exact is None:
+    if claimed.exact is None:  # a bound in floats, so a little more is allowed
         bound = Fraction(claimed.probability) / claimed_prior
         return figure <= bound * (1 + _CLOSE) + _CLOSE
     return bool(claimed.exact / claimed_prior == figure)

@@ -59,7 +59,10 @@ class Question(NamedTuple):
 def remarks_of_files(
     certificate: Certificate, release: Written, required: Sequence[Mapping[str, Any]], kinds: Kinds
 ) -> Scope:
-    """Remarks about what no requirement looks at, as far as the files show."""
+    """Remarks about what no requirement looks at, as far as the files show.
+
+    Such are columns that no requirement names, values without a limit, and small groups.
+    """
     tables = read_requirements(required)
     on_people, on_values = list[RequireTable](), list[RequireTable]()
     looked_at, packages = set[str](), list[str]()
@@ -74,6 +77,8 @@ def remarks_of_files(
         for table in on_values
     ]
     looked_at.update(layout.looked_at(looks, [table.known for table in on_people]))
+    # Columns that may be looked at by nobody: other ones, and sensitive ones in the same row. (If
+    # they are shuffled or stand alone, they are judged or remarked on by themselves.)
     unseen = [name for name in certificate.beside if name not in release.shuffled]
     linked = [name for name in certificate.sensitives if name in layout.linked]
     if len(linked) > 1 and looks:
@@ -93,9 +98,10 @@ def remarks_of_files(
 
 
 def _layout_of(certificate: Certificate) -> Layout:
-    """The columns that stand beside each other in the files of a release."""
+    """The sensitive and other columns that stand in the same rows of the files of a release."""
     several = multivalued_columns(certificate.semantics, certificate.sensitives)
     columns = list(certificate.sensitives)
+    # Only a table with one row per person has other columns beside the sensitive ones.
     if certificate.form == "generalized" and not several:
         columns += certificate.beside
     in_own_table = {*certificate.unlinked, *several}
@@ -106,17 +112,20 @@ def _layout_of(certificate: Certificate) -> Layout:
 def remarks_on_values(
     columns: Mapping[str, GroupBags], questions: Sequence[Question] | None
 ) -> dict[str, Any]:
-    """Remarks about what verdicts on each sensitive column do not cover.
+    """Remarks about what verdicts on each sensitive column do not cover, as fields of a `Scope`.
 
+    `columns` has the groups and their values for each sensitive column, the main one first.
     `questions` are those of the requirements on values; None if no policy says what is required.
     """
     main, several = next(iter(columns)), len(columns) > 1
     free, crowded, alike_values = Counter[str](), dict[str, Any](), set[tuple[str, ...]]()
     unrequired, ends, names = list[str](), set[Any](), dict[str, set[Any]]()
     single, without_value = dict[str, Any](), dict[str, int]()
+    # free: values without a limit; crowded: columns of nearly as many values as people.
     for column, groups in columns.items():
         alike_values |= {*alike(groups.holders)}
         without_value[column] = int(groups.people[groups.n_values == 0].sum())
+        # A question that names no column is about the main one.
         questions_of_column = [
             question
             for question in questions or ()
@@ -143,7 +152,7 @@ def remarks_on_values(
         "groups_of_one": int((first.people == 1).sum()),
         "without_value": without_value[main],
         "without": {name: n for name, n in without_value.items() if n and several},
-        "unprotected": +free,
+        "unprotected": +free,  # without values that nobody has
         "unrequired": tuple(unrequired),
         "alike": tuple(sorted(alike_values)),
         "extremes": tuple(sorted(ends)),
@@ -167,6 +176,7 @@ def _unprotected(groups: GroupBags, questions: Iterable[Question]) -> dict[str, 
     free = groups.holders
     for question in questions:
         secrets = values_about(question.secret, groups.names)
+        # Not a value of anybody: it only says that another row of the household shows the value.
         if SHOWN_ELSEWHERE in question.secret.excluded:
             secrets.add(SHOWN_ELSEWHERE)
         free = {value: people for value, people in free.items() if value not in secrets}
@@ -174,7 +184,11 @@ def _unprotected(groups: GroupBags, questions: Iterable[Question]) -> dict[str, 
 
 
 def _single_values(groups: GroupBags, questions: Sequence[Question]) -> dict[str, Any]:
-    """Remarks on values that are judged by themselves, if that protects less than it seems to."""
+    """Remarks on values that are judged by themselves, if that protects less than it seems to.
+
+    `values_and_people`: nearly everybody has another value, so single values are surely rare.
+    `apart` and `more_apart`: the most frequent values that no set counts as one, and how many more.
+    """
     secrets = [question.secret for question in questions]
     single = [values_about(secret, groups.names) for secret in secrets if secret.singly]
     in_sets = [values_about(secret, groups.names) for secret in secrets if secret.sets]
@@ -182,6 +196,7 @@ def _single_values(groups: GroupBags, questions: Sequence[Question]) -> dict[str
     remarks: dict[str, Any] = {}
     holders = groups.holders
     values, people = len(holders), sum(holders.values())
+    # All requirements are of this sort, and at least 8 of 10 people have a value of their own.
     if single and len(single) == len(questions) and people >= _FEW and values * 10 >= people * 8:
         remarks["values_and_people"] = values, people
     ranked = sorted(secret_values & holders.keys(), key=lambda value: (-holders[value], value))
@@ -194,7 +209,11 @@ def _single_values(groups: GroupBags, questions: Sequence[Question]) -> dict[str
 
 
 def _named_values(groups: GroupBags, questions: Iterable[Question]) -> dict[str, Any]:
-    """Remarks on the values that requirements on a column name; see `Scope`."""
+    """Remarks on the values that requirements on a column name, as fields of a `Scope`.
+
+    `absent`: texts that nobody has, each with the most similar value. `idle`: sets without anybody.
+    `begin_alike`: values that begin like a named one. `no_numbers`: values that no range includes.
+    """
     present = sorted(groups.holders)
     absent, without_holders, no_numbers = set[str](), set[str](), set[str]()
     begin_alike = set[tuple[str, str]]()
@@ -232,7 +251,10 @@ def _named_values(groups: GroupBags, questions: Iterable[Question]) -> dict[str,
 
 
 def _absent(question: Question, texts: Iterable[str], present: Sequence[str]) -> set[str]:
-    """The texts that name no value that is present; refuse another spelling of one."""
+    """The texts that name no value that is present; refuse another spelling of a present one.
+
+    Some values may be absent on purpose: the question says which.
+    """
     present_set, absent = {*present, SHOWN_ELSEWHERE, *question.absent}, set[str]()
     for text in texts:
         is_pattern = text.endswith("*") and values_starting(text, present)
@@ -245,8 +267,11 @@ def _absent(question: Question, texts: Iterable[str], present: Sequence[str]) ->
 
 
 def _begin_alike(stems: set[str], outsiders: Iterable[str]) -> set[tuple[str, str]]:
-    """Pairs of a value and a member that it begins with, but not numbers with more digits."""
-    lengths = sorted({len(text) for text in stems if text}, reverse=True)
+    """Pairs of a value outside a set and a member of the set that it begins with.
+
+    The set may be meant to include such a value: B20.1 beside B20. But 100 is nothing like 10.
+    """
+    lengths = sorted({len(text) for text in stems if text}, reverse=True)  # the longest stem counts
     pairs = set()
     for value in outsiders:
         for length in lengths:
@@ -263,19 +288,22 @@ def _begin_alike(stems: set[str], outsiders: Iterable[str]) -> set[tuple[str, st
 def _extremes(tally: GroupBags) -> set[tuple[str, str, int, int]]:
     """Groups whose values all lie in the lowest or the highest tenth of a table.
 
+    For each end: ("lowest" or "highest", the last value of the tenth, such groups, their people).
     The lowest tenth ends at the value of the last person of the first tenth of people, in
     ascending order; everyone with this value belongs to it. The highest likewise, from above. A
     tenth that includes every value of the table is left out.
     """
     values = [value_of(name) for name in tally.names]
+    # The values that are numbers or dates, as whole numbers in the same order; others come first.
     numbers = iter(as_whole([value.low[0] for value in values if value is not None]))
     positions = [-inf if value is None else next(numbers) for value in values]
     ascending = {number: rank for rank, number in enumerate(sorted({*positions}))}
     rank = np.array([ascending[number] for number in positions], np.int64)
     ends = set()
     for end, ranks in (("lowest", rank), ("highest", len(ascending) - 1 - rank)):
+        # How many people have a value up to each rank; the first rank with a tenth of all.
         up_to = np.cumsum(sums_at(ranks, tally.totals, len(ascending)))
-        last = int(np.searchsorted(10 * up_to, up_to[-1:].sum()))
+        last = int(np.searchsorted(10 * up_to, up_to[-1:].sum()))  # [-1:]: there may be no values
         outside = ranks[tally.codes] > last
         wholly = (tally.n_values > 0) & (tally.sum_by_group(outside.astype(np.int64)) == 0)
         if outside.any() and wholly.any():
@@ -291,14 +319,16 @@ def _extremes(tally: GroupBags) -> set[tuple[str, str, int, int]]:
 def alike(values: Iterable[str]) -> list[tuple[str, ...]]:
     """Values that differ only by case, spaces, Unicode form or diacritics, or are one number.
 
+    Each tuple has the spellings of one value: people who have it are counted as if they differed.
+
     >>> alike(["HIV", "Flu", "hiv ", "Grippe", "grippé", "1.1", "1.10", "1,000", "1000"])
     [('1,000', '1000'), ('1.1', '1.10'), ('Grippe', 'grippé'), ('HIV', 'hiv ')]
     """
     spellings: dict[str | int | Decimal, list[str]] = {}
     for value in values:
-        text = _MIDNIGHT.sub("", plain_spelling(value))
+        text = _MIDNIGHT.sub("", plain_spelling(value))  # a date at midnight is the date
         digits = _THOUSANDS.sub("", text)
-        number = None if is_code(digits) else read_number(digits)
+        number = None if is_code(digits) else read_number(digits)  # 007 is a code, and not 7
         spellings.setdefault(text if number is None else number, []).append(value)
     several = (sorted(set(spelt_values)) for key, spelt_values in spellings.items() if key != "")
     return sorted(tuple(spelt_values) for spelt_values in several if len(spelt_values) > 1)

@@ -66,7 +66,8 @@ def no_limit(verification: Any) -> str:
 def without_limit(scope: Scope, has_joint: bool = False) -> str:
     """The end of a headline: columns that nobody may know, and values and columns without a limit.
 
-    `has_joint`: a criterion limits values of a column together, so they lack only their own.
+    Such as ", if nobody knows job; 2 values and income have no limit". `has_joint`: a criterion
+    limits values of a column together, so they lack only a limit of their own.
     """
     secret_columns = dict.fromkeys(map(visible, chain(*scope.assumed.values())))
     proviso = f", if nobody knows {' or '.join(secret_columns)}" if secret_columns else ""
@@ -82,7 +83,10 @@ def without_limit(scope: Scope, has_joint: bool = False) -> str:
 
 
 def about(kind: Any, look_alikes: str = "groups") -> str:
-    """A sentence on what a criterion is about, and so what it does not cover."""
+    """A sentence on what a criterion is about, and so what it does not cover.
+
+    `kind` is its gauge; `look_alikes` says what it counts.
+    """
     if kind.of_labels:
         return "this is about labels"
     if kind.of_people:
@@ -112,8 +116,12 @@ def smallest_group(scope: Scope, noun: Sequence[str] = ("person", "people")) -> 
 
 
 def judged_apart(scope: Scope, way: str = "") -> Iterator[str]:
-    """Which values were judged each by itself, and perhaps a way to judge several as one."""
+    """Yield a sentence on values that were judged each by itself, if there are any.
+
+    `way` ends it, such as with a way to judge several values as one.
+    """
     if scope.apart:
+        # The last of several shown values counts as one more, since "and 1 more" says little.
         listed = [quoted(value) for value in scope.apart[: -1 if scope.more_apart else None]]
         ending = f" and {number(scope.more_apart + 1)} more" if scope.more_apart else ""
         yield (
