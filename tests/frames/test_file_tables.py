@@ -135,6 +135,31 @@ def test_without_extra_it_is_named(tmp_path, monkeypatch, name, module):
     refused(write(tmp_path, b"", name), r'needs .*: pip install "\.\[files\]" in a clone')
 
 
+def test_alike_labels_stay_apart(stat, tmp_path):
+    labels = {"job": {1: "other", 5: "other (1)", 9: "other"}}
+    codes = pd.DataFrame({"job": [1.0, 5.0, 9.0], "d": [*"abc"]})
+    stat.write_sav(codes, tmp_path / "people.sav", variable_value_labels=labels)
+    expected = ["other (1) (5)", "other (1)", "other (9)"]
+    assert sorted(column(tmp_path / "people.sav", "job")) == sorted(expected)
+
+
+@pytest.mark.parametrize(
+    ("ending", "form"), [("sav", "TIME8"), ("sav", "DTIME12"), ("xpt", "TIME8")]
+)
+def test_durations_are_no_times(stat, tmp_path, ending, form):
+    """1, 25 and 49 hours were one time of day, so three people were taken for equal."""
+    path, write_file = tmp_path / f"people.{ending}", stat.write_sav
+    if ending == "xpt":
+        write_file = stat.write_xport
+    for hours, last in ((1, 23.5), (1, 24), (1, 49), (1, -1)):
+        stays = pd.DataFrame({"stay": [3600.0 * hours, None, 3600 * last], "d": [*"abc"]})
+        write_file(stays, path, variable_format={"stay": form})
+        if 0 <= last < 24:
+            assert column(path, "stay") == [None, dt.time(1), dt.time(23, 30)]
+        else:
+            refused(path, f"durations of a day or more, as in row 3 \\({last} hours\\)", "stay")
+
+
 # ---- databases ---------------------------------------------------------------------------------
 
 

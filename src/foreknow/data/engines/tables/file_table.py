@@ -32,6 +32,7 @@ _Fetch: TypeAlias = "Callable[[Sequence[str]], list[Any]]"
 
 _NUMBERS, _MOMENTS = {int, float}, {dt.date, dt.datetime}
 _ROWS = 1 << 14
+_DAY = 86_400  # seconds
 _EXACT = 1 << 53  # floats hold whole numbers up to here
 _SAYS = {str: "a text", bool: "yes or no", int: "a number", float: "a number", bytes: "bytes"}
 
@@ -413,6 +414,11 @@ def of_statistics(path: Path, name: str, reading: Reading) -> FileTable:
 
     def fetch(names: Sequence[str]) -> list[Any]:
         values, _ = read(usecols=list(names))
+        timed = [n for n in names if any(isinstance(value, dt.time) for value in values[n])]
+        if timed:
+            seconds, _ = read(usecols=timed, disable_datetime_conversion=True)
+            for column in timed:
+                _refuse_durations(name, column, seconds[column])
         arrays = []
         for column in names:
             array = _as_whole_numbers(pa.array(values[column], from_pandas=True))
@@ -423,6 +429,17 @@ def of_statistics(path: Path, name: str, reading: Reading) -> FileTable:
     titles = metadata.column_names_to_labels
     table.titles = {column: title for column, title in titles.items() if title}
     return table
+
+
+def _refuse_durations(name: str, column: str, seconds: Sequence[float | None]) -> None:
+    """Raise `DataError` for seconds that are no time of day: 25 hours would be read as 1 hour."""
+    for row, value in enumerate(seconds, 1):
+        if value is not None and (value < 0 or value >= _DAY):
+            raise DataError(
+                f"{name}: column {column!r} holds durations of a day or more, as in row {row} "
+                f"({value / 3600:g} hours), which cannot be told from times of day; make it a "
+                "number there, such as of hours"
+            )
 
 
 def _labelled(table: FileTable, metadata: Any, column: str, array: pa.Array) -> pa.Array:
@@ -445,6 +462,8 @@ def _labelled(table: FileTable, metadata: Any, column: str, array: pa.Array) -> 
     for code in codes:
         label = label_of[code]
         texts.append(label if times[label] == 1 else f"{label} ({code})")
+    if len({*texts}) < len(texts):  # such as A, A and "A (1)"
+        texts = [f"{label_of[code]} ({code})" for code in codes]
     indices = pc.index_in(array, pa.array(codes, array.type))
     ordinal = metadata.variable_measure.get(column) == "ordinal"
     return pa.DictionaryArray.from_arrays(indices, pa.array(texts, pa.string()), ordered=ordinal)
