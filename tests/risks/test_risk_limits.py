@@ -341,6 +341,26 @@ def test_one_member_reveals_the_household(weights):
         assert "Households" in report.to_html()
 
 
+def test_household_limits_are_exact():
+    """As floats, 1 - (1 - 1/9) is above 1/9, and 1 - 8/9 * 9/10 above 1/5."""
+    for sizes, n_living_together, limit, above in (
+        ([9], 1, "1/9", 0),
+        ([9], 1, "0.11111", 9),
+        ([9, 10], 2, "1/5", 0),
+        ([11, 12], 2, "1/6", 0),
+        ([11, 12], 2, "0.16666", 11),
+    ):
+        ages = [age for age, size in enumerate(sizes) for _ in range(size)]
+        homes = [person for size in sizes for person in range(size)]
+        if n_living_together == 1:
+            homes = [*range(len(ages))]
+        people = pa.table({"age": ages, "home": homes})
+        report = fk.risk_report(
+            people, quasi_identifiers=["age"], household="home", threshold=limit
+        )
+        assert report.household.above == above
+
+
 def test_households_in_two_spellings():
     """A household whose name was spelt in two ways was two, each of a lower risk."""
     ages, homes = [20, 20, 30, 30], ["x1", "X-01", "y", "y"]

@@ -10,6 +10,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import lru_cache
+from math import prod
 
 import numpy as np
 
@@ -20,6 +22,7 @@ from foreknow.data.person_names import refuse_two_spellings
 from foreknow.errors import SchemaError
 from foreknow.features.risk.individual import class_of_rows
 from foreknow.hints import Plain
+from foreknow_judge.numbers import CLOSE
 
 
 @dataclass(frozen=True)
@@ -60,9 +63,11 @@ def household_risk(
         raise SchemaError(f"household: {column!r} is also a column that others may know")
     require(table, [*columns, column])
     rows = fetch(table, [*columns, column])
+    people_alike = None
     if risk_of_row is None:
         class_of_row = class_of_rows(rows, columns)
-        risk_of_row = 1 / np.bincount(class_of_row)[class_of_row]
+        people_alike = np.bincount(class_of_row)[class_of_row]
+        risk_of_row = 1 / people_alike
     codes, values = codes_of(rows.column(column))
     household = codes.astype(np.int64)
     names = values.to_pylist()
@@ -74,11 +79,25 @@ def household_risk(
     not_found = np.ones(int(household.max()) + 1)
     np.multiply.at(not_found, household, 1 - risk_of_row)
     risks = 1 - not_found
+    is_above = risks > float(limit)
+    near = np.flatnonzero(abs(risks - float(limit)) < CLOSE)
+    if people_alike is not None and len(near):  # else risks are estimates
+        order = np.argsort(household, kind="stable")
+        first_of_household = np.searchsorted(household[order], np.arange(len(risks) + 1))
+        for number in near:
+            members = order[first_of_household[number] : first_of_household[number + 1]]
+            is_above[number] = _exact_risk(tuple(sorted(people_alike[members].tolist()))) > limit
     return HouseholdRisk(
         column=column,
         households=len(risks),
         highest=float(risks.max()),
         average=float(risks.mean()),
         expected=float(risks.sum()),
-        above=int((risks > float(limit)).sum()),
+        above=int(is_above.sum()),
     )
+
+
+@lru_cache(1 << 12)
+def _exact_risk(people_alike: tuple[int, ...]) -> Fraction:
+    """The risk of a household: for each member, `people_alike` are in the member's class."""
+    return 1 - prod(1 - Fraction(1, n_people) for n_people in people_alike)
