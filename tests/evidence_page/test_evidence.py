@@ -104,6 +104,24 @@ def run(*arguments):
 # ---- what it says ---------------------------------------------------------------------------
 
 
+def test_same_people_before_and_after(tmp_path):
+    """Who lacks a value of either column is in no release; k-anonymity counted them before."""
+    rows = {"age": [20, 30, 30, 30, 40, 40, 40, 50, 50, 50]}
+    rows |= {"ill": [*"aab", None, *"caab", None, "c"], "job": ["x", None, *"yxyxyxyy"]}
+    policy = {
+        "schema": {"quasi_identifiers": ["age"], "sensitive": ["ill", "job"], "missing": "drop"},
+        "require": [
+            {"k_anonymity": 3},
+            {"l_diversity": {"l": 2}, "sensitive": "job", "knowing": []},
+        ],
+    }
+    table = pa.table(rows)
+    fk.publish(table, policy).write(tmp_path / "out")
+    report = fk.evidence_report(tmp_path / "out", table, policy, queries=20)
+    assert report.before.counts.n_people == report.audit.counts.n_people == 7
+    assert [exposed.over.people for exposed in report.before.exposed] == [4, 2]
+
+
 def test_learned_priors_stay_with_owner(published, tmp_path):
     policy = fk.Policy(
         [fk.Requirement(fk.Priors.learn(published / "table.csv", ["town"], "illness"), "0.95")],

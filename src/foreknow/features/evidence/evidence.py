@@ -7,6 +7,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from foreknow.auditing.audit import Audit, audit
 from foreknow.certificates import Certificate
 from foreknow.data.microdata import Microdata
@@ -267,7 +269,13 @@ def _facts_before(
             f"{microdata.name}, {read_so}, is not the table that {folder.name!r} was made of"
             f"{advice}"
         )
-    raw = Release.from_schema(microdata.source, rules.needed_schema, written=microdata.reading)
+    as_it_was = microdata
+    if microdata.left_out and len(microdata.sensitives) > 1:
+        # a release lacks people without a value in some column; the table counts the same people
+        is_kept = np.zeros(microdata.n_rows, dtype=bool)
+        is_kept[microdata.kept] = True
+        as_it_was = microdata.only(is_kept)
+    raw = Release.from_schema(as_it_was.source, rules.needed_schema, written=microdata.reading)
     utility_report = load("foreknow.features.utility.report:utility_report")
     return {
         "before": audit(raw, rules, name=microdata.name),

@@ -100,4 +100,4 @@ def household_risk(
 @lru_cache(1 << 12)
 def _exact_risk(people_alike: tuple[int, ...]) -> Fraction:
     """The risk of a household: for each member, `people_alike` are in the member's class."""
-    return 1 - prod(1 - Fraction(1, n_people) for n_people in people_alike)
+    return 1 - prod((1 - Fraction(1, n) for n in people_alike), start=Fraction(1))
