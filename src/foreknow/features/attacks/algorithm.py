@@ -170,8 +170,10 @@ def attack(
             raise InputError(f"{name} is True or False, not {flag!r}")
     if nothing and groups is not None:
         raise InputError("groups are of a release; where nothing is published there is none")
+    # A release may be given in place of the table.
     if release is None and is_release(microdata):
         microdata, release = None, microdata
+    # Rules given as keywords make a policy, or change the given one.
     if policy is not None or any(rule is not None for rule in rules.values()):
         policy = policy_of(policy, rules, microdata, "attack")
     attacked = None
@@ -196,6 +198,7 @@ def attack(
     runs = Runs(microdata, method, policy, seeds, symmetric)
     codes = microdata.sensitive_codes
     limits = limits_of(policy, microdata)
+    # The method is run at first to see what it publishes: nothing, a release, or given groups.
     _log.info("running %s on the table", runs.name)
     with messages_once(method):
         if nothing:
@@ -231,16 +234,27 @@ def _infer_posteriors(
     seed: int | None,
     true: bool,
 ) -> Posteriors:
-    """The posteriors: by a proof, or exact if there is time, or estimated."""
+    """The posteriors: by a proof, or exact if there is time, or estimated.
+
+    `most_worlds` limits the runs of the method, and `seconds` (None: no limit) the time since
+    `start`. `true` says that ``worlds.codes`` are the true values of the table, not just some world
+    of the release; what one run on them decides can then be used. Raises `DataError` if no world
+    makes the method publish this release.
+    """
     if runs.proof is not None:
         return proved(worlds, runs)
+    # Counting all worlds may use up only a part of the time: if it fails, the rest is for
+    # estimates.
     until = None if seconds is None else start + seconds
     end_of_exact = None if seconds is None else start + seconds * _EXACT
     _log.info("running %s on every world", runs.name)
     try:
+        # Each world costs one run for each seed.
         posteriors = enumerated(worlds, runs, most_worlds // len(runs.seeds), end_of_exact)
         if posteriors is not None:
             return posteriors
+        # A method that can replay its run says which of its decisions must repeat, which splits the
+        # groups into independent parts.
         replay = runs.replay(worlds.codes) if true else None
         if replay is not None:
             return by_parts(worlds, replay, most_worlds, until, seed)
@@ -255,15 +269,23 @@ def _infer_posteriors(
 
 
 def _swap_lookalikes(worlds: Worlds) -> Iterator[Codes]:
-    """The true world, and some in which people of one cell exchanged their values."""
+    """Yield the true world, and some in which people of one cell exchanged their values.
+
+    A cell is the people of one group with equal quasi-identifiers.
+    """
     yield worlds.codes
+    # With cells in place of groups, a random world only moves values within cells.
     random, worlds_of_cells = np.random.default_rng(0), replace(worlds, groups=worlds.cell_of)
+    # If everybody is alone in a cell, there is nothing to exchange.
     for _ in range(_SWAPPED if worlds.n_cells < worlds.n_people else 0):
         yield worlds_of_cells.at_random(random)
 
 
 def _groups_of_kept(microdata: Microdata, groups: Any) -> IntArray:
-    """The group of each person who is kept, given a whole number for each row; else an error."""
+    """The group of each person who is kept, given one whole number for each row of the table.
+
+    Rows that were left out while reading have no person. Raises `DataError` for other shapes.
+    """
     try:
         group_of_row = np.asarray(groups)
     except ValueError:  # of rows of unlike lengths
@@ -406,7 +428,10 @@ class Algorithm:
     def disclosure_of_set(
         self, release: HasCounts, members: Sequence[str], name: Label, *, relative: bool = False
     ) -> Disclosure:
-        """Find the highest posterior that a person has any value of a set."""
+        """Find the highest posterior that a person has any of the values `members`.
+
+        `name` stands for the set in the result. `relative` is not used: no limit is relative here.
+        """
         posteriors, people = self._inferred(release)
         codes = []
         for code, value in enumerate(people.values):
@@ -415,7 +440,7 @@ class Algorithm:
         return self._disclosure(name, len(people.values), posteriors.with_sets([codes]), people)
 
     def _inferred(self, release: HasCounts) -> tuple[Posteriors, _People]:
-        """The posteriors of all people, computed once."""
+        """The posteriors of all people of a release, and these people; computed once."""
         counts = asked_of(self, release)
         return remembered(counts, ("algorithm", self), lambda: self._infer(release))
 
@@ -430,6 +455,7 @@ class Algorithm:
         start = time.monotonic()
         people = _people_of(release, schema)
         table = people.microdata
+        # Without its columns the policy would check what the release does not show.
         rules = self.policy and replace(self.policy, schema=table.schema)  # of what is published
         runs = Runs(table, self.anonymizer, rules, self.seeds, self.symmetric, False)
         if not runs.symmetric and runs.proof is None:
@@ -437,6 +463,7 @@ class Algorithm:
                 f"{runs.name} may depend on the order of rows, which a release does not tell: use "
                 "attack(microdata, method, policy), or say symmetric=True if it does not"
             )
+        # A release does not say who has which value: these codes are one possible assignment.
         codes = table.sensitive_codes
         runs.see(people.groups, codes)
         attributes = table.attributes if runs.symmetric else None
@@ -445,6 +472,7 @@ class Algorithm:
             posteriors = _infer_posteriors(
                 worlds, runs, self.worlds, self.seconds, start, self.seed, true=False
             )
+        # A proof says that no posterior reaches a limit of the policy, so limits are upper ends.
         if posteriors.kept:
             limits = limits_of(runs.policy, table).by_code
             high = np.array([float(limits.get(i, (1,))[0]) for i in range(worlds.n_values)])
@@ -467,10 +495,15 @@ class Algorithm:
     ) -> Disclosure:
         """The disclosure of a value, with the person of whom the adversary may be surest.
 
-        `code` is the value's code, and `people` are those of one world of the release.
+        `code` is the value's column in the posteriors (a set has a column behind those of the
+        values), and `people` are those of one world of the release.
         """
+        # Floats choose the cells (people who look alike in one group) that may be highest, with a
+        # margin for rounding; fractions then decide between them.
         highest_posteriors = posteriors.high[:, code]
         nearly_highest = np.flatnonzero(highest_posteriors >= highest_posteriors.max() - 1e-9)
+        # Without fractions each posterior is the share in the group: one cell for each pair (times
+        # that the value occurs, size of the group) is enough, and there are few such pairs.
         if not posteriors.fractions:  # many cells are of few bags
             bags = posteriors.bags[posteriors.worlds.group_of_cell[nearly_highest]]
             sizes = bags[:, : posteriors.worlds.n_values].sum(axis=1)
@@ -480,6 +513,7 @@ class Algorithm:
             nearly_highest.tolist(), key=lambda c: posteriors.posterior(c, code) or Fraction(0)
         )
         exact = posteriors.posterior(cell, code)
+        # Any person of the cell serves as an example: all of them look alike.
         person = int(np.flatnonzero(posteriors.worlds.cell_of == cell)[0])
         quasi_identifiers: dict[str, Any] = {}
         for attribute in people.microdata.attributes:
@@ -516,15 +550,16 @@ class _People:
 
 
 def _people_of(release: HasCounts, schema: Schema) -> _People:
-    """The people of a release that keeps their quasi-identifiers, with the values of their group.
+    """The people of a release, with their quasi-identifiers and a value of their group.
 
-    Who has which value of the group is arbitrary: it is one of the release's worlds.
+    Who has which value of the group is arbitrary: it is one of the release's possible worlds.
     """
     counts, signatures_by = counts_of(release), signatures_of(Algorithm, release)
     names = {str(value): value for value in counts.values}
     if len(names) < len(counts.values):
         raise InputError("several sensitive values print alike; make their labels differ")
     signatures = signatures_by(schema.quasi_identifiers)
+    # One row for each person: groups in order, and within a group signature after signature.
     groups = np.repeat(np.arange(counts.n_groups), np.diff(signatures.offsets))
     groups = np.repeat(groups, signatures.people)
     codes = np.repeat(signatures.codes, signatures.people)
@@ -534,6 +569,7 @@ def _people_of(release: HasCounts, schema: Schema) -> _People:
         columns[name] = [row[position] for row in rows]
     codes = np.repeat(counts.codes, counts.counts)  # rows of groups, as the people are
     columns[schema.sensitive] = [str(counts.values[code]) for code in codes]
+    # The table is made here and has only these columns; an empty cell in it would be an error.
     plain_schema = replace(
         schema, identifiers=(), other=(), person=None, group=None, missing="error"
     )

@@ -132,11 +132,12 @@ def attack(
 
 
 def _cost(microdata: Microdata, policy: Policy) -> str:
-    """A sentence on the utility of a release by Decoy, beside one by the method."""
+    """A sentence on the utility of a release by Decoy, beside one by the method of the policy."""
     comparison, page = (
         load("foreknow.features.comparison.comparison"),
         load("foreknow.features.comparison.page"),
     )
+    # Both are made for the strictest absolute limit; a method may make nothing for it.
     limits = [point.below for point in policy.points if not point.relative]
     methods = list(dict.fromkeys(("decoy", policy.options.method)))
     lowest = [min(limits)] if limits else None
@@ -153,7 +154,7 @@ def _cost(microdata: Microdata, policy: Policy) -> str:
 
 
 def _groups(microdata: Microdata, column: str | None) -> Any:
-    """The group of each row, as a column of the table says."""
+    """The group of each row, from a column of the table; None without a column."""
     from foreknow.data.engines.columns import fetch
     from foreknow.features.attacks.observation import groups_from
 
@@ -163,7 +164,7 @@ def _groups(microdata: Microdata, column: str | None) -> Any:
 
 
 def _names(microdata: Microdata, person: str | None) -> list[object]:
-    """The names of the people, by row."""
+    """The names of all people, by row of the table."""
     from foreknow.data.engines.columns import fetch
 
     column = microdata.schema.naming(person).person
@@ -188,6 +189,7 @@ def _method_from(argument: str) -> Any:
     if not file_name.endswith(".py") or not name:
         raise InputError(f"--method {argument!r}: write FILE.py:NAME, the name of a function in it")
     definitions = vars(_run(Path(file_name)))
+    # Candidates for a hint if the name is misspelt.
     methods = []
     for key in definitions:
         if is_method(definitions[key]) and key[0] != "_":
@@ -210,13 +212,15 @@ def _method_from(argument: str) -> Any:
 
 
 def _run(path: Path) -> Any:
-    """The module of a file, which is run; it may import what lies beside it."""
+    """The module of a Python file, which is run; it may import modules that lie beside it."""
     if not path.is_file():
         raise InputError(f"--method: there is no file {str(path)!r}")
     spec = importlib.util.spec_from_file_location(f"_method_{path.stem}", path)
     if spec is None or spec.loader is None:
         raise InputError(f"--method: {str(path)!r} cannot be loaded")
     module = importlib.util.module_from_spec(spec)
+    # As Python does for a script: known by name (dataclasses look it up), and its folder
+    # importable.
     sys.modules[module.__name__] = module
     folder = str(path.resolve().parent)
     if folder not in sys.path:
@@ -224,6 +228,7 @@ def _run(path: Path) -> Any:
     from foreknow.data.engines.tables.databases import admit_pandas
 
     admit_pandas()
+    # No __pycache__ is left in the user's folder.
     bytecode_setting, sys.dont_write_bytecode = sys.dont_write_bytecode, True
     try:
         spec.loader.exec_module(module)

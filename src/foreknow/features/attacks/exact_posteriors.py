@@ -74,7 +74,10 @@ class Posteriors:
         return none if self.perhaps_certain is None else self.perhaps_certain
 
     def with_sets(self, sets: Sequence[Sequence[int]]) -> Posteriors:
-        """The posteriors with a column for each set of values: that a person has one of them."""
+        """The posteriors with a column for each set of values: that a person has one of them.
+
+        A set is given by the codes of its values. Sums of bounds may exceed 1, so they are cut off.
+        """
         if not sets:
             return self
         return replace(
@@ -106,7 +109,8 @@ class Posteriors:
         return (code,) if code < n_values else self.sets[code - n_values]
 
     def posterior(self, cell: int, code: int) -> Fraction | None:
-        """The exact posterior of each member of a cell; None where it is estimated."""
+        """The exact posterior of a value or set for people of a cell; None if estimated."""
+        # Cells that were counted have fractions; those that a proof covers have the group's share.
         if cell in self.fractions:
             row = self.fractions[cell]
             return sum((row[member] for member in self._members(code)), Fraction(0))
@@ -129,13 +133,16 @@ def enumerated(
 ) -> Posteriors | None:
     """The exact posteriors, by a run on every world.
 
-    None for too many worlds, or too little time.
+    None if there are more than `most_worlds`, or if `end_time` (None: no limit) comes first.
     """
     groups = worlds.every(most_worlds)
     if groups is None:
         return None
     n_combinations = math.prod(len(group.ways) for group in groups)
+    # Each group chooses one of its ways to divide its values over cells; a world is one choice for
+    # each group.
     codes_of = [group.codes for group in groups]
+    # For each group and way, the weight of all possible worlds in which it is chosen.
     totals: list[list[Weight]] = [[0] * len(group.ways) for group in groups]
     total_weight: Weight = 0
     n_consistent, runs_before, started = 0, runs.made, time.monotonic()
@@ -143,13 +150,16 @@ def enumerated(
     for n_done, positions in enumerate(product(*(range(len(g.ways)) for g in groups)), start=1):
         codes = np.empty_like(worlds.codes)
         chosen_ways = zip(codes_of, positions, strict=True)
+        # Codes of ways are in the order of groups and cells; `order` puts them back to people.
         codes[worlds.order] = np.concatenate(
             [group_codes[position] for group_codes, position in chosen_ways]
         )
         weight = runs.weight(codes)
+        # Worlds to run again later: the possible ones, and some of those that are struck out.
         if len(worlds_to_repeat) < _AGAIN and (weight or n_done % _STRUCK == 1):
             worlds_to_repeat.append(codes)
         if weight:
+            # The way of a group stands for several assignments to its people.
             n_ways = math.prod(
                 g.ways[position] for g, position in zip(groups, positions, strict=True)
             )
@@ -157,6 +167,7 @@ def enumerated(
             total_weight += weight * n_ways
             for total, position in zip(totals, positions, strict=True):
                 total[position] += weight * n_ways
+        # After a few worlds it shows if there is time for all.
         if end_time is not None:
             time_now = time.monotonic()
             is_too_slow = (
@@ -170,6 +181,8 @@ def enumerated(
     order = np.random.default_rng(0).permutation(len(worlds_to_repeat)).tolist()
     runs.check_again((worlds_to_repeat[i] for i in order), end_time)
     fractions = {}
+    # The posterior of a cell's value: the weighted people with the value, over all possible worlds,
+    # divided by all people of the cell in these worlds.
     for group, total in zip(groups, totals, strict=True):
         possible_ways = np.flatnonzero([weight != 0 for weight in total])
         weights = np.array([total[position] for position in possible_ways], dtype=object)
@@ -202,11 +215,15 @@ def proved(worlds: Worlds, runs: Runs) -> Posteriors:
     a group, or all groups are equally large, they are the frequencies seen. Else groups of one
     label are one group to a reader, whose posterior is a mean over the groups that may be behind
     it: it is at most the highest frequency of any group.
+
+    `worlds.shares` (cells x values) are the frequencies that the release shows.
     """
     proof, mean = runs.proof, worlds.shares
     assert proof is not None
     runs.check_made(worlds.bags)
     proof_text = str(proof) if runs.made_here else f"if the method made these groups, {proof}"
+    # No limit is reached, but the posteriors are not known: any chance of a value that others of
+    # the group do not have (or all have) is open.
     if runs.foreseen:
         low, high = np.where(mean < 1, 0.0, 1.0), np.where(mean > 0, 1.0, 0.0)
         return Posteriors(

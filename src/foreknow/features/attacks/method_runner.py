@@ -123,7 +123,11 @@ class Runs:
     # ---- the release that is attacked ----------------------------------------------------------
 
     def make_first(self, codes: Codes, seed: int | None = None) -> None:
-        """Observe the release of the true table, drawn with a seed where a proof serves."""
+        """Observe the release that the method makes of the true table, and keep it as `seen`.
+
+        `codes` are the true values. If a proof speaks for a random method, `seed` says which of its
+        releases is looked at; else the first of the seeds that it may draw.
+        """
         observation = self._observe_run(codes, self.seeds[0] if self.proof is None else seed)
         if observation is None:
             raise NoSafeRelease(
@@ -134,7 +138,10 @@ class Runs:
         self.seen = observation
 
     def make_nothing(self, codes: Codes) -> None:
-        """Run the method on the true table, and refuse a method that publishes something of it."""
+        """Keep as `seen` that nothing is published of the true table.
+
+        Refused if the method publishes something with every seed, or is random and has a proof.
+        """
         if self.proof is not None:
             raise UnsupportedError(
                 f"what is proved of {self.name} is about groups, not of publishing nothing: say "
@@ -149,10 +156,14 @@ class Runs:
         self.seen = Observation(np.zeros(len(codes), dtype=np.int64), what="nothing")
 
     def make_again(self, groups: IntArray, codes: Codes) -> None:
-        """Observe groups of the true table that were made earlier, as published."""
+        """Observe groups of the true table that were made earlier, as published.
+
+        Refused if the method makes other groups with every seed; a method with a proof is not run.
+        """
         self.see(groups, codes)
         if self.proof is not None:
             return
+        # The observation of a run has the labels too, which groups alone do not tell.
         for observation in (self.make(codes, seed) for seed in self.seeds):
             if observation is not None and np.array_equal(observation.groups, self.seen.groups):
                 self.seen = observation
@@ -168,18 +179,22 @@ class Runs:
         self.seen, self.made_here = self._reader.see(groups), False
 
     def check_made(self, bags: IntArray) -> None:
-        """Refuse groups that a method with a proof makes of no table, as far as that is seen.
+        """Refuse groups that a method with a proof makes of no table, as far as that shows.
 
-        Found are groups that are too small or too large, hold too much of a value, or fail the
-        policy that the proof says is kept.
+        Rows of `bags` are the groups seen, columns the values. Refused are groups that are too
+        small or too large, hold too much of a value, or fail the policy that the proof says is
+        kept.
         """
         proof, sizes = self.proof, bags.sum(axis=1)
         assert proof is not None
         highest_share = Fraction(1) if proof.highest is None else proof.highest
         is_possible = int(sizes.min()) >= proof.least
+        # The most frequent value of each group against the highest share, in whole numbers.
         is_possible = is_possible and bool(
             (bags.max(axis=1) * highest_share.denominator <= sizes * highest_share.numerator).all()
         )
+        # Groups of equal size; if the number of people does not allow that, below twice the size.
+        # With labels, several groups may look like one, so sizes tell nothing.
         if proof.equal is not None and not self._labelled:
             largest = proof.equal if proof.equally_large(int(sizes.sum())) else 2 * proof.equal - 1
             is_possible = is_possible and int(sizes.max()) <= largest
@@ -196,7 +211,10 @@ class Runs:
     # ---- worlds --------------------------------------------------------------------------------
 
     def make(self, codes: Codes, seed: int | None = None) -> Observation | None:
-        """The observation of the release that a world leads to; None if it leads to none."""
+        """The observation of the release that a world leads to; None if nothing is published of it.
+
+        `codes` are the sensitive values of everybody in that world.
+        """
         self.made += 1
         try:
             return self._observe_run(codes, seed)
@@ -204,7 +222,11 @@ class Runs:
             return None
 
     def weight(self, codes: Codes) -> Weight:
-        """The probability of the release if a world is the true table."""
+        """The probability of the release that is seen, if a world is the true table.
+
+        `codes` are the values of everybody in the world. Results are remembered, up to a number.
+        """
+        # A hash in place of the codes, since worlds are many and long.
         key = hashlib.blake2b(codes.tobytes(), digest_size=16).digest()
         weight = self._weights.get(key)
         if weight is None:
@@ -214,7 +236,12 @@ class Runs:
         return weight
 
     def _weight(self, codes: Codes) -> Weight:
-        """In how many runs, one for each seed, the method makes this release of a world."""
+        """The probability that the method makes the release that is seen of a world.
+
+        After the first world that fits, a replay may answer for others without a run; it answers
+        None where it cannot tell.
+        """
+        # A replay is of one run, so it cannot speak for several seeds.
         if self._replay is not None and not self._seeded:
             is_same_release = self._replay.same(codes)
             if is_same_release is not None:
@@ -226,22 +253,23 @@ class Runs:
         return n_runs
 
     def _hits(self, codes: Codes) -> Weight:
-        """The share of seeds with which the method makes the release of a world."""
+        """The share of seeds with which a world gives the release; 0 or 1 for one seed."""
         observations = [self.make(codes, seed) for seed in self.seeds]
         expected = None if self.seen.what == "nothing" else self.seen
         hits = observations.count(expected)
         return hits if len(observations) == 1 else Fraction(hits, len(observations))
 
     def replay(self, codes: Codes) -> Replay | None:
-        """A run on a world that says of which others the release is made; None if there is none."""
+        """A run that says which other worlds give the same release; None if there is none."""
         if not self._seeded:
             self.weight(codes)
         return self._replay
 
     def _replayed(self, codes: Codes) -> Replay | None:
-        """The replay of the run on the true world.
+        """The replay of the run on the world `codes`.
 
-        None if runs on others cannot be inferred from it.
+        A replay knows the decisions of the run, and so whether another world gives the same
+        release. None if that cannot be inferred from decisions.
         """
         replay = self.known.replay
         if replay is None or self.policy is None or self.seen.what != "groups":
@@ -250,7 +278,8 @@ class Runs:
             for attribute in self.microdata.attributes:
                 if len(set(map(text_of, attribute.domain))) < len(attribute.domain):
                     return None
-        if not self._settled:  # an adversary of the user's own
+        # Limits may be asked of an adversary of the user's own, who may answer otherwise next time.
+        if not self._settled:
             return None
         replayed_run: Replay | None = replay(self.microdata.with_sensitive(codes), self.policy)
         # A reader takes groups of one label for one: their bags are then not known one by one.
@@ -262,7 +291,10 @@ class Runs:
     # ---- claims that are tried -----------------------------------------------------------------
 
     def check_again(self, worlds: Iterable[Codes], until: float | None) -> None:
-        """Run the method again on worlds, while there is time: that it is random may show."""
+        """Run the method again on worlds, until a time (None: all), to see if it is random.
+
+        Raises `UnsupportedError` if a world has another result than before.
+        """
         if self._settled:
             return
         for codes in worlds:
@@ -272,9 +304,14 @@ class Runs:
                 raise self._random_error()
 
     def check_symmetric(self, worlds: Iterable[Codes]) -> None:
-        """Refuse a method that treats people differently who count as alike, in these worlds."""
+        """Refuse a method that treats people differently who count as alike.
+
+        In each of the `worlds` such people exchanged their values, so all have to give the same
+        release or to give another one.
+        """
         if not self.symmetric or self.proof is not None:
             return
+        # Foreknow's methods go by the order of rows only where their seed is fixed.
         if _is_foreknows(self.method):
             if self._by_order:
                 raise InputError(
@@ -298,7 +335,12 @@ class Runs:
         return self.known.deterministic and all(_is_foreknows(p.adversary) for p in points)
 
     def _refuse_random(self, codes: Codes, observation: Observation | None = None) -> None:
-        """Refuse a method whose results differ between runs on the same table."""
+        """Refuse a method whose results differ between runs on the same table.
+
+        `observation` is the result of a run on `codes`, if there was one. A method that says
+        nothing of itself is run several times on the true table, and twice on tables with shuffled
+        values.
+        """
         if self.proof is not None or self._settled:
             return
         if self.known.random and not self._seeded:
@@ -330,7 +372,10 @@ class Runs:
     # ---- one run -------------------------------------------------------------------------------
 
     def _observe_run(self, codes: Codes, seed: int | None) -> Observation | None:
-        """A reader's view of the method's release of a world; None if it publishes nothing."""
+        """The observation of the release of a world by a reader; None if nothing is published.
+
+        An anonymizer is asked for groups; a function is called with the table.
+        """
         if self._anonymizer:
             world = self.microdata.with_sensitive(codes)
             # A method without a policy is given None, as its own callers give it.
@@ -345,7 +390,7 @@ class Runs:
 
     @cached_property
     def _rows(self) -> tuple[Any, IntArray]:
-        """Every column of the source, and a row that has each value."""
+        """Every column of the source table, and a row that has each sensitive value."""
         codes, first = np.unique(self.microdata.sensitive_codes, return_index=True)
         of_value = np.zeros(len(self.microdata.values), dtype=np.int64)
         of_value[codes] = self.microdata.kept[first]
@@ -353,7 +398,11 @@ class Runs:
         return source.arrow(source.columns), of_value
 
     def _call_function(self, codes: Codes, seed: int | None) -> Any:
-        """The result of the method's function on the table of a world."""
+        """The result of the method's function on the table of a world.
+
+        The sensitive column is replaced by that of other rows: of each person, a row with the value
+        that `codes` gives to the person. So cells stay as the source wrote them.
+        """
         rows, row_of_value = self._rows
         source_rows = np.arange(rows.num_rows)
         source_rows[self.microdata.kept] = row_of_value[codes]
@@ -368,6 +417,7 @@ class Runs:
             ) from error
 
     def _of_people(self, of_row: IntArray) -> IntArray:
+        """The groups of the people who are kept, from the group of each row."""
         if of_row.shape != (self.microdata.n_rows,):
             raise InputError(
                 f"{self.name} gives groups of shape {of_row.shape}; expected one for each of the "
@@ -400,7 +450,7 @@ def is_method(candidate: Any) -> bool:
 
 
 def _check_attackable(microdata: Microdata, method: Any, policy: Policy | None) -> None:
-    """Refuse what is no table, no method or no policy, and what attacks do not serve."""
+    """Refuse a wrong table, method or policy, and whatever attacks do not support."""
     way = ": a table and the roles of its columns, Microdata(table, schema)"
     refuse_other_type(microdata, Microdata, "Microdata", way)
     refuse_other_type(policy, (Policy, NoneType), "a Policy", "; see Policy.load")
@@ -429,9 +479,13 @@ def _takes_seed(method: Any) -> bool:
 
 @contextmanager
 def messages_once(method: Any) -> Iterator[None]:
-    """Let each message of the method's logger through only once, while this is open."""
+    """Let each message of the method's logger through only once while this is open.
+
+    An attack runs the method thousands of times, and each run would log the same.
+    """
     messages: set[str] = set()
 
+    # A filter that adds what it sees: the set has grown just if the message is new.
     def is_new(record: logging.LogRecord) -> bool:
         message, n_before = record.getMessage(), len(messages)
         messages.add(message)

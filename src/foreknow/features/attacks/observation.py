@@ -33,6 +33,7 @@ class Observation:
     what: What = "groups"
 
     def __eq__(self, other: object) -> bool:
+        """True if a reader cannot tell the two releases apart."""
         if not isinstance(other, Observation):
             return NotImplemented
         if self.left_out != other.left_out or self.what != other.what:
@@ -54,6 +55,7 @@ def numbered(groups: IntArray) -> IntArray:
     [0, 1, 0, 2]
     """
     _, first_member, group_of_person = np.unique(groups, return_index=True, return_inverse=True)
+    # Rank the groups by the place of their first member; that rank is the new number.
     new_number = np.empty(len(first_member), dtype=np.int64)
     new_number[np.argsort(first_member)] = np.arange(len(first_member))
     return new_number[group_of_person.reshape(-1)]
@@ -67,7 +69,11 @@ class Reader:
         self._seen: dict[bytes, Observation] = {}
 
     def see(self, groups: IntArray, floors: Mapping[str, IntArray] | None = None) -> Observation:
-        """The view of groups (below 0: left out), at the levels of `floors` or above."""
+        """The view of groups (below 0: left out), with labels no finer than `floors`.
+
+        `floors` gives, for each column, the lowest level of the hierarchy at which each group may
+        be labelled. Views are remembered, since a method often makes the same groups.
+        """
         levels = floors if floors is not None and self._styles is not None else {}
         key = groups.tobytes() + b"".join(floor.tobytes() for floor in levels.values())
         if key not in self._seen:
@@ -75,15 +81,17 @@ class Reader:
         return self._seen[key]
 
     def _observed(self, groups: IntArray, floors: Mapping[str, IntArray]) -> Observation:
-        """A reader's view: groups that have the same labels are one to a reader.
+        """A reader's view of groups: those that have the same labels are one group to a reader.
 
-        `groups` is the group of each person; below 0, the person is left out.
+        `groups` is the group of each person; below 0, the person is left out. `floors` is the
+        lowest level of each column's labels, by group.
         """
         is_published = groups >= 0
         group_ids, group_number = np.unique(groups[is_published], return_inverse=True)
         group_number = group_number.reshape(-1).astype(np.int64)
         published_labels = None
         if self._styles is not None and len(group_ids):
+            # Groups with equal labels get one code, and become one group.
             levels_of_groups = {name: levels[group_ids] for name, levels in floors.items()}
             labels = self._labels(group_number, is_published, levels_of_groups)
             label_codes: dict[Hashable, int] = {}
@@ -93,6 +101,7 @@ class Reader:
             codes_in_order = dict.fromkeys(group_number.tolist())
             distinct_labels = list(label_codes)
             published_labels = tuple([distinct_labels[code] for code in codes_in_order])
+        # Everybody who is left out counts as one more group, whose number is noted.
         group_of_person = np.full(len(groups), -1, dtype=np.int64)
         group_of_person[is_published] = group_number
         numbered_groups = numbered(group_of_person)
@@ -102,9 +111,10 @@ class Reader:
     def _labels(
         self, groups: IntArray, is_published: NDArray[Any], floors: Mapping[str, IntArray]
     ) -> list[Hashable]:
-        """The labels of each group, a tuple with one for each attribute.
+        """The labels of each group: a tuple with one label for each attribute.
 
-        `groups` has the groups of those who are published.
+        `groups` is the group of each person who is published, by the mask `is_published`; `floors`
+        is the lowest level of labels, for each column by group.
         """
         assert self._styles is not None
         n_groups = int(groups.max()) + 1
@@ -118,7 +128,7 @@ class Reader:
 
 
 def read_returned(returned: Any, name: str) -> tuple[IntArray, Any]:
-    """Groups that a function returns, and what is published beside them, or None.
+    """Groups that a function of the user returns, and what it publishes beside them, or None.
 
     A pair is (groups, published) if its first item is a sequence; otherwise, as a pair of texts or
     of numbers, it is the groups of two rows.

@@ -159,7 +159,11 @@ def _scope(attack: Attack) -> str:
 
 
 def _worlds_sentence(attack: Attack) -> str:
-    """A sentence on how many worlds there are, and in how many the release is possible."""
+    """A sentence on how many worlds there are, and in how many the release is possible.
+
+    A world assigns each group's values to its people. How worlds were examined decides the
+    sentence: a proof, a bound, part by part, all of them, or a sample.
+    """
     amount = attack.n_worlds_text
     worlds = some(attack.n_worlds, "world", "worlds") if amount.isdigit() else f"{amount} worlds"
     runs, looked = some(attack.runs, "run", "runs"), number(attack.looked)
@@ -228,7 +232,7 @@ def _parts_sentences(attack: Attack, worlds_text: str, led_text: str) -> str:
 
 
 def _sentences(attack: Attack) -> list[str]:
-    """Sentences on how worlds were examined, and on what was found."""
+    """Sentences on how worlds were examined, and on the people who were found out."""
     sentences = [_worlds_sentence(attack)]
     if attack.what != "groups":
         sentences.append(
@@ -263,7 +267,7 @@ def _sentences(attack: Attack) -> list[str]:
 
 
 def _unsettled_sentences(attack: Attack) -> list[str]:
-    """Sentences about people whose posteriors are not settled."""
+    """Sentences about people of whom the attack cannot decide how much is learned."""
     n_unsettled, n_perhaps_certain = len(attack.unsettled), len(attack.perhaps_certain)
     if attack.how == "bound":
         what = (
@@ -273,6 +277,7 @@ def _unsettled_sentences(attack: Attack) -> list[str]:
         return [f"{_people(n_unsettled)} unsettled: {what}"] if n_unsettled else []
     sentences = []
     if n_unsettled > n_perhaps_certain:
+        # Those who may be certain have a sentence below.
         sentences.append(
             f"{_people(n_unsettled - n_perhaps_certain)} unsettled: not certain, but too few "
             "possible worlds were drawn to say how sure the adversary is."

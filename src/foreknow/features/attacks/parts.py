@@ -64,9 +64,11 @@ class Replay(Protocol):
 def by_parts(
     worlds: Worlds, replay: Replay, most_assignments: int, end_time: float | None, seed: int | None
 ) -> Posteriors:
-    """The posteriors, part by part.
+    """The posteriors, part by part; a part is a set of groups whose values depend on each other.
 
-    A part with at most `most_assignments` is worked out exactly; others get bounds and an estimate.
+    `replay` lists the decisions of the method's run; a world is possible just if each goes as it
+    did. A part with at most `most_assignments` is worked out exactly; others get bounds and an
+    estimate, until `end_time` (None: no limit).
     """
     random = np.random.default_rng(seed)
     clock = _Clock(end_time)
@@ -74,6 +76,7 @@ def by_parts(
     all_decisions = [_LinkedDecision.of(decision, worlds) for decision in replay.decisions]
     decisions = _informative(all_decisions, worlds, most_assignments, clock, random)
     worlds = replace(worlds, cell_of=_cell_of_people(worlds, decisions))
+    # People of one group on the same side of each decision are interchangeable: a cell.
     parts = _parts_of(worlds, decisions)
     _log.info("%d decisions tell something, of %d parts", len(decisions), len(parts))
     low, high = _bounds(worlds)
@@ -82,6 +85,7 @@ def by_parts(
     fractions: dict[int, list[Fraction]] = {}
     decided_parts: list[_Part] = []
     groups_without_decisions: list[int] = []
+    # Where no decision looks, every assignment is possible: bounds of such a part are its shares.
     for part in parts:
         if part.decisions:
             decided_parts.append(part)
@@ -90,13 +94,16 @@ def by_parts(
     n_consistent = math.prod(map(assignments, worlds.bags[groups_without_decisions].tolist()))
     open_parts: list[_Part] = []  # with too many worlds, or no time to look at all of them
     n_beyond = 0  # people in parts with too many worlds
+    # Exchanging two values of the true world is a cheap way to show that somebody is not certain.
     for part in parts:
         part.exchange(clock)
     early_clock = clock.part(_ENUMERATED)
+    # Small parts first, so that most of them are done before time is up.
     for part in sorted(decided_parts, key=lambda part: part.n_people):
         enumerated = None if early_clock.over else part.enumerated(most_assignments, early_clock)
         if enumerated is None:
             open_parts.append(part)
+            # With time left, a part was given up for its size, which more time would not change.
             n_beyond += 0 if early_clock.over else part.n_people
             is_exact[part.cells] = False
             continue
@@ -111,6 +118,7 @@ def by_parts(
             *(f"{count:,}" for count in (worlds.n_people, n_beyond, most_assignments)),
             _PROVED,
         )
+    # For open parts: first bounds that hold for certain, then estimates from random worlds.
     early_clock = clock.part(_IDLE)
     for part in open_parts:
         part.bound(low, high, early_clock)
@@ -128,6 +136,7 @@ def by_parts(
             high[cells] = np.minimum(high[cells], estimate + half_width)
             mean[cells] = np.clip(estimate, low[cells], high[cells])
     looked, consistent = worlds.n_worlds, n_consistent
+    # Bounds and intervals both hold, so the narrower ends count.
     if open_parts:  # then worlds as a whole were not counted, but assignments of parts
         looked = sum(part.sample.drawn for part in open_parts)
         consistent = sum(part.sample.kept for part in open_parts)
@@ -176,10 +185,12 @@ class _LinkedDecision:
         return cls(decision, groups, len(decision.fixed))
 
     def holds(self, tables: NDArray[Any], values: IntArray, sides: IntArray) -> NDArray[np.bool_]:
-        """True for each of these tables in which the decision goes as it did, shape (worlds,).
+        """True for each table in which the decision goes as it did in the run, shape (worlds,).
 
-        Tables count people, (worlds, cells, values). `sides` is the child into which the decision
-        puts each cell, -1 if it does not look at the cell; `values` is the code of each column.
+        Tables, (worlds, cells, values), count people. A decision divides people into children, and
+        depends on how often each value occurs in each child. `sides` is the child into which the
+        decision puts each cell, -1 if it does not look at the cell; `values` is the code of each
+        column of the tables.
         """
         n_values = self.decision.fixed.shape[1]
         step = max(1, _NUMBERS // (self.n_children * n_values))
@@ -187,9 +198,11 @@ class _LinkedDecision:
         # Cells that are in a child, one child after another; where the cells of each begin.
         n_cells_unseen = np.count_nonzero(sides < 0)  # they are sorted to the front
         order = np.argsort(sides, kind="stable")[n_cells_unseen:]
+        # Worlds are gone through in batches that fit into memory.
         children, starts = np.unique(sides[order], return_index=True)
         for start in range(0, len(tables), step):
             batch = tables[start : start + step, order]
+            # A child's counts are the sum over its cells; values that do not occur here stay 0.
             counts_of_children = np.zeros((len(batch), self.n_children, n_values), dtype=np.int64)
             sums = np.add.reduceat(batch, starts, axis=1, dtype=np.int64)  # of children, not cells
             counts_of_children[:, children[:, None], values] = sums
@@ -201,6 +214,8 @@ class _LinkedDecision:
 
         It goes as it did if one part alone suffices for that. Each group is looked at by the part
         that suffices most often; what different groups have is independent.
+
+        A part here is one child of the decision, and one of its groups.
         """
         # Of a child and tables of it: where this child alone makes the decision go as it did.
         suffices = getattr(self.decision, "alone", None)
@@ -213,10 +228,12 @@ class _LinkedDecision:
         is_in_one_group = np.bincount(pairs[0])[pairs[0]] == 1
         chance_by_group: dict[int, float] = {}
         for pair in np.argsort(sizes, kind="stable").tolist():
+            # The smallest shares first: they have the fewest ways.
             (child_of_pair, group_of_pair), size = pairs[:, pair].tolist(), int(sizes[pair])
             bag = worlds.bags[group_of_pair]
             values = np.flatnonzero(bag)
             if not is_in_one_group[pair] or n_taken(bag[values], size) > _TAKEN:
+                # Other shares are skipped, which only makes the bound looser.
                 continue
             if clock.over:
                 break
@@ -231,11 +248,14 @@ class _LinkedDecision:
             n_failing = sum(math.prod(map(math.comb, occurrences, way)) for way in failing_ways)
             n_assignments = math.comb(int(bag.sum()), size)
             chance_before = chance_by_group.get(group_of_pair, 1.0)
+            # A group may be looked at in several children: the smallest chance counts. Groups are
+            # independent of each other, so their chances are multiplied.
             chance_by_group[group_of_pair] = min(chance_before, n_failing / n_assignments)
         return min(1.0, math.prod(chance_by_group.values()) * (1 + _UP))
 
     def moves(self, worlds: Worlds, random: np.random.Generator) -> bool:
-        """True if the decision differs in one of some drawn worlds."""
+        """True if the decision goes differently in one of some worlds drawn at random."""
+        # Cells, here, are the people of one group in one child of the decision.
         tables_of_groups = [
             drawn_tables(asked.bag, asked.sizes, _FIRST, random)
             for asked in self._asked_groups(worlds)
@@ -252,13 +272,14 @@ class _LinkedDecision:
         return math.prod(n_ways)
 
     def is_idle(self, worlds: Worlds, most_assignments: int) -> bool:
-        """True if every world was tried, and the decision went as it did in each.
+        """True if the decision goes as it did in every world, so that it tells nothing.
 
-        False too if there are more worlds than `most_assignments`.
+        All worlds of its groups are tried; False, too, if there are more than `most_assignments`.
         """
         values = self._values(worlds)
         tables = np.zeros((1, 0, len(values)), dtype=np.int32)  # (worlds, cells, values)
         for asked in self._asked_groups(worlds):
+            # Groups are combined, so the next one may have only so many tables.
             tables_of_group = divided(asked.bag, asked.sizes, most_assignments // len(tables))
             if tables_of_group is None:
                 return False
@@ -266,7 +287,7 @@ class _LinkedDecision:
         return bool(self.holds(tables, values, self._sides(worlds)).all())
 
     def _asked_groups(self, worlds: Worlds) -> list[_AskedGroup]:
-        """The groups on which the decision depends, and how it divides their people."""
+        """The groups on which the decision depends, and their people in each child."""
         child, group = self.decision.child, worlds.groups[self.decision.people]
         values = self._values(worlds)
         asked_groups = []
@@ -372,8 +393,9 @@ class _Part:
     ) -> NDArray[np.int64] | None:
         """The numbers of the tables in which these decisions go as they did; None if time is up.
 
-        Tables have the shape (worlds, cells, values), with `cells` in this order.
+        Tables, (worlds, cells, values), count people; `cells` says which cell of the part each is.
         """
+        # Tables that one decision excludes need not be shown to the next.
         possible = np.arange(len(tables))
         for number in decisions:
             if clock.over:
@@ -386,9 +408,11 @@ class _Part:
     # ---- exactly ---------------------------------------------------------------------------
 
     def enumerated(self, most_assignments: int, clock: _Clock) -> _Enumerated | None:
-        """Every possible world of the part; None if there are too many, or time is up."""
+        """The posteriors from all possible worlds; None if too many, or time is up."""
         tables = np.zeros((1, 0, len(self.values)), dtype=np.int32)  # (worlds, cells, values)
         cell_order = np.empty(0, dtype=np.int64)  # the cells of tables, group after group
+        # Each group by itself first, with the decisions on it alone; then all combinations, with
+        # the decisions on several groups.
         for position in range(len(self.groups)):
             most_of_group = most_assignments // len(tables)
             allowed = self._allowed_in_group(position, most_of_group, clock)
@@ -400,6 +424,7 @@ class _Part:
         possible = self._possible(tables, self._decisions_on_several_groups(), cell_order, clock)
         if possible is None:
             return None
+        # Back to the order in which the part numbers its cells.
         tables = tables[possible][:, np.argsort(cell_order)]
         n_ways = assignments_of_tables(tables)  # (worlds,)
         n_worlds = int(n_ways.sum())
@@ -416,7 +441,7 @@ class _Part:
     def _allowed_in_group(
         self, position: int, most_assignments: int, clock: _Clock
     ) -> tuple[Tables, IntArray] | None:
-        """The assignments of a group that decisions on it alone allow, and its cells in that order.
+        """A group's assignments that decisions on it alone allow, and its cells in their order.
 
         Cells are added one by one, and tables are dropped as soon as a decision can be checked.
         None if there are too many, or no time.
@@ -427,7 +452,8 @@ class _Part:
         # (ways, cells in `placed_cells`, values); (ways, values) of all other cells together.
         tables, remaining = np.zeros((1, 0, len(bag)), dtype=np.int32), bag[None]
         while unplaced:
-            # Which cells complete all children of a decision but one; the fewest come first.
+            # Which cells are missing until all children of a decision but one are complete. The
+            # decision with the fewest goes first, so that impossible tables are dropped early.
             missing_cells = {number: self._lacking(number, unplaced) for number in open_decisions}
             # Without open decisions, all but one: the last cell takes what is left.
             all_but_one = sorted(unplaced)[:-1] or sorted(unplaced)
@@ -459,11 +485,15 @@ class _Part:
         return tables, np.array(placed_cells)
 
     def _lacking(self, number: int, unplaced: set[int]) -> list[int]:
-        """The unplaced cells in all children of a decision except the child with most of them."""
+        """The unplaced cells in all children of a decision except the child with most of them.
+
+        Once these are placed, what is left is that child's, and the decision can be checked.
+        """
         cells_by_child: dict[int, list[int]] = {}
         for cell in sorted(unplaced):
             cells_by_child.setdefault(int(self.sides[number][cell]), []).append(cell)
         fewest_cells_first = sorted(cells_by_child.values(), key=len)
+        # The child with most cells, the last, is left out.
         return [*chain.from_iterable(fewest_cells_first[:-1])]
 
     # ---- from the true world ------------------------------------------------------------------
@@ -474,7 +504,12 @@ class _Part:
         return np.flatnonzero(self.worlds.mixed[self.cells] & self.sample.one_valued)
 
     def exchange(self, clock: _Clock) -> None:
-        """Meet the worlds in which a suspect exchanges values with another cell of their group."""
+        """Meet possible worlds that differ from the true one by one exchange of values.
+
+        A suspect is a cell with one value in all possible worlds so far. It exchanges a value with
+        another cell of its group; if the decisions still go as they did, it is not certain of its
+        value.
+        """
         all_cells = np.arange(len(self.cells))
         exchanges: list[tuple[int, int, int, int]] = []  # cell, partner, their values
         for cells in self.cells_of_group:
@@ -500,11 +535,12 @@ class _Part:
             self.sample.meet(tables[possible])
 
     def bound(self, low: FloatArray, high: FloatArray, clock: _Clock) -> None:
-        """Lower `high` and raise `low` by the chance that some decision goes differently.
+        """Narrow `low` and `high` (cells x values) by the chance that a decision differs.
 
         What holds in a share of all worlds holds in at most that share divided by (1 - chance) of
         the possible worlds.
         """
+        # The sum bounds the chance that any of them does.
         chance_to_differ = sum(
             decision.chance_to_differ(self.worlds, clock) for decision in self.decisions
         )
@@ -516,7 +552,11 @@ class _Part:
             low[self.cells] = np.maximum(low[self.cells], lower)
 
     def draw(self, n_draws: int, clock: _Clock, random: np.random.Generator) -> None:
-        """Draw assignments of each group, and join the possible ones to worlds of the part."""
+        """Draw assignments of each group, and join the possible ones to worlds of the part.
+
+        Notes the possible worlds in `sample`; notes nothing if time is up.
+        """
+        # Each group keeps the draws that the decisions on it alone allow.
         tables_of_groups = []
         for position, cells in enumerate(self.cells_of_group):
             tables_of_group = drawn_tables(
@@ -559,7 +599,11 @@ def _informative(
     clock: _Clock,
     random: np.random.Generator,
 ) -> list[_LinkedDecision]:
-    """The decisions that may go differently in some world, those on the fewest people first."""
+    """The decisions that may go differently in some world, those on the fewest people first.
+
+    Others tell nothing. That one always goes as it did is shown by a bound or by trying every
+    world; a few random worlds come first, since they often show at once that it does not.
+    """
     early_clock, informative = clock.part(_IDLE), []
     candidates: list[tuple[float, _LinkedDecision]] = []  # that may always go as they did
     for decision in sorted(decisions, key=lambda decision: len(decision.decision.people)):
@@ -570,6 +614,7 @@ def _informative(
         else:
             informative.append(decision)
     for n_ways, decision in sorted(candidates, key=lambda pair: pair[0]):
+        # What was not shown to be idle in time counts as telling something, which is safe.
         if (
             n_ways > most_assignments
             or early_clock.over
@@ -582,7 +627,7 @@ def _informative(
 def _draw(
     parts: list[_Part], most_assignments: int, clock: _Clock, random: np.random.Generator
 ) -> None:
-    """Draw assignments of every part in turn, until there are enough or time is up."""
+    """Draw assignments of every part in turn, until each has `most_assignments` or time is up."""
     n_done = 0
     while n_done < most_assignments and not clock.over:
         n_draws = min(_DRAWN, most_assignments - n_done)
@@ -594,7 +639,7 @@ def _draw(
 
 
 def _cell_of_people(worlds: Worlds, decisions: list[_LinkedDecision]) -> IntArray:
-    """The cell of each person; it holds people of one group, on one side of every decision."""
+    """The cell of each person: people of one group, on the same side of every decision."""
     cell_of = worlds.groups.copy()  # (people,): begins with groups, and is divided by decisions
     n_cells = worlds.n_groups
     for decision in decisions:
@@ -610,7 +655,10 @@ def _cell_of_people(worlds: Worlds, decisions: list[_LinkedDecision]) -> IntArra
 
 
 def _parts_of(worlds: Worlds, decisions: list[_LinkedDecision]) -> list[_Part]:
-    """The parts: groups that decisions link with each other, and these decisions."""
+    """The parts: groups that decisions link with each other, and these decisions.
+
+    A decision that looks at two groups makes them one part; parts are independent.
+    """
     decisions_of_group: dict[int, list[int]] = {group: [] for group in range(worlds.n_groups)}
     for number, decision in enumerate(decisions):
         for group in decision.groups:
@@ -624,10 +672,10 @@ def _parts_of(worlds: Worlds, decisions: list[_LinkedDecision]) -> list[_Part]:
 
 
 def _bounds(worlds: Worlds) -> tuple[FloatArray, FloatArray]:
-    """The least and the highest share of each value in each cell, over all worlds.
+    """The least and the highest share of each value in each cell, over all worlds (cells x values).
 
-    A cell has at least the holders for whom the rest of the group has no room, and at most those of
-    the group.
+    Of a value, a cell has at least the holders for whom the rest of the group has no room, and at
+    most all holders of the group.
     """
     bags, size = worlds.bags[worlds.group_of_cell], worlds.cell_sizes[:, None]
     n_others = bags.sum(axis=1, keepdims=True) - size

@@ -67,8 +67,8 @@ class AttackedRelease:
     ) -> AttackedRelease:
         """The release with its raw table, which is searched for if none is given.
 
-        The options of the policy are those of the certificate, but for the method and its settings
-        where those of another are said.
+        `release` is a folder, or what `publish` returned. The options of the policy are those of
+        the certificate; `other_method` says that method and settings are the caller's.
         """
         if isinstance(release, (str, Path)):
             return cls._of_folder(release, table, policy, members, other_method)
@@ -84,10 +84,12 @@ class AttackedRelease:
                 "the release was made after others: write it, and attack the folder, as "
                 'fk.attack("table.csv", release="folder")'
             )
+        # The entries of a publication know the rows that they were made of.
         rules = _as_published(policy or release.audit.policy, release.certificate, other_method)
         source = release.placed.entries.rows if table is None else table
         microdata = _read(source, rules)
         counts, parts = release.release.counts, release.placed.members()
+        # One part for each release that is judged together; their rows follow each other.
         groups = [groups_of(p, release.certificate, counts) for p in parts]
         made_by = release.certificate.method["name"]
         return cls("the release", made_by, microdata, rules, np.concatenate(groups))
@@ -101,7 +103,11 @@ class AttackedRelease:
         members: str | Path | None,
         other_method: bool,
     ) -> AttackedRelease:
-        """The release in a folder, with its raw table, which is searched for if none is given."""
+        """The release in a folder that `publish` wrote, with its raw table.
+
+        `table` None: the table is searched for by the owner's record. `members` None: the file in
+        the owner's folder.
+        """
         schema = None if policy is None else policy.needed_schema
         own_release = OwnRelease.open(folder, members, schema)
         certificate = own_release.published.certificate
@@ -122,8 +128,12 @@ class AttackedRelease:
 
 
 def source_of(folder: Path, owner: Path) -> Path:
-    """The path of the raw table of a release, by the owner's record; here, or beside the folder."""
+    """The path of the raw table of a release, by name from the owner's record.
+
+    It is looked for in the current folder, and beside the folder of the release.
+    """
     try:
+        # A record that is missing or damaged counts as one without a name.
         name = str(from_json((owner / OWNER).read_text("utf-8"))["source"])
     except (OSError, ValueError, KeyError, TypeError):
         name = ""
@@ -139,7 +149,10 @@ def source_of(folder: Path, owner: Path) -> Path:
 
 
 def can_be_attacked(folder: Path, policy: Policy | None, table: Path | None = None) -> bool:
-    """True if an attack on the release in a folder is supported, and its files are at hand."""
+    """True if an attack on the release in a folder is supported, and its files are at hand.
+
+    Its files are the owner's list of members, and the raw table: `table`, or the one on record.
+    """
     owner = owners_folder(folder)
     if not (owner / MEMBERS).is_file():
         return False
@@ -153,15 +166,17 @@ def can_be_attacked(folder: Path, policy: Policy | None, table: Path | None = No
         refuse_rules(ATTACK, schema, ATTACK.needs)
     except InputError:
         return False
+    # Limits on windows of numbers, relative limits and releases after others are not attacked.
     if any(requirement.of_windows for requirement in rules.requirements):
         return False
     return not certificate.after and not any(point.relative for point in rules.points)
 
 
 def certified_policy(certificate: Certificate) -> Policy:
-    """The policy in a certificate; refused if it does not hold all of it."""
+    """The policy in a certificate; refused if the certificate does not hold all of it."""
     table_schema(None, certificate)  # which refuses what is in files
     try:
+        # What the owner counted, and priors that were learned, are not written into certificates.
         if counted_by_owner := certificate.scope.get("word"):
             raise InputError(f"the owner counted what it does not have: {counted_by_owner[0]}")
         if any(map(has_kept_priors, certificate.policy["require"])):
@@ -175,7 +190,10 @@ def certified_policy(certificate: Certificate) -> Policy:
 
 
 def _as_published(policy: Policy, certificate: Certificate, other_method: bool) -> Policy:
-    """The policy with the options of a release; its own method where another is said."""
+    """The policy with the options of a release.
+
+    `other_method` says that the policy's own method and settings stay: another method is attacked.
+    """
     options = PublishOptions.from_dict(certificate.policy["publish"])
     if other_method:
         before = policy.options

@@ -215,19 +215,21 @@ class Attack(Result):
     def cases(self) -> tuple[PersonBelief, ...]:
         """The people about whom the adversary becomes surer than by the release alone, worst first.
 
-        A case is a set of people who look alike, with a value that they may have.
+        A case is a cell (people of one group who look alike) with a value that they may have.
         """
         beliefs = self._posteriors
         worlds = beliefs.worlds
+        # The release shows no group of people who are left out: the whole table is compared.
         is_left_out = (worlds.group_of_cell == self._left_out)[:, None]
         shares = np.where(is_left_out, beliefs.bags.sum(axis=0) / worlds.n_people, beliefs.shares)
-        # What is not above by floats is not surer, and reaches nothing; nor is who is just as sure
-        # as their group says.
+        # A cell may only be surer if its mean is above its share in floats; with fractions there is
+        # a margin for rounding, and the fraction decides below.
         has_fractions = np.zeros(worlds.n_cells, dtype=bool)
         has_fractions[list(beliefs.fractions)] = True
         is_surer = beliefs.mean > np.where(
             (has_fractions & beliefs.known)[:, None], shares - 1e-9, shares
         )
+        # Left-out people without fractions are looked at one by one below.
         is_surer |= beliefs.known[:, None] & ~has_fractions[:, None] & is_left_out
         if beliefs.how in ("proof", "bound"):  # nobody else is above what their group says
             is_surer &= is_left_out
@@ -235,7 +237,7 @@ class Attack(Result):
         cases: list[PersonBelief] = []
         for cell, code in zip(cells.tolist(), codes.tolist(), strict=True):
             case = self._case(cell, code)
-            # Of an estimate, a case that seems to reach a limit counts, unless nothing is known.
+            # For an estimate, a case that seems to reach a limit counts, unless nothing is known.
             seems_surer = case.high - case.low <= _UNKNOWN and case.probability > case.share
             if case.surer or (seems_surer and self._reaches(case)):
                 cases.append(case)
@@ -278,6 +280,8 @@ class Attack(Result):
         examined (see `perhaps_certain`), if an interval goes from 0 to 1, or if an interval reaches
         a limit of the policy but its middle does not. A bound does not decide about people whose
         bound reaches a limit of the policy.
+
+        People with exact posteriors are never unsettled.
         """
         beliefs = self._posteriors
         if beliefs.kept:
@@ -288,8 +292,10 @@ class Attack(Result):
             ]
             is_unproved = beliefs.high > beliefs.low
             return self._rows(np.flatnonzero(is_unproved[:, codes_reached].any(axis=1)))
+        # An interval that is nearly as wide as it can be says nothing of a value of the group.
         shares = beliefs.shares
         is_doubtful = (beliefs.high - beliefs.low > _UNKNOWN) & (shares > 0)
+        # The interval reaches the limit, but its middle does not.
         for code, (limit, _) in self._limits.items():
             is_doubtful[:, code] |= (beliefs.high[:, code] > float(limit) - 1e-9) & (
                 np.maximum(beliefs.mean, shares)[:, code] < float(limit)
@@ -343,6 +349,7 @@ class Attack(Result):
             bound_text = "reaches a limit of the policy" if self.kept else f"exceeds {self.highest}"
             raise UnsupportedError(f"it is only known that no posterior {bound_text}")
         beliefs = self._posteriors
+        # Everybody of a cell has the same posterior.
         cell, code = int(beliefs.worlds.cell_of[published[0]]), self._codes[value]
         posterior = beliefs.posterior(cell, code)
         return float(beliefs.mean[cell, code]) if posterior is None else posterior
@@ -371,6 +378,7 @@ class Attack(Result):
             for key, content in case.to_dict().items():
                 if key != "rows":
                     belief[key] = content
+            # A case has several people; the list ends in the middle of it if it has to.
             for row in case.rows[: most - len(people)]:
                 person = {"row": row} if names_of_rows is None else {"name": names_of_rows[row - 1]}
                 people.append({**person, **belief})
@@ -402,7 +410,10 @@ class Attack(Result):
         return f"Attack({self.method['name']}: {verdict}{unsettled_text}{doubt})"
 
     def _case(self, cell: int, code: int) -> PersonBelief:
-        """The adversary's belief about the people of a cell and a value."""
+        """The adversary's belief about the people of a cell and a value.
+
+        `code` is the column of a value or, behind the values, of a set of values.
+        """
         beliefs, share = self._posteriors, self._posteriors.share(cell, code)
         # What the release itself says is exact, though others are estimated.
         exact = share if share in (0, 1) else beliefs.posterior(cell, code)
@@ -421,7 +432,7 @@ class Attack(Result):
         )
 
     def _rows(self, cells: IntArray | NDArray[np.bool_]) -> tuple[int, ...]:
-        """Rows of the people of some cells: their numbers, or a mask."""
+        """Rows in the table, from 1, of the people of some cells: their numbers, or a mask."""
         starts, order = self._people
         chosen = np.flatnonzero(cells) if cells.dtype == np.bool_ else cells
         people_of_cells = []
@@ -466,7 +477,7 @@ class Limits(NamedTuple):
 
 
 def limits_of(policy: Policy | None, microdata: Microdata) -> Limits:
-    """The limits of a policy, for each value and each set of values."""
+    """The lowest limit of a policy for each value and each set of values."""
     limits: dict[int, tuple[Fraction, bool]] = {}
     sets: dict[tuple[int, ...], Label] = {}
     values = microdata.values
@@ -476,6 +487,7 @@ def limits_of(policy: Policy | None, microdata: Microdata) -> Limits:
     for requirement in policy.requirements if policy is not None else ():
         windows = {Need.NO_WINDOWS: requirement.of_windows}
         require(ATTACK, windows, subject=requirement.name)
+        # Only which values a secret is about matters here, so no people are counted.
         for secret in RequirementCounts.of_nobody(requirement, values, "single").secrets:
             codes = np.flatnonzero(secret.meant.about).tolist()
             if secret.meant.sets and requirement.points:

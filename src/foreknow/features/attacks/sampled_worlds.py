@@ -37,7 +37,7 @@ class Sampled:
         self.met |= (tables > 0).any(axis=0)
 
     def keep(self, tables: NDArray[Any], n_drawn: int) -> None:
-        """Note which of some worlds that were drawn are possible."""
+        """Note the possible ones of `n_drawn` worlds, as tables (worlds, cells, values)."""
         self.drawn += n_drawn
         self.kept += len(tables)
         self._total += tables.sum(axis=0)
@@ -49,9 +49,10 @@ class Sampled:
         return np.asarray(self.met.sum(axis=1) == 1)
 
     def interval(self, is_open: NDArray[np.bool_], n_open: int) -> tuple[FloatArray, FloatArray]:
-        """Means and half widths, by Hoeffding's and Bonferroni's inequalities.
+        """Means (cells x values), and half widths of their intervals, 0 where not `is_open`.
 
-        All intervals hold together where `n_open` posteriors are estimated.
+        Hoeffding's inequality bounds one mean; by Bonferroni's, the chance of error is divided by
+        the `n_open` posteriors that are estimated, so all intervals hold together.
         """
         mean = self._total / (self.kept * self._sizes[:, None])
         reach = math.sqrt(math.log(2 * max(1, n_open) / _ERROR) / (2 * self.kept))
@@ -66,9 +67,11 @@ def estimated(
     seed: int | None,
     is_possible_world: bool,
 ) -> Posteriors:
-    """Estimated posteriors, by at most `most_runs` runs on random worlds.
+    """Estimated posteriors, by at most `most_runs` runs of the method on random worlds.
 
-    `is_possible_world` says that ``worlds.codes`` can have led to the release.
+    Worlds are drawn uniformly; those in which the method would make the release are kept (rejection
+    sampling). `is_possible_world` says that ``worlds.codes`` can have led to the release.
+    `end_time` None: no limit of time.
     """
     _log.info("too many worlds: sampling them")
     random, sample = np.random.default_rng(seed), Sampled(worlds.cell_sizes, worlds.n_values)
@@ -76,17 +79,22 @@ def estimated(
     if is_possible_world:
         sample.meet(worlds.tally(worlds.codes)[None])
         possible_worlds.append(worlds.codes)
+    # A world that was met before costs no run, so draws are limited, too.
     while runs.made < runs_before + most_runs and sample.drawn < most_runs * _DRAWS_PER_RUN:
         if end_time is not None and time.monotonic() > end_time:
             break
         codes = worlds.at_random(random)
+        # Where the order of rows does not matter, equal worlds up to exchanges share one run.
         weight = runs.weight(worlds.representative(codes) if runs.symmetric else codes)
+        # A random method makes the release of this world with probability `weight`.
         is_kept = bool(weight) and (weight == 1 or random.random() < weight)
         sample.keep(worlds.tally(codes)[None][:is_kept], 1)
         possible_worlds += [codes] * is_kept
     if not possible_worlds:
         raise NoWorldError(sample.drawn)
     runs.check_again(possible_worlds[:_AGAIN], end_time)
+    # The release itself settles values that nobody, or everybody, of a group has. For the others
+    # nothing is known until a possible world was drawn.
     low, mean, high = worlds.shares.copy(), worlds.shares, worlds.shares.copy()
     low[worlds.open], high[worlds.open] = 0.0, 1.0
     if sample.kept:

@@ -75,7 +75,11 @@ class Worlds:
         n_values: int,
         attributes: list[Attribute] | None = None,
     ) -> Worlds:
-        """Worlds whose cells are people of one group with equal attributes, or single people."""
+        """Worlds whose cells are people of one group with equal attributes, or single people.
+
+        `groups` is the group of each person, and `codes` the value of each in some world.
+        `attributes` None: everybody is alone in a cell.
+        """
         cell_of = np.arange(len(groups))
         if attributes is not None:
             columns = [groups, *(a.codes for a in attributes)]
@@ -116,7 +120,7 @@ class Worlds:
 
     @cached_property
     def group_of_cell(self) -> IntArray:
-        """The group of each cell."""
+        """The group of each cell; all people of a cell are of one group."""
         group_of = np.empty(self.n_cells, dtype=np.int64)
         group_of[self.cell_of] = self.groups
         return group_of
@@ -151,7 +155,8 @@ class Worlds:
 
     @cached_property
     def amount(self) -> str:
-        """The number of worlds as a text; of very many, only about how many."""
+        """The number of worlds as a text; of very many, only about how many, as a power of ten."""
+        # The logarithm of the multinomial coefficients: size! divided by each count!, added up.
         logs = np.cumsum(np.log10(np.arange(1, int(self.bags.sum(axis=1).max()) + 1)))
         logs = np.append(0.0, logs)
         power = float(logs[self.bags.sum(axis=1)].sum() - logs[self.bags].sum())
@@ -166,13 +171,16 @@ class Worlds:
         return flat.reshape(n_rows, self.n_values)
 
     def representative(self, codes: Codes) -> Codes:
-        """The world that stands for all that differ only within cells: there values ascend."""
+        """The world that stands for all that differ only within cells.
+
+        People of a cell are interchangeable: in it, their values ascend.
+        """
         world = np.empty_like(codes)
         world[self.order] = codes[np.lexsort((codes, self.cell_of, self.groups))]
         return world
 
     def at_random(self, random: np.random.Generator) -> Codes:
-        """A world at random; all are equally likely."""
+        """A world at random: each group's values are dealt out anew, all ways equally likely."""
         world = np.empty_like(self.codes)
         world[self.order] = self.codes[np.lexsort((random.random(self.n_people), self.groups))]
         return world
