@@ -71,6 +71,7 @@ def ask(
     if not about:
         raise InputError("say whom to ask about, such as --about Tom")
     texts = [*([] if statements is None else _read_statements(statements)), *(statement or [])]
+    # Imports stand here, so that the command starts fast.
     weights = None
     if priors is not None:
         from foreknow.adversaries.priors.priors import Priors
@@ -81,12 +82,14 @@ def ask(
     with output.progress("Working out the answers"):
         named_release = columns.named(release, members)
         sets = _sets(named_release, columns)
+        # A name of the policy's hierarchy, such as "HIV", stands for any of the values below it.
         spelled: list[Any] = []
         for text, formula in zip(texts, known_statements.statements, strict=True):
             expansion = spelled_out(formula, sets)
             spelled.append(text if expansion == formula else expansion)
         if spelled != texts:
             known_statements = make(*spelled)
+        # An asked-for value may be a pattern; and one name of the hierarchy keeps that name.
         printed = list(map(str, named_release.counts.values))
         expanded: list[str] = []
         for text in any_of or ():
@@ -107,7 +110,10 @@ def ask(
 
 
 def _sets(release: Release, columns: Columns) -> Mapping[str, Sequence[str]]:
-    """The values below each label of the policy's hierarchy for the sensitive column."""
+    """The values below each label of the policy's hierarchy for the sensitive column.
+
+    Empty without a policy or hierarchy, or if the hierarchy does not list all values.
+    """
     from foreknow.policy.targets import labelled
 
     if columns.given is None:
@@ -120,7 +126,7 @@ def _sets(release: Release, columns: Columns) -> Mapping[str, Sequence[str]]:
 
 
 def _read_statements(path: Path) -> list[str]:
-    """The statements in a file, one a line; errors name the line."""
+    """The statements in a file, one a line, without comments; errors name the line."""
     from foreknow.features.statements.formulas import parse
 
     texts = []

@@ -53,6 +53,10 @@ def elimination_rank(variable_sets: Iterable[Iterable[int]]) -> dict[int, int]:
     """The rank of each variable in the order of assignment.
 
     Variables with few neighbours come last; two are neighbours if a set holds both.
+
+    Variables, here numbers, are what named people have. Few neighbours keep the polynomials small,
+    so the variable with fewest is put last, and its neighbours then become neighbours of each other
+    (the min-degree heuristic).
     """
     neighbours_of: dict[int, set[int]] = {}
     for variables in variable_sets:
@@ -61,6 +65,7 @@ def elimination_rank(variable_sets: Iterable[Iterable[int]]) -> dict[int, int]:
     height = dict.fromkeys(neighbours_of, 0)
 
     def key(variable: int) -> tuple[int, int, int]:
+        # Sets of up to three are equally small; the lower tree, and then the number, decide.
         return max(len(neighbours_of[variable]), 3), height[variable], variable
 
     heap = list(map(key, neighbours_of))
@@ -69,6 +74,7 @@ def elimination_rank(variable_sets: Iterable[Iterable[int]]) -> dict[int, int]:
     while heap:
         entry = heappop(heap)
         variable = entry[2]
+        # An entry whose key has changed since is out of date: there is a newer one.
         if variable not in neighbours_of or entry != key(variable):
             continue
         if len(neighbours_of[variable]) > _DENSE:
@@ -83,6 +89,7 @@ def elimination_rank(variable_sets: Iterable[Iterable[int]]) -> dict[int, int]:
             height[neighbour] = max(height[neighbour], height[variable] + 1)
         for neighbour in neighbours:
             heappush(heap, key(neighbour))
+    # Who was eliminated first is assigned last.
     return {variable: i for i, variable in enumerate(reversed(eliminated))}
 
 
@@ -115,7 +122,10 @@ class Exact:
         """None where that is out of reach."""
 
     def given(self, node: Node) -> Fraction | None:
-        """The chance of another formula given this one, which must be possible."""
+        """The chance of another formula, given that this one holds.
+
+        None if this one is impossible, or if that takes more steps than the budget.
+        """
         if not self.chance:
             return None
         if len(self._plans) > _MANY:
@@ -133,14 +143,15 @@ class Exact:
             polynomial = self._value((formula, frozenset()), memory)
         except OutOfReach:
             return None
+        # Coefficients count worlds times these moments, which weigh each symbol without any power.
         total = prod(self._model.symbols[s].moment(0) for s in self._symbols_of(formula))
         return Fraction(polynomial.get(0, 0), total)
 
     def _value(self, root: Key, computed: dict[Key, Polynomial]) -> Polynomial:
         """The polynomial of a formula: how many worlds satisfy it, by the powers of its symbols.
 
-        It is worked out with a stack instead of recursion, so that formulas may have any depth.
-        Results are kept in `computed`.
+        A key is a formula with the symbols that others mention, too, which stay open. A stack takes
+        the place of recursion, so that formulas may have any depth. Results are kept in `computed`.
         """
         remembered = self._known
         stack: list[tuple[Key, list[Key] | None]] = [(root, None)]
@@ -150,6 +161,7 @@ class Exact:
                 continue
             formula, outer_symbols = key
             plan = self._plan(formula)
+            # Met for the first time: put the formula back, and what it is made of on top.
             if operands is None:
                 self._spend(1 + len(self._model.nodes.parts(formula)) // _PARTS)
                 if isinstance(plan, _Product):
@@ -157,6 +169,7 @@ class Exact:
                 else:
                     inner_symbols, next_nodes = plan.symbols, [term[2] for term in plan.terms]
                 open_symbols = outer_symbols | inner_symbols
+                # A symbol of a part stays open if another part or an outer formula mentions it.
                 operands = [(node, self._symbols_of(node) & open_symbols) for node in next_nodes]
                 missing_operands = []
                 for operand in operands:
@@ -191,7 +204,10 @@ class Exact:
     # ---- plans ----------------------------------------------------------------------------
 
     def _plan(self, formula: Node) -> _Expansion | _Product:
-        """The plan of a formula: a product of independent parts, or the choice of a variable."""
+        """The plan of a formula: a product of independent parts, or the choice of a variable.
+
+        Parts are independent if no variable is in two of them; they may share symbols.
+        """
         if formula not in self._plans:
             nodes = self._model.nodes
             linked_parts = components(nodes.parts(formula), nodes.variables.__getitem__)
@@ -209,8 +225,12 @@ class Exact:
 
         A variable stands for what a named person has. A term is (factor, power, formula that is
         left).
+
+        By the module's formula, with its options R: the formula is expanded by the chance that the
+        variable takes each option, and none of those that the formula mentions.
         """
         model, nodes = self._model, self._model.nodes
+        # A variable that a conjunct is about directly makes the formula smaller at once.
         candidates = set[int]()
         for operand in nodes.parts(formula):
             if nodes.kinds[operand] == "atom":
@@ -226,6 +246,8 @@ class Exact:
         otherwise = nodes.given(formula, number, -1)
         if not pool.multiset and sum(counts) == pool.size:
             otherwise = FALSE  # it takes one of them for certain
+        # W(F|none) once, and for each option s t (W(F|option) - W(F|none)); equal terms are added
+        # up.
         terms = Counter[tuple[int, Node]]()
         terms[0, otherwise] += 1
         for atom in atoms:
@@ -235,6 +257,7 @@ class Exact:
         symbols = frozenset().union(*(model.atoms[atom].symbols for atom in atoms))
         remaining_terms = []
         for (power, node), factor in terms.items():
+            # A power that is too high for a symbol sets its guard bit: no world has it.
             overflows = (power + model.bias) & model.guards
             if factor and node != FALSE and not overflows:
                 remaining_terms.append((factor, power, node))
@@ -249,16 +272,22 @@ class Exact:
         plan: _Expansion,
         values: list[Polynomial],
     ) -> Polynomial:
-        """The sum of the terms of an expansion, as a polynomial in the outer symbols."""
+        """The sum of the terms of an expansion, as a polynomial in the outer symbols.
+
+        `values` are the polynomials of the terms' formulas. A polynomial maps a monomial, the
+        powers of all symbols packed into one number, to its coefficient.
+        """
         symbols, bias, guards = self._model.symbols, self._model.bias, self._model.guards
         inner_symbols = self._symbols_of(formula) - outer_symbols - plan.symbols
         polynomial: Polynomial = {}
         for (factor, power, node), value in zip(plan.terms, values, strict=True):
+            # A term that lost a symbol counts it without a power.
             for symbol in inner_symbols - self._symbols_of(node):
                 factor *= symbols[symbol].moment(0)
             self._spend(len(value) // _MONOMIALS)
             for value_power, coefficient in value.items():
                 joint_power = power + value_power
+                # A power that no world has sets one of the guard bits.
                 if not (joint_power + bias) & guards:
                     polynomial[joint_power] = polynomial.get(joint_power, 0) + factor * coefficient
         for symbol in plan.symbols - outer_symbols:
@@ -270,10 +299,11 @@ class Exact:
     ) -> Polynomial:
         """The product of parts, as a polynomial in the outer symbols.
 
-        A symbol is closed once all parts that mention it are multiplied; the smallest product
-        first.
+        Symbols in `closing` are mentioned by nothing outside. Once all parts that mention such a
+        symbol are multiplied, its powers give way to numbers, which keeps the polynomials small.
         """
         factors = dict(enumerate(values))
+        # The parts that mention each symbol.
         users: dict[int, set[int]] = {symbol: set() for symbol in sorted(closing)}
         for operand, (_, symbols) in enumerate(operands):
             for symbol in symbols & closing:
@@ -285,6 +315,7 @@ class Exact:
             product = self._multiplied(list(map(factors.pop, parts_with_symbol)))
             operand = min(parts_with_symbol)
             factors[operand] = self._closed(product, symbol)
+            # The product stands at the place of its first part from now on.
             for other_users in users.values():
                 if other_users & parts_with_symbol:
                     other_users -= parts_with_symbol
@@ -292,15 +323,21 @@ class Exact:
         return self._multiplied(list(factors.values()))
 
     def _multiplied(self, factors: list[Polynomial]) -> Polynomial:
-        """The product of polynomials, without powers that no world has."""
+        """The product of polynomials, without powers that no world has.
+
+        A polynomial maps a monomial to its coefficient; a monomial packs the powers of all symbols
+        into one number, so that multiplying monomials adds these numbers.
+        """
         product: Polynomial = {0: 1}
         bias, guards = self._model.bias, self._model.guards
+        # Small ones first, so that products stay small for long.
         for factor in sorted(factors, key=len):
             self._spend(len(product) * len(factor) // _MONOMIALS)
             previous, product = product, {}
             for power, coefficient in previous.items():
                 for factor_power, factor_coefficient in factor.items():
                     joint_power = power + factor_power
+                    # A power that is too high sets one of the guard bits.
                     if not (joint_power + bias) & guards:
                         product[joint_power] = (
                             product.get(joint_power, 0) + coefficient * factor_coefficient
@@ -308,11 +345,15 @@ class Exact:
         return product
 
     def _closed(self, polynomial: Polynomial, symbol: int) -> Polynomial:
-        """The polynomial with the powers of a symbol replaced by their moments."""
+        """The polynomial with the powers of a symbol replaced by their moments.
+
+        A moment is in how many ways people of the pool can be assigned, if so many have it.
+        """
         _, moment, shift, mask = self._model.symbols[symbol]
         moments: dict[int, int] = {}
         closed: Polynomial = {}
         for power, coefficient in polynomial.items():
+            # The power of this symbol is some bits of the monomial.
             symbol_power = (power >> shift) & mask
             if symbol_power not in moments:
                 moments[symbol_power] = moment(symbol_power)

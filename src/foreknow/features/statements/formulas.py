@@ -184,7 +184,7 @@ def same(*people: str) -> Same:
 
 
 def quoted(name: str) -> str:
-    """Write a name as the language reads it, in quotes where it needs them."""
+    """Write a name as the language reads it: in quotes if it has special signs or is a keyword."""
     if _PLAIN.fullmatch(name) and name.lower() not in KEYWORDS:
         return name
     return '"' + "".join(_ESCAPES.get(char, char) for char in name) + '"'
@@ -295,7 +295,7 @@ _INSTEAD = {"&": "'and'", "|": "'or'", "~": "'not'", "!": "'not' or '!='", ";": 
 
 
 def parse(text: str) -> Formula:
-    """Read one statement; a `StatementError` has a caret below the place where that fails.
+    """Read one statement; a `StatementError` shows the place where that fails by a caret.
 
     >>> parse("Ann = AIDS -> Flu not in Tom and 'Ed Lee' != Flu")
     Implies(first=Has(person='Ann', value='AIDS'),
@@ -304,6 +304,7 @@ def parse(text: str) -> Formula:
     """
     from lark import UnexpectedCharacters, UnexpectedToken
 
+    # Errors from inside the parser know their position, but not the text.
     try:
         try:
             formula: Formula = _parser().parse(text)  # type: ignore[assignment]
@@ -326,6 +327,7 @@ def offset_of_name(text: str, role: Literal["person", "value"], name: str) -> in
     A name after = or !=, or before "in" or "not in", is the name of a value.
     """
     tokens = list(_parser().lex(text))
+    # Empty kinds before the first and after the last, so that each token has two neighbours.
     kinds = ["", *(token.type for token in tokens), ""]
     for i, token in enumerate(tokens, 1):
         if token.type in ("NAME", "QUOTED") and _plain(token) == name:
@@ -337,9 +339,10 @@ def offset_of_name(text: str, role: Literal["person", "value"], name: str) -> in
 
 @cache
 def _parser() -> Lark:
-    """The parser of statements; it makes formulas as it reads."""
+    """The parser of statements, made once; it builds formulas as it reads."""
     from lark import Lark, Transformer, v_args
 
+    # Keywords are read as names first, in any case, and then become tokens of their own.
     def keyword(token: Token) -> Token:
         lower = token.lower()
         return token.update(type=f"_{lower.upper()}") if lower in KEYWORDS else token
@@ -374,7 +377,7 @@ def _parser() -> Lark:
 
 
 def _plain(token: Token) -> str:
-    """The name that a token stands for."""
+    """The name that a token stands for, without its quotes and escapes."""
     if token.type != "QUOTED":
         return str(token)
 
@@ -392,7 +395,7 @@ def _plain(token: Token) -> str:
 
 
 def _stray(text: str, position: int) -> StatementError:
-    """The error for a character that is no sign of the language, at its position."""
+    """The error for a character that means nothing in the language, at its position."""
     char = text[position]
     if char in "\"'":
         return StatementError(
@@ -416,6 +419,7 @@ def _unexpected(text: str, token: Token) -> StatementError:
     tokens_before = list(_parser().lex(text[:position]))
     if not tokens_before and at_end:
         return StatementError("the statement is empty")
+    # The caret stands behind the last token, not behind spaces at the end.
     if at_end:
         position = tokens_before[-1].end_pos or position
     # What the parser expected is asked before it draws conclusions from the token it got.
@@ -423,6 +427,7 @@ def _unexpected(text: str, token: Token) -> StatementError:
     parser.exhaust_lexer()
     expected_kinds = parser.accepts()  # type: ignore[no-untyped-call]
     expected_texts = [expected_text for kind, expected_text in _WANTED if kind in expected_kinds]
+    # After a name all of these are possible, and only these are worth saying.
     if "_EQUAL" in expected_kinds:
         expected_texts = ["'='", "'!='", "'in'", "'not in'"]
     expected_text = " or ".join(
@@ -437,6 +442,7 @@ def _unexpected(text: str, token: Token) -> StatementError:
 
 
 def _hint(token: Token, before: list[Token]) -> str:
+    """The end of an error message: what was probably forgotten before this token; or nothing."""
     if token.type in _NAMES and before and before[-1].type in _NAMES:
         full_name = quoted(f"{_plain(before[-1])} {_plain(token)}")
         return f"; a name with spaces needs quotes: {full_name}"

@@ -51,6 +51,11 @@ class Names:
         missing: str,
         hint: Callable[[str, Sequence[str]], str] = did_you_mean,
     ) -> None:
+        """Look up labels by their texts.
+
+        `missing` begins the error about an unknown text. If all labels are texts, they are their
+        own lookup; else labels that print alike are noted as ambiguous.
+        """
         self.labels = labels
         self._missing, self._hint = missing, hint
         self._by_text: Mapping[Any, int] = labels.codes
@@ -78,7 +83,7 @@ class Names:
         return position
 
     def of_label(self, label: Label) -> int:
-        """Position of a label, or else of the one that prints like it."""
+        """The position of a label or, if there is no such label, of the one that prints like it."""
         try:
             position = self.labels.codes.get(label)
         except TypeError:
@@ -129,7 +134,7 @@ class Nodes:
         return self.some_of((self.all_of(kids), self.all_of(map(self.negate, kids))))
 
     def negate(self, node: Node) -> Node:
-        """The node of the negation."""
+        """The node of the negation, with "not" moved inwards to the atoms (De Morgan's laws)."""
         if node not in self._negated:
             kind, children = self.kinds[node], self.kids[node]
             if kind == "atom":
@@ -149,9 +154,9 @@ class Nodes:
         return () if node == TRUE else (node,)
 
     def given(self, node: Node, variable: int, atom: int) -> Node:
-        """The rest of a formula once one atom of a variable holds.
+        """The rest of a formula once a variable is assigned: `atom` holds, or none if -1.
 
-        Atom -1: none of them holds.
+        A variable takes at most one of its atoms, so the others of the variable become false.
         """
         if variable not in self.variables[node]:
             return node
@@ -159,6 +164,8 @@ class Nodes:
         if key not in self._given:
             kind, children = self.kinds[node], self.kids[node]
             if kind in ("atom", "not"):
+                # A literal of this variable is decided: "atom" is true if it is the one, "not" if
+                # it is not.
                 remainder = TRUE if (children[0] == atom) == (kind == "atom") else FALSE
             else:
                 join = self.all_of if kind == "all" else self.some_of
@@ -173,9 +180,10 @@ class Nodes:
     def _join(
         self, kind: Literal["all", "any"], children: Iterable[Node], neutral: Node, absorbing: Node
     ) -> Node:
-        """The conjunction or disjunction of parts.
+        """The conjunction ("all") or disjunction ("any") of parts, simplified.
 
-        `neutral` parts drop out, an `absorbing` one decides.
+        A part that is itself such a junction is merged. `neutral` parts drop out, and an
+        `absorbing` part decides; so does a part beside its negation.
         """
         joined: set[Node] = set()
         for child in children:
@@ -195,7 +203,10 @@ class Nodes:
     def _make(
         self, kind: Kind, kids: tuple[int, ...], variables: frozenset[int], atoms: frozenset[int]
     ) -> Node:
-        """The node of this kind with these parts; made if it is new."""
+        """The node of this kind with these parts; made if new, so equal formulas are one.
+
+        `variables` and `atoms` are those that the parts mention.
+        """
         node = self._known.get((kind, kids))
         if node is None:
             node = self._known[kind, kids] = len(self.kinds)
@@ -259,6 +270,7 @@ class Model:
         statements: Sequence[said.Formula],
         texts: Sequence[str | None],
     ) -> None:
+        """Read the statements about a release; texts (None: made in Python) are for errors."""
         self.counts = counts_of(release)
         refuse_rules("Statements", self.counts, ONE_BY_ONE)
         self.members = _members(release, self.counts)
@@ -291,7 +303,11 @@ class Model:
         return self._bags[group]
 
     def pool(self, group: int, code: int) -> Pool | None:
-        """The pool that a value in a group belongs to; None where it does not occur."""
+        """The pool that a value in a group belongs to; None where the value does not occur.
+
+        A pool is what is dealt out independently of all else: all values of a group where people
+        have one value each, otherwise each value by itself.
+        """
         if code not in self.bag(group):
             return None
         key = (group, -1 if self.counts.semantics == "single" else code)
@@ -305,6 +321,7 @@ class Model:
         if number is None:
             return FALSE
         node = self.nodes.atom(self._atom(number, code))
+        # Under multiset, an atom says that the person has none of the occurrences.
         return self.nodes.negate(node) if self.variables[number].pool.multiset else node
 
     def variable_index(self, person: int, code: int) -> int | None:
@@ -322,14 +339,17 @@ class Model:
         return self._variables[key]
 
     def pools(self, node: Node) -> list[Pool]:
-        """The pools that a node mentions."""
+        """The pools that a node mentions, each once."""
         pools = (self.variables[v].pool for v in sorted(self.nodes.variables[node]))
         return list(dict.fromkeys(pools))
 
     # ---- reading --------------------------------------------------------------------------
 
     def _check(self, formula: said.Formula, where: str, text: str | None) -> None:
-        """Note the people whom a formula names; refuse people and values not in the release."""
+        """Note the people whom a formula names; refuse people and values not in the release.
+
+        `where` names the statement in errors, and `text` (None: made in Python) shows the place.
+        """
         for subformula in said.walk(formula):
             for name in (
                 subformula.people if isinstance(subformula, said.Same) else (subformula.person,)
@@ -342,7 +362,7 @@ class Model:
                     self.values.code_of_text(subformula.value)
 
     def _node(self, formula: said.Formula) -> Node:
-        """The node of a formula."""
+        """The node of a formula, in terms of atoms: "this person has this value"."""
         nodes = self.nodes
         match formula:
             case said.Has(person, value):
@@ -358,6 +378,7 @@ class Model:
             case said.Iff(first, second):
                 return nodes.alike((self._node(first), self._node(second)))
             case said.Same(names):
+                # The same value or values: of each value, all of them have it or none does.
                 people = list(map(self.people.code_of_text, names))
                 codes = set[int]()
                 for number in people:
@@ -373,29 +394,39 @@ class Model:
     def _new_pool(self, group: int, code: int) -> Pool:
         """A new pool of values that are dealt out to the people of a group.
 
-        All its values; only one of them, if `code` is not -1.
-
-        Its symbols count the people of the group in the polynomials of worlds.
+        All values of the group or, if `code` is not -1, one of them. Its symbols count, in the
+        polynomials of worlds, the people about whom something is known; see `exact_chance`. A
+        moment is the number of ways to deal out the rest if k people are settled.
         """
         size, bag = int(self.counts.sizes[group]), self.bag(group)
         # No monomial of this group has a higher power: those named, and one who is asked about.
         highest_power = min(size, len(self.named.get(group, ())) + 1)
         if code < 0:
+            # Of all people, k are settled: the others in the highest power are chosen freely. The
+            # same for each value and those who have it.
             symbol = self._symbol(highest_power, lambda k: perm(size - k, highest_power - k))
             bags = {c: self._symbol(n, partial(perm, n)) for c, n in bag.items()}
             return Pool(group, code, size, symbol, bag, bags)
         count = bag[code]
         if self.counts.semantics == "multiset":
+            # Each occurrence goes to one of the people who are not said to have none: size - k.
             symbol = self._symbol(size - 1, lambda k: (size - k) ** count)
             return Pool(group, code, size, symbol, {code: count}, multiset=True)
+        # The value goes to k of those who are settled, and to none of the others.
         symbol = self._symbol(
             min(highest_power, count), lambda k: perm(count, k) * perm(size - k, highest_power - k)
         )
         return Pool(group, code, size, symbol, {code: count})
 
     def _symbol(self, highest_power: int, moment: Callable[[int], int]) -> int:
+        """Make a symbol for powers up to `highest_power`, and return its number.
+
+        The powers of all symbols are packed into one whole number, some bits for each. Adding
+        `bias` to such a number sets a bit of `guards` just if a power is too high.
+        """
         bits = highest_power.bit_length()
         mask = (1 << bits) - 1
+        # One bit more than the power needs, for the guard.
         self.symbols.append(Symbol(highest_power, moment, self._bits, mask))
         self.bias |= (mask - highest_power) << self._bits
         self.guards |= 1 << (self._bits + bits)
@@ -403,12 +434,16 @@ class Model:
         return len(self.symbols) - 1
 
     def _atom(self, number: int, code: int) -> int:
-        """The atom that says that a variable takes this value; made if it is new."""
+        """The atom that says that a variable takes this value; made if it is new.
+
+        A variable is what a named person has of a pool.
+        """
         variable = self.variables[number]
         for atom, option_code in variable.options.items():
             if option_code == code:
                 return atom
         pool = variable.pool
+        # It counts once for the pool and, where a pool has several values, once for its value.
         symbols = frozenset((pool.symbol, pool.bags.get(code, pool.symbol)))
         self.atoms.append(Atom(sum(1 << self.symbols[s].shift for s in symbols), symbols))
         self.nodes.owner.append(number)
@@ -417,7 +452,7 @@ class Model:
 
 
 def _members(release: HasCounts, counts: GroupCounts) -> Members:
-    """The members of a release, which must name its people."""
+    """The members of a release, by name and group; refused if the release names nobody."""
     members = getattr(release, "members", None)  # counts have none
     if not isinstance(members, Members):
         raise DataError(
@@ -434,7 +469,7 @@ def _members(release: HasCounts, counts: GroupCounts) -> Members:
 def _pointing(
     where: str, text: str | None, role: Literal["person", "value"], name: str
 ) -> Iterator[None]:
-    """Say in which statement a name is unknown, and where."""
+    """While open, turn an error about a name into one that shows where the statement has it."""
     try:
         yield
     except InputError as error:

@@ -74,15 +74,22 @@ class StatementQuery:
         return Posterior(name, value, answer, self.before(person, code))
 
     def any_of(self, person: int, codes: Sequence[int], set_name: str) -> Posterior:
-        """The posterior that a person has one of several values."""
+        """The posterior that a person has one of several values.
+
+        A person has one value, so the chances of the values are added up.
+        """
         require("any_of", several_values(self.model.counts.semantics))
         before = sum((self.before(person, code) for code in codes), Fraction(0))
         answer = sum((self.answer(person, code) for code in codes), Fraction(0))
         return Posterior(self.model.members.names[person], set_name, answer, before)
 
     def answer(self, person: int, code: int) -> Fraction:
-        """The probability that a person has a value, given the statements."""
+        """The probability that a person has a value, given the statements.
+
+        Raises `UnsupportedError` if that takes more steps than the budget.
+        """
         self.check()
+        # Only statements that share values with the group's can change the answer.
         pool = self.model.pool(self.model.group_of(person), code)
         part = None if pool is None else self._parts.get(pool)
         if part is None:  # no statement is about it
@@ -107,10 +114,12 @@ class StatementQuery:
         """The highest posterior of a value over all people, named in statements or not."""
         self.check()
         counts, members = self.model.counts, self.model.members
+        # Chance, group, and person; None for the person where anybody of the group will do.
         answers: list[tuple[Fraction, int, int | None]] = []
         for candidate in self._candidates:
             chance = self.answer(candidate, code)
             answers.append((chance, self.model.group_of(candidate), candidate))
+        # Groups without a named person keep the chances that the release gives.
         best_unnamed = _best_unnamed(counts, code, self.model.named)
         if best_unnamed is not None:
             answers.append((*best_unnamed, None))
@@ -132,7 +141,10 @@ class StatementQuery:
 
     @cached_property
     def _candidates(self) -> list[int]:
-        """The people who are named, and one of the others in each of their groups."""
+        """The people who are named, and one of the others in each of their groups.
+
+        The others of a group are exchangeable, so one stands for all.
+        """
         candidates: list[int] = []
         for group, named_people in self.model.named.items():
             members = np.flatnonzero(self.model.members.groups == group)
@@ -145,7 +157,8 @@ class StatementQuery:
     def _parts(self) -> dict[Pool, Part]:
         """The part that each pool belongs to: statements fall into parts without a common pool.
 
-        Raises `ContradictionError` if a part cannot hold.
+        A pool is what is dealt out independently of all else, such as the values of a group. Raises
+        `ContradictionError` if a part cannot hold.
         """
         part_of_pool: dict[Pool, Part] = {}
         formula = self._nodes.all_of(self.model.said)
@@ -153,6 +166,7 @@ class StatementQuery:
             raise self._contradiction(range(len(self._statements)))
         variables = self._nodes.variables
         parts = components(self._nodes.parts(formula), self.model.pools)
+        # In the order of their first variables, so that the same contradiction is always reported.
         parts.sort(key=lambda nodes: min(min(variables[node]) for node in nodes))
         for nodes in parts:
             part = self._part(self._nodes.all_of(nodes))
@@ -162,6 +176,7 @@ class StatementQuery:
         return part_of_pool
 
     def _part(self, formula: Node) -> Part:
+        """The part of a formula: the formula, its exact chance, and the values that it mentions."""
         exact = Exact(self.model, formula, self._rank, self._budget)
         variables = self.model.variables
         atoms = ((atom, variables[self._nodes.owner[atom]]) for atom in self._nodes.atoms[formula])
@@ -171,9 +186,10 @@ class StatementQuery:
     # ---- answering ------------------------------------------------------------------------
 
     def _exactly(self, part: Part, person: int, code: int) -> Fraction | None:
-        """The probability as a fraction; None where it is out of reach."""
+        """The probability that a person has a value, as a fraction; None if out of reach."""
         if part.exact.chance is None:
             return None
+        # Exchangeable people and values are worked out only once.
         representative, asked_code, share = self._representative(part, person, code)
         if (representative, asked_code) not in part.answers:
             part.answers[representative, asked_code] = part.exact.given(
@@ -183,9 +199,11 @@ class StatementQuery:
         return None if answer is None else answer * share
 
     def _representative(self, part: Part, person: int, code: int) -> _Representative:
-        """The case whose chance is worked out in place of this one, and the factor to it.
+        """The case that is worked out in place of this one, as it is exchangeable with it.
 
-        All people whom no statement names are exchangeable, and all values that none names.
+        All people of a group whom no statement names are exchangeable, and so are all values that
+        none names, but for how often they occur. The third item is the factor from that case to
+        this one.
         """
         number = self.model.variable_index(person, code)
         assert number is not None  # the value occurs in their group
@@ -196,6 +214,7 @@ class StatementQuery:
             # Of the values that nobody speaks of, each has its share.
             asked_code = next(c for c in pool.counts if c not in part.codes)
         share = Fraction(pool.counts[code], pool.counts[asked_code])
+        # -1 - group stands for anybody of the group whom no statement names.
         return _Representative(person if is_named else -1 - pool.group, asked_code, share)
 
     def _out_of_reach(self, what: str) -> UnsupportedError:
@@ -208,7 +227,10 @@ class StatementQuery:
     # ---- contradictions -------------------------------------------------------------------
 
     def _suspects(self, part: Part) -> list[int]:
-        """Places of statements linked by pools to a part that no world agrees with."""
+        """The numbers of the statements that may be to blame when a part cannot hold.
+
+        They are linked to it by pools, which are what is dealt out independently of all else.
+        """
         pools = set(self.model.pools(part.formula))
         linked = dict(enumerate(map(self.model.pools, self.model.said)))
         for linked_numbers in components(linked, linked.__getitem__):
@@ -224,8 +246,12 @@ class StatementQuery:
         return None if chance is None else chance > 0
 
     def _contradiction(self, suspects: Sequence[int]) -> ContradictionError:
-        """The error that some statements cannot all hold; it names as few of them as possible."""
+        """The error that some statements cannot all hold; it names as few of them as possible.
+
+        `suspects` are numbers of statements that cannot hold together.
+        """
         formulas = self._statements
+        # One statement alone is the simplest explanation.
         for i in suspects:
             if self._possible([i]) is False:
                 message = f"statement {i + 1} cannot hold in this release: {formulas[i]}"
@@ -242,9 +268,9 @@ class StatementQuery:
         return ContradictionError(message, tuple(needed))
 
     def _reason(self, formula: Formula) -> str:
-        """Why a single statement cannot hold, as the end of a sentence.
+        """Why a single statement "has" or "has not" cannot hold, as the end of a sentence.
 
-        Empty if that is not simple.
+        Empty for any other statement, and if that is not simple.
         """
         is_negated = isinstance(formula, Not)
         part = formula.part if isinstance(formula, Not) else formula
@@ -267,7 +293,8 @@ def smallest_contradiction(
 ) -> tuple[list[int], bool]:
     """A small set of statements that contradict each other, and whether all are surely needed.
 
-    `can_hold` says of statements whether they can hold together; None if that takes too long.
+    Statements are given by number. `can_hold` says if some can hold together; None if that takes
+    too long to find out.
     """
     is_minimal = True
     needed = list(suspects)
@@ -280,6 +307,7 @@ def smallest_contradiction(
         else:
             low = middle + 1
     needed = needed[:high]
+    # Leave out one after another; what still contradicts without it did not need it.
     for i in needed[:-1]:
         remaining = [j for j in needed if j != i]
         is_possible = can_hold(remaining)
@@ -301,7 +329,10 @@ class StatementsWitness(Plain):
 
 
 def _by_counts(semantics: Semantics, people: int, count: int) -> Fraction:
-    """The chance that one of so many people has a value that occurs so often among them."""
+    """The chance that a person has a value which occurs `count` times among so many `people`.
+
+    Under "multiset" each occurrence goes to a random person, independently of the others.
+    """
     if semantics == "multiset":
         return 1 - Fraction(people - 1, people) ** count
     return Fraction(count, people)
@@ -310,9 +341,10 @@ def _by_counts(semantics: Semantics, people: int, count: int) -> Fraction:
 def _best_unnamed(
     counts: GroupCounts, code: int, named_people: Iterable[int]
 ) -> tuple[Fraction, int] | None:
-    """The highest chance of a value in groups of which nobody is named, and the group.
+    """The highest chance of a value in groups of which nobody is named, and that group.
 
-    None if no such group has the value. `code` is the value.
+    None if no such group has the value. Floats choose the groups that may be best; fractions
+    decide.
     """
     cells = np.flatnonzero(counts.codes == code)
     cells = cells[~np.isin(counts.cell_groups[cells], list(named_people))]
@@ -321,9 +353,11 @@ def _best_unnamed(
     groups, occurrences = counts.cell_groups[cells], counts.counts[cells]
     people = counts.sizes[groups]
     shares = occurrences / people
+    # 1 - (1 - 1/people)^occurrences, without losing digits where it is near 0.
     if counts.semantics == "multiset":
         with np.errstate(divide="ignore"):
             shares = -np.expm1(occurrences * np.log1p(-1 / people))
+    # Groups with the same numbers have the same chance: one of each is enough.
     nearly_best = np.flatnonzero(shares >= shares.max() - CLOSE)
     pairs, first_cells = np.unique(
         np.stack([people[nearly_best], occurrences[nearly_best]]), axis=1, return_index=True
@@ -463,6 +497,7 @@ class Statements:
         model = case.model
         names, labels = model.members.names, model.counts.values
         asked_people: Iterable[Label] = names
+        # Labels are looked up now, so that an unknown one is an error at once, not on access.
         if people is not None:
             positions = list(map(model.people.of_label, _labels(people)))
             asked_people = [names[position] for position in dict.fromkeys(positions)]
@@ -549,7 +584,7 @@ class Statements:
         return partial(Statements, budget=self.budget, priors=self.priors), self.statements
 
     def _case(self, release: HasCounts) -> StatementQuery:
-        """The query of a release; that of the last release is cached."""
+        """The query of a release; that of the last release is cached, as its answers are."""
         for last_release, case in self._last:
             if last_release is release:
                 return case

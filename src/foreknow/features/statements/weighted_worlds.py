@@ -37,7 +37,10 @@ class WeighedCase:
         return self.any_of(person, [code], self.model.counts.values[code])
 
     def any_of(self, person: int, codes: Sequence[int], set_name: Any) -> Posterior:
-        """The posterior that a person has one of several values."""
+        """The posterior that a person has one of several values, before and after the statements.
+
+        A person has one value, so the chances of the values are added up.
+        """
         answer = before = Fraction(0)
         chances = self._chances(person, with_statements=True)
         chances_before = self._chances(person, with_statements=False)
@@ -49,20 +52,22 @@ class WeighedCase:
     # ---- worlds ---------------------------------------------------------------------------
 
     def _chances(self, person: int, with_statements: bool) -> dict[int, Fraction]:
-        """The chance of each value that a person may have, by the priors.
+        """The chance of each value (by its code) that a person may have, weighed by the priors.
 
         With `with_statements`, only worlds count in which the statements hold. All ways to give
-        values to the people who are named are tried.
+        values to the people who are named in them are tried.
         """
         if (person, with_statements) in self._answers:
             return self._answers[person, with_statements]
         group = self.model.group_of(person)
+        # Statements without a link to the group cannot change the answer.
         formulas = self._linked(group) if with_statements else []
         named_by_group: dict[int, dict[int, None]] = {group: {person: None}}
         for formula in formulas:
             for name in _people(formula):
                 number = self.model.people.code_of_text(name)
                 named_by_group.setdefault(self.model.group_of(number), {})[number] = None
+        # Worlds are combined group by group, and there may be too many of them.
         steps, assignments_of_groups = 1, []
         for named_group, people in named_by_group.items():
             assignments = list(self._assignments(named_group, list(people)))
@@ -94,7 +99,10 @@ class WeighedCase:
         return {}
 
     def _linked(self, group: int) -> list[said.Formula]:
-        """The statements about a group, and those linked to them by common groups."""
+        """The statements about a group, and those linked to them by common groups.
+
+        Two statements are linked if they name people of one group, or are linked to a third one.
+        """
         groups_of_statement: dict[int, set[int]] = {}
         for number, formula in enumerate(self._known.statements):
             people = map(self.model.people.code_of_text, _people(formula))
@@ -105,7 +113,7 @@ class WeighedCase:
         return []
 
     def _assignments(self, group: int, people: list[int]) -> Iterator[tuple[dict[int, int], int]]:
-        """Yield the values that some people of a group may have together, each way with its weight.
+        """Yield the values that these people of a group may have together, and their weight.
 
         The weight is the sum over all ways to give the remaining values to the others of the group.
         """
@@ -113,6 +121,8 @@ class WeighedCase:
         codes = list(bag)
         chances_of_person = {person: self._row(person, codes) for person in self._members(group)}
         # By what they use of each value, the weight of all ways to give it to the others.
+        # By how often each value is used up, the weight of all ways to give it to the others so
+        # far: a dynamic program, one person after another.
         weight_of_rest: dict[tuple[int, ...], int] = {(0,) * len(codes): 1}
         steps = 0
         for person in chances_of_person:
@@ -129,9 +139,11 @@ class WeighedCase:
             weight_of_rest, steps = dict(next_weight), steps + len(next_weight)
             if steps > self._known.budget:
                 raise self._out_of_reach()
+        # All ways to give values to the named people are gone through below.
         if len(codes) ** len(people) > self._known.budget:
             raise self._out_of_reach()
         for assigned in product(range(len(codes)), repeat=len(people)):
+            # The others must take exactly what the named people leave of the bag.
             named_counts = Counter(assigned)
             remaining = [bag[code] - named_counts[position] for position, code in enumerate(codes)]
             weight = weight_of_rest.get(tuple(remaining), 0)
@@ -147,7 +159,10 @@ class WeighedCase:
         return people
 
     def _row(self, person: int, codes: Sequence[int]) -> list[int]:
-        """How likely a person has each value, in whole numbers of one scale."""
+        """How likely a person has each value, as whole numbers of one scale: sums are exact.
+
+        The scale of a person cancels out: it is in the weight of each world.
+        """
         signature, values = self._signature_of[person], self.model.counts.values
         row = [self._table.prior(signature, str(values[code])) for code in codes]
         scale = lcm(*(chance.denominator for chance in row))
@@ -155,7 +170,7 @@ class WeighedCase:
 
     @cached_property
     def _signature_of(self) -> list[tuple[str | None, ...]]:
-        """The known attributes of each person, by position."""
+        """The labels of each person in the columns of the priors, by position in the release."""
         column = getattr(self._release, "person", None)
         if column is None:
             raise InputError(
@@ -169,7 +184,7 @@ class WeighedCase:
     # ---- what is said ---------------------------------------------------------------------
 
     def _holds(self, formula: said.Formula, value_of_person: Mapping[int, int]) -> bool:
-        """True if a statement holds when people have these values."""
+        """True if a statement holds when people, by position, have the values with these codes."""
         people, values = self.model.people, self.model.values
         match formula:
             case said.Has(person, value):
@@ -208,7 +223,7 @@ class WeighedCase:
 
 
 def _people(formula: said.Formula) -> list[str]:
-    """Everybody whom a statement names."""
+    """The names of everybody whom a statement is about, each once."""
     people: dict[str, None] = {}
     for subformula in said.walk(formula):
         for person in (
