@@ -97,6 +97,7 @@ def skyline(
             knowing=[],  # nor any but those with which it was opened
             **forwarded,
         )
+    # Values that were asked for are printed one by one; otherwise the report is.
     by_itself = bool(value or any_of) or point is not None
     printer = replace(output, quiet=True) if by_itself else output
     printer.show(report)
@@ -109,7 +110,11 @@ def skyline(
 def _print_each(
     report: SkylineReport, release: Release, point: Point | None, name_people: bool
 ) -> None:
-    """Print the skyline of each value that was asked for, with a worst case."""
+    """Print the skyline of each value that was asked for, with a worst case.
+
+    `point` is the amount of facts (l, k, m) whose worst case is shown; None: the smallest amount
+    that is too much. `name_people` adds the names of the people in it.
+    """
     from foreknow.features.skylines import named_people
     from foreknow.features.skylines.skyline_page import value_blocks, worst_case
     from foreknow.pages import page_of
@@ -139,7 +144,7 @@ def _refuse_nameless(release: Release) -> None:
 
 
 def _amounts(text: str) -> Point:
-    """Read "l,k,m"."""
+    """Read the amounts of facts in a text such as "1,2,3": l, k and m."""
     texts = [text_of_amount.strip() for text_of_amount in text.split(",")]
     if len(texts) != 3 or not all(map(is_whole, texts)):
         raise InputError(
@@ -250,7 +255,10 @@ def survey(
 
 
 def _value_named(counts: GroupCounts, text: str) -> Label:
-    """The sensitive value that prints like a text; unknown ones are left to be refused."""
+    """The sensitive value that prints like a text; a text that is none is returned as it is.
+
+    What uses the value refuses an unknown one, with a better message.
+    """
     same = [value for value in counts.values if str(value) == text]
     if len(same) > 1:
         raise InputError(f"several sensitive values print as {text!r}; make their labels differ")
@@ -258,7 +266,10 @@ def _value_named(counts: GroupCounts, text: str) -> Label:
 
 
 def _named_set(counts: GroupCounts, texts: Sequence[str] | None, policy: Policy | None) -> Any:
-    """Values of one secret; a single text that is no value is a label of the policy's hierarchy."""
+    """Values of one secret, or the label of the policy's hierarchy that a single text is.
+
+    None if no text is given.
+    """
     from foreknow.data.labels.labels import matching
 
     labels = list(dict.fromkeys(texts or ()))

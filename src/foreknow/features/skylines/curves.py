@@ -67,7 +67,7 @@ class DisclosureCurves(Result):
 
     @property
     def points(self) -> list[dict[str, Any]]:
-        """The disclosures for each number of pieces, by kind of knowledge."""
+        """The disclosures for each number of pieces, by kind of knowledge, for JSON."""
         points = []
         for k, worst, mild in zip(self.ks, self.implications, self.negations, strict=True):
             point = {"k": k, "implications": _plain(worst), "negations": _plain(mild)}

@@ -58,7 +58,11 @@ class CurvesPage(CountsPage[DisclosureCurves]):
         return sentences(Reader(curves.scope, _noun(curves), holders))
 
     def blocks(self) -> Iterator[Block]:
-        """Yield the figure of both curves, and a table of their points."""
+        """Yield the figure of both curves, and a table of their points.
+
+        A curve says how sure an adversary can be, for each number of pieces of knowledge; one is of
+        implications, the other of negations.
+        """
         curves, noun = self.result, _noun(self.result)
         yield Sentence(key_sentence(curves), "lead")
         yield Sentence(
@@ -118,7 +122,10 @@ def key_sentence(curves: DisclosureCurves) -> str:
 
 
 def _pieces_needed(curves: DisclosureCurves, certain: bool) -> str | None:
-    """How many implications, or negations, it takes, in words; None if none suffice."""
+    """How many implications, or negations, it takes, in words; None if none suffice.
+
+    They suffice to be certain or, if not `certain`, to be more likely right than wrong.
+    """
     n_implications = _first(curves, curves.implications, certain)
     n_negations = _first(curves, curves.negations, certain)
     if n_implications is None:
@@ -129,6 +136,7 @@ def _pieces_needed(curves: DisclosureCurves, certain: bool) -> str | None:
             if n_implications
             else "nothing but the release"
         )
+    # Implications say more than negations, so it never takes more of them.
     implications_text = some(n_implications, "implication", "implications")
     if n_negations is None:
         return f"{implications_text}, or more than {some(curves.ks[-1], 'negation', 'negations')},"
@@ -142,8 +150,12 @@ def _pieces(k: int) -> str:
 def _first(
     curves: DisclosureCurves, disclosures: Sequence[Disclosure], certain: bool
 ) -> int | None:
-    """The fewest pieces at which someone is certain, or more likely right than wrong."""
+    """The fewest pieces at which someone is certain, or more likely right than wrong.
+
+    None if no number of pieces on the curve is enough.
+    """
     for k, disclosure in zip(curves.ks, disclosures, strict=True):
+        # Above one half: neither below it nor just at it.
         likely = not (disclosure.below(_HALF) or reaches_just(disclosure, _HALF))
         if is_certain(disclosure, _ALL) or (likely and not certain):
             return k
@@ -163,7 +175,7 @@ def _target(disclosure: Disclosure) -> str:
 
 
 def known_text(disclosure: Disclosure) -> str:
-    """Say in few words what the adversary knows who attains a point of a curve."""
+    """A few words about what the adversary knows who attains a point of a curve."""
     match disclosure.witness:
         case ImplicationsWitness() as witness if witness.implications:
             knowledge = implications_text(witness)
@@ -188,8 +200,9 @@ def _figure(curves: DisclosureCurves) -> Figure:
 
 
 def curves_figure(curves: DisclosureCurves) -> Chart:
-    """A chart of both curves: how sure, by pieces of knowledge."""
+    """A chart of both curves: how sure an adversary is, by pieces of knowledge."""
     ks, lines = curves.ks, []
+    # Marks get small where there are many.
     size = 1 if len(ks) <= 60 else 0.4
     curves_by_kind = curves.implications, curves.negations
     for name, disclosures, style in zip(_KINDS, curves_by_kind, STYLES, strict=False):

@@ -60,22 +60,30 @@ class Alike:
 
     @classmethod
     def of(cls, counts: GroupCounts) -> Alike:
-        """Put values with the same kinds of cells into a class; dominated cells do not count."""
+        """Put values with the same kinds of cells into a class; dominated cells do not count.
+
+        A cell is a value in a group. Its kind says what a disclosure depends on: the people of the
+        group, those with the value, and how frequent other values are there.
+        """
         kind = formulas_of(counts).kinds(counts)  # of each cell
+        # Cells by value, and of each value by kind.
         order = np.lexsort((kind, counts.codes))
         codes, kinds = counts.codes[order], kind[order]
         # Of the cells of one value, the first of each kind stands for all of that kind.
         is_first = np.append(True, (codes[1:] != codes[:-1]) | (kinds[1:] != kinds[:-1]))
         is_first = is_first[: len(order)]  # nothing if there are no cells
+        # A cell cannot be worst if another cell of the value is as bad in every respect.
         cells = _not_dominated(counts, order[is_first], kind)
         codes, kinds = counts.codes[cells], kind[cells]
         starts = np.flatnonzero(np.diff(codes, prepend=-1))
+        # A value's cells follow each other: the next value begins where they end.
         ends = np.append(starts, len(cells))[1:]
         class_numbers: dict[bytes, int] = {}  # by the kinds of a value's cells
         class_of_value = np.empty(len(starts), dtype=np.int64)
         for position, (start, end) in enumerate(zip(starts.tolist(), ends.tolist(), strict=True)):
             kinds_of_value = kinds[start:end].tobytes()
             class_of_value[position] = class_numbers.setdefault(kinds_of_value, len(class_numbers))
+        # The first value of each class stands for the class.
         first_value = np.unique(class_of_value, return_index=True)[1]
         positions, offsets = ranges(starts[first_value], ends[first_value])
         value_codes = codes[starts]
@@ -92,9 +100,14 @@ class Alike:
         return fronts.fronts_of(counts, l, self.cells, self.offsets)
 
     def surest(self, counts: GroupCounts, l: int, classes: IntArray) -> Iterator[Profiles]:
-        """The profiles of classes at which an adversary with l alone is surest, or nearly so."""
+        """The profiles of classes at which an adversary who only rules out l values is surest.
+
+        A profile is what a disclosure in a (group, value) cell depends on. Profiles that are nearly
+        as bad by floats are kept, too, so that fractions can decide later.
+        """
         positions, offsets = ranges(self.offsets[classes], self.offsets[classes + 1])
         for profiles in fronts.blocks_of(counts, l, self.cells[positions], offsets):
+            # Profiles are grouped by value; t(0) has the odds without known or linked people.
             profiles = profiles.by_value()
             odds, starts = profiles.t(0), profiles.starts
             lengths = np.diff(starts, append=len(profiles))
@@ -105,14 +118,16 @@ class Alike:
 def _not_dominated(counts: GroupCounts, cells: IntArray, kind: IntArray) -> IntArray:
     """Leave out cells (values of groups) that cannot be worst, whatever facts are known.
 
-    `kind` is the kind of every cell of the release. Each round compares the cells of a value with
-    its worst one, the pivot; all kinds have the three numbers on which disclosures depend: people
-    `n`, holders `s` of the value, and people to spare at each l. A cell is dominated by one with no
-    more people, no fewer holders and no more to spare.
+    `kind` is the kind of every cell of the release. All cells of a kind have the numbers on which
+    disclosures depend: people `n` of the group, holders `s` of the value, and people to spare at
+    each l (l values known not to be the target's). A cell is dominated by one with no more people,
+    no fewer holders and no more to spare. Each round compares the cells of a value with its worst
+    one, the pivot.
     """
     first_cell = np.unique(kind, return_index=True)[1]  # a cell of each kind
     group, s = counts.cell_groups[first_cell], counts.counts[first_cell]
     n, steps, formulas = counts.sizes[group], _most_l(counts) + 1, formulas_of(counts)
+    # Some formulas do not follow this order of cells, and the table must fit into memory.
     if not formulas.ordered or not 0 < len(first_cell) * steps <= _MOST_SPARE:
         return cells
     n_spare = np.empty((len(first_cell), steps), dtype=np.int64)  # (kinds, values of l)
@@ -121,12 +136,14 @@ def _not_dominated(counts: GroupCounts, cells: IntArray, kind: IntArray) -> IntA
     # The lower, the worse: a low one is dominated by few cells, and likely to dominate many.
     score = (n_spare[:, 0] - n_spare[:, 0].min(initial=0) + 1.0) * n / s
     remaining_cells, pivot_cells = cells, list[IntArray]()
+    # A few rounds drop nearly all; what is left over costs time, but is never wrong.
     for _ in range(_ROUNDS):
         starts = np.flatnonzero(np.diff(counts.codes[remaining_cells], prepend=-1))
         if not len(starts):
             break
         lengths = np.diff(starts, append=len(remaining_cells))
         remaining_kinds = kind[remaining_cells]
+        # The pivot of each value: its first cell with the lowest score.
         lowest_score = np.repeat(np.minimum.reduceat(score[remaining_kinds], starts), lengths)
         lowest = np.flatnonzero(score[remaining_kinds] == lowest_score)
         value_of_cell = np.repeat(np.arange(len(starts)), lengths)
@@ -135,19 +152,26 @@ def _not_dominated(counts: GroupCounts, cells: IntArray, kind: IntArray) -> IntA
         # Many cells have the same kind and pivot: a pair of kinds is compared once.
         pairs = np.stack((remaining_kinds, remaining_kinds[pivot_of_value][value_of_cell]))
         (candidate, pivot), pair_of_cell = np.unique(pairs, axis=1, return_inverse=True)
+        # Not dominated: fewer people, more holders, or (below) more ruled out at some l.
         is_undominated = (n[candidate] < n[pivot]) | (s[candidate] > s[pivot])
         undecided = np.flatnonzero(~is_undominated)
         for chunk in np.array_split(undecided, len(undecided) * steps // fronts.BLOCK + 1):
             is_undominated[chunk] = (n_spare[candidate[chunk]] < n_spare[pivot[chunk]]).any(axis=1)
         is_better = is_undominated[pair_of_cell.ravel()]
+        # Pivots are kept apart, so that they are not compared with themselves again.
         is_better[pivot_of_value] = False
         remaining_cells = remaining_cells[is_better]
+    # In the order of values, and of kinds within a value, as before.
     kept_cells = np.concatenate((remaining_cells, *pivot_cells))
     return kept_cells[np.lexsort((kind[kept_cells], counts.codes[kept_cells]))]
 
 
 def worst_values(candidates: Profiles) -> Profiles:
-    """Candidates without most values that are dominated: another one is as bad at each k and m."""
+    """Candidates without most values that are dominated: another one is as bad at each k and m.
+
+    Each round takes the value with the lowest score as pivot, and keeps other values only if some
+    profile of theirs is worse than every profile of the pivot somewhere.
+    """
     remaining, pivots = candidates, list[Profiles]()
     for _ in range(_ROUNDS):
         if not len(remaining):
@@ -155,6 +179,7 @@ def worst_values(candidates: Profiles) -> Profiles:
         pivot = remaining.value[np.argmin(remaining.score)]
         is_pivot = remaining.value == pivot
         is_undominated = np.ones(len(remaining), dtype=bool)
+        # A profile has to be better than each of the pivot's to count.
         for cell in np.flatnonzero(is_pivot).tolist():
             is_undominated &= remaining.better_than(remaining.take(np.full(len(remaining), cell)))
         is_undominated[is_pivot] = False
@@ -243,9 +268,11 @@ def knowledge_skyline(
 
 
 def near_skyline(windows: Windows, limit: Fraction) -> Skyline:
-    """The skyline of all windows of values.
+    """The skyline of all windows of values (ranges of a fixed width, each one secret).
 
-    For each l it is a staircase in k and m, which begins at the largest k.
+    Points (l, k, m): l values that the target is known not to have, k people whose values are
+    known, m people linked to the target. For each l it is a staircase in k and m, which begins at
+    the largest k. `limit` is what disclosures must stay below.
     """
     n_people = windows.counts.n_people
 
@@ -347,6 +374,11 @@ class Skylines(Mapping[Label, Skyline]):
         self._known: dict[int, Skyline] = {}
 
     def __getitem__(self, value: Label) -> Skyline:
+        """The skyline of a value; `KeyError` if it does not occur.
+
+        Values of a class share a skyline. With few classes, all of them are worked out at once,
+        since that costs little more; with many, only the class that is asked for.
+        """
         cached_skylines = self._known
         number = self._number(value)
         if number not in cached_skylines:
@@ -374,8 +406,9 @@ class Skylines(Mapping[Label, Skyline]):
         return self._classes[self._number(value)]
 
     def members(self) -> Iterator[tuple[ValueClass, list[Label]]]:
-        """Each class, and its values."""
+        """Each class, those that withstand least first, and the values in it."""
         partition, values = self._alike, self._counts.values
+        # The values' codes, class after class, are split where the next class begins.
         inside = np.split(partition.codes[order_of(partition.number)], np.cumsum(self._sizes)[:-1])
         for value_class in self.classes:
             codes = inside[self._number(value_class.example)]
@@ -392,6 +425,7 @@ class Skylines(Mapping[Label, Skyline]):
         return _skyline_of_all(self._counts, self._alike, self._limit)
 
     def _number(self, value: Label) -> int:
+        """The class of a value, as a position; `KeyError` if the value does not occur."""
         try:
             code = self._counts.code(value)
         except DataError:
@@ -403,6 +437,7 @@ class Skylines(Mapping[Label, Skyline]):
 
     @cached_property
     def _classes(self) -> list[ValueClass]:
+        """The classes in the order of their numbers, with the most that each withstands."""
         partition = self._alike
         examples = [self._counts.values[code] for code in partition.examples.tolist()]
         most_alone = _most_alone(self._counts, partition, self._limit)
@@ -419,13 +454,17 @@ class Skylines(Mapping[Label, Skyline]):
 
 
 def _most_alone(counts: GroupCounts, partition: Alike, limit: Fraction) -> list[MostAlone | None]:
-    """For each class, the most l, the most k and the most m that it withstands by themselves.
+    """For each class of values, the most l, k and m that it withstands by themselves.
 
     None for a class that does not even withstand an adversary without facts.
+
+    l values are known not to be the target's, or the values of k people are known, or m people are
+    linked to the target.
     """
     n_classes = len(partition.examples)
     if not n_classes:
         return []
+    # A probability below the limit means odds against it above (1 - limit) / limit.
     least_odds = (1 - limit) / limit
     most_k_and_m = [_Slices.of(front, least_odds).alone() for front in partition.fronts(counts, 0)]
     # l one by one; a class that is unsafe at one l is unsafe at every larger l.
@@ -450,13 +489,17 @@ def _most_alone(counts: GroupCounts, partition: Alike, limit: Fraction) -> list[
 
 
 def _skyline_of_all(counts: GroupCounts, partition: Alike, limit: Fraction) -> Skyline:
-    """The skyline of all values: at each l and m, the smallest of the values' largest k."""
+    """The skyline of all values together: what is withstood whichever value is asked about.
+
+    For each l it is a staircase: for each m, the smallest of the values' largest k.
+    """
     if not len(partition.examples):
         return []
     least_odds = (1 - limit) / limit
     stairs = np.empty(0, dtype=np.int64)  # at the l before: for each m, the largest k
     points: Skyline = []
     for l in range(_most_l(counts) + 1):
+        # Values that are nowhere worst cannot lower the stairs.
         worst_profiles = list(map(worst_values, partition.fronts(counts, l)))
         slices = _Slices.of(fronts.joined(worst_profiles), least_odds)
         if l == 0:
@@ -464,8 +507,10 @@ def _skyline_of_all(counts: GroupCounts, partition: Alike, limit: Fraction) -> S
             n_stairs = min(map(len, stairs_of_values))  # the m that all of them withstand
             stairs = np.min([value_stairs[:n_stairs] for value_stairs in stairs_of_values], axis=0)
         else:
+            # More l never allows more k, so the stairs at l - 1 are the bounds.
             lower_stairs = np.min(slices.stairs_within([stairs] * len(slices)), axis=0)
             points += _corners(l - 1, stairs, lower_stairs)
+            # Where not even k = 0 is withstood, the stairs end.
             stairs = lower_stairs[lower_stairs >= 0]
         if not len(stairs):
             return points
@@ -493,7 +538,10 @@ class _Class:
     points: Skyline = field(default_factory=list)  # the corners (l, k, m) at the l before
 
     def skyline(self) -> Skyline:
-        """The points of the skyline below this l."""
+        """The points (l, k, m) of the skyline at all values of l before this one.
+
+        Each class knows its corners at one l, and the class from which it came.
+        """
         skylines, ancestor = list[Skyline](), self
         while ancestor.before is not None:
             skylines.append(ancestor.points)
@@ -502,19 +550,22 @@ class _Class:
 
 
 def _skylines(counts: GroupCounts, codes: IntArray, limit: Fraction) -> list[Skyline]:
-    """The skylines of some values, which occur and are in ascending order; worked out l by l.
+    """The skylines of some values, in their order, worked out l by l.
 
-    Values with the same profiles so far are worked out as one class.
+    `codes` are those of values that occur, ascending. Values whose profiles (what a disclosure in a
+    group depends on) were the same so far form one class, and are worked out once.
     """
     n_others, most_l = _n_others(counts), _most_l(counts)
     least_odds = (1 - limit) / limit
     skylines: dict[int, Skyline] = {}
     open_codes, classes = codes, list[_Class]()  # the class of each value that is alive
     for l in range(most_l + 1):
+        # Fronts come in blocks of values, in the order of the codes that are still open.
         classes_at_l: list[_Class] = []
         for front in _fronts(counts, l, open_codes):
             classes_at_l += _next_classes(front, classes[len(classes_at_l) :], least_odds, l)
         _store_complete(skylines, open_codes, classes_at_l)
+        # A value goes on as long as some k and m are withstood at this l.
         continuing = [
             position for position, value_class in enumerate(classes_at_l) if len(value_class.stairs)
         ]
@@ -540,7 +591,8 @@ def _skylines(counts: GroupCounts, codes: IntArray, limit: Fraction) -> list[Sky
 def _store_complete(skylines: dict[int, Skyline], codes: IntArray, classes: list[_Class]) -> None:
     """Store the skylines of values that withstand nothing at this l: they are complete.
 
-    `skylines` is by code of the value; `classes` has the class of each of `codes`.
+    `skylines` is filled, by code of the value; `classes` has the class of each of `codes`. A
+    class's skyline is put together once, for all its values.
     """
     skyline_of_class: dict[int, Skyline] = {}
     for code, value_class in zip(codes.tolist(), classes, strict=True):
@@ -568,13 +620,14 @@ def _fronts(counts: GroupCounts, l: int, codes: IntArray) -> Iterable[Profiles]:
 def _next_classes(
     profiles: Profiles, classes_before: list[_Class], least_odds: Fraction, l: int
 ) -> list[_Class]:
-    """The class of each value at l, with its stairs there.
+    """The class of each value at l, with its stairs: for each m, the largest k withstood.
 
     Values stay in one class if they were in one at l - 1 and have the same profiles at l.
     `classes_before` has the class of each value at l - 1, and is empty at l = 0.
     """
     starts = profiles.starts
     ends = np.append(starts[1:], len(profiles))
+    # A profile as three numbers; equal rows of numbers are equal disclosures at every k and m.
     rows = np.stack((profiles.n, profiles.s, profiles.identity), axis=1)
     class_numbers: dict[tuple[int, bytes], int] = {}
     examples: list[int] = []  # the first value of each new class, by position
@@ -586,6 +639,7 @@ def _next_classes(
             class_numbers[key] = len(examples)
             examples.append(position)
         class_of_value.append(class_numbers[key])
+    # Only the first value of each new class is worked out.
     cells, offsets = ranges(starts[examples], ends[examples])
     slices = _Slices(profiles.take(cells), offsets, least_odds)
     classes: list[_Class] = []
@@ -608,7 +662,10 @@ def _corners(l: int, stairs: IntArray, stairs_at_next_l: IntArray) -> Skyline:
 
     >>> _corners(0, np.array([3, 3, 1]), np.array([2, 1, 1]))
     [(0, 3, 1)]
+
+    `l` is the level of the stairs, and the third item of a corner is m, the place in the stairs.
     """
+    # The last stair ends at its m, so it falls there in any case.
     falls_with_m = np.append(stairs[1:] < stairs[:-1], True)
     is_corner = falls_with_m & (stairs_at_next_l < stairs)
     m = np.flatnonzero(is_corner)[::-1]
@@ -632,7 +689,7 @@ class _Slices:
         return len(self.offsets) - 1
 
     def alone(self) -> IntArray:
-        """The most k alone, and the most m alone, that each value withstands."""
+        """The most k alone, and the most m alone, that each value withstands; shape (values, 2)."""
         # An adversary who knows of as many people as a group has is certain.
         limits = np.minimum.reduceat(self.profiles.n, self.offsets[:-1]) - 1
         everyone = np.arange(len(limits))
@@ -645,8 +702,12 @@ class _Slices:
         return np.stack((most_k, most_m), axis=1)
 
     def stairs(self) -> list[IntArray]:
-        """Find the stairs of each value, from its most k and m alone."""
+        """The stairs of each value: for each m from 0, the largest k that is withstood.
+
+        k is at most what is withstood with m = 0, and m what is withstood with k = 0.
+        """
         bounds = [np.full(m + 1, k) for k, m in self.alone().tolist()]
+        # -1 stands for an m at which not even k = 0 is withstood.
         return [steps[steps >= 0] for steps in self.stairs_within(bounds)]
 
     def stairs_within(self, bounds: list[IntArray]) -> list[IntArray]:
@@ -654,6 +715,8 @@ class _Slices:
 
         `k` people are known, and `m` linked. ``bounds[value][m]`` is the largest k to try; if an
         amount is safe, so are all smaller ones.
+
+        Values are worked on in blocks of pairs (value, m), so that memory is limited.
         """
         stairs: list[IntArray] = []
         sizes = np.cumsum([0, *map(len, bounds)])
@@ -664,6 +727,7 @@ class _Slices:
             bounds_of_block = bounds[first:end]
             lengths = list(map(len, bounds_of_block))
             value = np.repeat(np.arange(first, end), lengths)
+            # Each value's m, from 0 to the last of its bounds.
             m, _ = ranges(np.zeros(len(bounds_of_block), dtype=np.int64), np.array(lengths))
             bound = np.concatenate(bounds_of_block)
             most_k = _search(bound, partial(self._safe_at, value, m))
@@ -672,14 +736,16 @@ class _Slices:
         return stairs
 
     def safe(self, value: IntArray, k: IntArray, m: IntArray) -> BoolArray:
-        """True for each (k, m) that its value withstands.
+        """True for each (k, m) that its value withstands; `value` has the value's place.
 
-        Fractions decide where floats are close.
+        k people's values are known, and m people are linked to the target. Floats decide at first;
+        where they are close to the limit, fractions do.
         """
         ratio = np.empty(len(k))
         # Values with as many holders are worked on together: that is what costs steps.
         for positions in self._alike(value):
             ratio[positions] = self._negated_ratio(value[positions], k[positions], m[positions])
+        # Withstood: the odds against the value stay above those of the limit.
         least_odds = float(self.least_odds)
         is_safe = ratio > least_odds  # at least_odds 0 a float of 0 is exact
         if least_odds:
@@ -690,11 +756,14 @@ class _Slices:
         return is_safe
 
     def _safe_at(self, value: IntArray, m: IntArray, positions: IntArray, k: IntArray) -> BoolArray:
-        """True where each k is withstood, by the value and with the m at these positions."""
+        """True where the value at these positions withstands `k` with its m."""
         return self.safe(value[positions], k, m[positions])
 
     def _alike(self, value: IntArray) -> Iterator[IntArray]:
-        """The places of values with about as many holders, a block of profiles at a time."""
+        """Yield places of values with about as many holders, a block of profiles at a time.
+
+        They take about the same number of steps, so that no value waits for a much larger one.
+        """
         size = self._size[value]
         for magnitude in np.unique(size).tolist():
             positions = np.flatnonzero(size == magnitude)
@@ -704,12 +773,16 @@ class _Slices:
 
     @cached_property
     def _size(self) -> IntArray:
-        """How many digits, in binary, the most holders of each value in a group have, less one."""
+        """The binary logarithm, rounded down, of the most holders of each value in a group."""
         most_holders = np.maximum.reduceat(self.profiles.s, self.offsets[:-1])
         return np.log2(most_holders).astype(np.int64)
 
     def _negated_ratio(self, value: IntArray, k: IntArray, m: IntArray) -> FloatArray:
-        """NR of Theorem 2 at each (k, m): the least odds against a target's having the value."""
+        """The least odds against a target's having the value, at each (k, m).
+
+        NR of Theorem 2 of "Privacy Skyline": a value's worst cell counts.
+        """
+        # All profiles of each value are asked with its k and m; the least counts.
         cells, offsets = ranges(self.offsets[value], self.offsets[value + 1])
         lengths = np.diff(offsets)
         ratios = theorem2_terms(
@@ -719,13 +792,14 @@ class _Slices:
 
 
 def _search(limits: IntArray, safe: Callable[[IntArray, IntArray], BoolArray]) -> IntArray:
-    """The largest amount from 0 to `limits` that is safe at each position, or -1.
+    """The largest amount from 0 to `limits` that is safe at each position; -1 if not even 0 is.
 
     ``safe(positions, amounts)`` is true for each amount that is safe; fewer are safe, too. All
     positions are bisected at once.
     """
     low, high = np.full(len(limits), -1), limits.copy()
     while len(unsettled := np.flatnonzero(low < high)):
+        # Rounded up, so that the range gets smaller even if only two amounts are left.
         middle = (low[unsettled] + high[unsettled] + 1) // 2
         is_safe = safe(unsettled, middle)
         low[unsettled[is_safe]] = middle[is_safe]

@@ -65,7 +65,11 @@ class NamedWitness(Plain):
 
     @property
     def statements(self) -> tuple[str, ...]:
-        """The facts that the adversary knows, in the language of `Statements`."""
+        """The facts that the adversary knows, in the language of `Statements`.
+
+        The target lacks some values, other people have (or lack) known values, and relatives are
+        linked: if one of them has the value, so does the target.
+        """
         target, value = _quote(self.target), _quote(self.value)
         ruled_out, people = map(_quote, self.ruled_out), map(_quote, self.relatives)
         if self.semantics == "single":
@@ -144,12 +148,15 @@ def name_people(release: Release, disclosure: Disclosure) -> NamedWitness:
     crowd = _Crowd(release)
     value = witness.value
     (target,) = crowd.choose(witness.target_position, 1, has=value)
+    # Known people take values from the worst case's group; each person is chosen only once.
     holdings: list[tuple[Label, Label]] = []
     untrue: list[str] = []
     for has, n_people in witness.known.items():
         if witness.semantics == "single":
             chosen = crowd.choose(witness.known_position, n_people, has=has)
         else:
+            # Where people have several values, it is known that somebody lacks the value. Others
+            # are taken if too few lack it, and then the statement is not true.
             chosen = crowd.choose(witness.known_position, n_people, lacks=has)
             other_people = crowd.choose(witness.known_position, n_people - len(chosen))
             untrue += [_lacks(person, has) for person in other_people]
@@ -188,7 +195,11 @@ class _Crowd:
         has: Label | None = None,
         lacks: Label | None = None,
     ) -> list[Label]:
-        """The first members of a group that fit and are not chosen yet, at most `n_people`."""
+        """The first members of a group that fit and are not chosen yet, at most `n_people`.
+
+        `has` and `lacks` are values that they must, or must not, have; None: any. No group (None):
+        nobody.
+        """
         if group is None or not n_people:
             return []
         is_fitting = self._free & (self._members.groups == group)
@@ -201,13 +212,18 @@ class _Crowd:
         return [self._members.names[i] for i in chosen.tolist()]
 
     def _holders(self, value: Label) -> np.ndarray[Any, np.dtype[np.bool_]]:
+        """True for each member of the release who has the value."""
         holders = np.zeros(len(self._members), dtype=bool)
         holders[self._holdings.people[self._holdings.values == self._codes[value]]] = True
         return holders
 
 
 def _check_same(counts: GroupCounts, witness: FactsWitness) -> None:
-    """Raise `InputError` if the groups of a witness are not those of the release."""
+    """Raise `InputError` if a witness (a worst case) is not one of this release.
+
+    The target, the known people and the linked people each come from a group; a position that is
+    None is not used.
+    """
     is_same = witness.semantics == counts.semantics and witness.value in counts.values.codes
     for position, label in (
         (witness.target_position, witness.target_group),

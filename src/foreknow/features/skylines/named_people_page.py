@@ -44,6 +44,7 @@ class NamedPeoplePage(Page[NamedWitness]):
         if witness.ruled_out:
             values = listing(map(named, witness.ruled_out), "or")
             phrases.append(f"{target} {terms.only_with(values)}")
+        # People with the same known value share a phrase.
         people_by_value: dict[Label, list[str]] = {}
         for person, value_known in witness.known:
             people_by_value.setdefault(value_known, []).append(named(person))

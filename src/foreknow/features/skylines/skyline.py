@@ -122,8 +122,13 @@ class SkylineReport(Result):
             raise InputError(f"this report is not about {value!r}") from None
 
     def corners(self, value: Label) -> tuple[Corner, ...]:
-        """The points of a value's skyline, with the disclosure of one more fact of each kind."""
+        """The points of a value's skyline, with the disclosure of one more fact of each kind.
+
+        A point (l, k, m): l values that the target is known not to have, k people whose values are
+        known, m people linked to the target.
+        """
         points = self.points(value)
+        # All points and their neighbours are asked for at once, which is cheaper.
         beyond = []
         for l, k, m in points:
             beyond.append(((l + 1, k, m), (l, k + 1, m), (l, k, m + 1)))
@@ -151,8 +156,9 @@ class SkylineReport(Result):
         return int(self.counts.totals[self.counts.code(value)])
 
     def withstands(self, value: Label, point: Point) -> bool:
-        """True if an adversary with these amounts stays below the confidence."""
+        """True if an adversary with this amount of facts (l, k, m) stays below the confidence."""
         facts = Facts(*_three(point))
+        # More l than there are other values adds nothing.
         needed_l = min(facts.l, self.most_l)
         return any(
             needed_l <= l and facts.k <= k and facts.m <= m for l, k, m in self.points(value)
@@ -183,18 +189,22 @@ class SkylineReport(Result):
         )
 
     def disclosures(self, value: Label, points: Sequence[Point]) -> dict[Point, Disclosure]:
-        """The disclosure of a value at each of many points (l, k, m).
+        """The disclosure of a value at each of many points (l, k, m) of facts.
 
-        Points with the same l are computed together.
+        l values are known not to be the target's, the values of k people are known, and m people
+        are linked to the target. Points with the same l are computed together.
         """
         disclosures: dict[Point, Disclosure] = {}
         code = self.counts.code(value)
         for l in sorted({point[0] for point in points}):
             points_at_l = sorted({point for point in points if point[0] == l})
+            # The cells (values in groups) that can be worst at this l, repeated for each of its
+            # points.
             cells = front(self.counts, l, code)
             n_profiles, (_, ks, ms) = len(cells), np.array(points_at_l, dtype=np.int64).T
             profiles = cells.take(np.tile(np.arange(n_profiles), len(points_at_l)))
             minima = theorem2_terms(profiles, np.repeat(ks, n_profiles), np.repeat(ms, n_profiles))
+            # The worst cell of each point: the least odds against the value.
             ratios = minima.least(
                 np.arange(0, n_profiles * len(points_at_l), n_profiles)
             ).negated_ratio()
@@ -203,6 +213,11 @@ class SkylineReport(Result):
         return disclosures
 
     def _disclosure_at(self, value: Label, point: Point, ratio: float) -> Disclosure:
+        """The disclosure of a value at a point, whose probability is known from floats.
+
+        `ratio` is the odds against the value. Fraction and witness are worked out when asked for.
+        """
+
         def asked() -> Disclosure:
             return self.disclosure(value, point)
 
@@ -247,12 +262,17 @@ def fewest_beyond(points: Sequence[Point], most_l: int) -> Point:
     """The point (l, k, m) with the fewest facts that the release does not withstand.
 
     `points` are those of the skyline: it withstands what one of them covers.
+
+    Ties go to the fewest kinds of facts, then to the most known people (k).
     """
+    # A point that is not withstood, and has no smaller one, is one more than a corner in each
+    # amount, or 0. The point (-1, -1, -1) stands for a skyline without points.
     corners = np.array([(-1, -1, -1), *points], dtype=np.int64)
     options = []
     for l in sorted({0, *(corners[:, 0] + 1).tolist()}):
         if l > most_l:
             break
+        # With at least this l, and then this k, one more than the most m is too much.
         with_more_l = corners[corners[:, 0] >= l]
         for k in sorted({0, *(with_more_l[:, 1] + 1).tolist()}):
             with_more_l_and_k = with_more_l[with_more_l[:, 1] >= k]
@@ -323,6 +343,7 @@ def skyline_report(
         release, policy, quasi_identifiers, sensitive, knowing, name
     )
     counts, limit = counts_of(release), as_threshold(confidence)
+    # The secret is any window of numbers, any of a set of values, or one value after another.
     kind: type[SkylineReport] = SkylineReport
     windows = None
     if within is not None:
@@ -355,18 +376,20 @@ skyline = skyline_report
 def counted_as_one(
     counts: GroupCounts, any_of: Sequence[Label] | str, policy: Policy | None = None
 ) -> tuple[GroupCounts, Label]:
-    """The counts with a set of values as one value, and its label.
+    """The counts with a set of values merged into one value, and the label of that value.
 
     `any_of` lists the values, or is a label of the policy's hierarchy.
     """
     schema = None if policy is None else policy.schema
     hierarchy: Any = None if schema is None else schema.hierarchies.get(schema.sensitive)
+    # A requirement knows how to find the values of a set; its limit does not matter here.
     requirement = Requirement(Facts(), 1, name="any_of", any_of=any_of, hierarchy=hierarchy)
     requirement_counts = requirement.count(counts)
     ((_, members),) = requirement_counts.meant.sets.items()
     if not members:
         set_text = any_of if isinstance(any_of, str) else " or ".join(map(str, any_of))
         raise DataError(f"nobody in the release has {set_text!r}")
+    # The merged value is the last.
     merged_counts = counts_of(requirement_counts.counts)
     return merged_counts, merged_counts.values[-1]
 

@@ -25,7 +25,7 @@ def open_release(
     knowing: Sequence[str] | None,
     name: str | None,
 ) -> tuple[Release, dict[str, Any]]:
-    """The release as an adversary sees it, and a description: name, sensitive column, scope.
+    """The release as an adversary sees it, and its description: name, column, scope.
 
     The adversary knows all columns that are published beside the secret, or those in `knowing`.
     Columns may be named in place of a policy, whose rules are not counted. Refused where some
@@ -39,6 +39,8 @@ def open_release(
     else:
         columns = {"quasi_identifiers": quasi_identifiers, "sensitive": sensitive}
         release = Release.from_schema(table, schema_of(policy, columns))
+    # Without `knowing`, a release that was opened with known columns stays as it is. A text that is
+    # not a sensitive column of the release only names its column in reports.
     if not release.knows or knowing:
         only_a_name = len(release.sensitives) == 1 and sensitive not in release.sensitives
         release = release.seen(None if only_a_name else sensitive, knowing)

@@ -115,7 +115,10 @@ def _drawn_values(report: SkylineReport) -> Sequence[Label]:
 
 
 def _all_values(report: SkylineReport, skylines: Skylines) -> Iterator[Block]:
-    """Yield the skyline of all values together: a sentence and a table of notable points."""
+    """Yield the skyline of all values together: a sentence and a table of notable points.
+
+    Points (l, k, m) are amounts of facts that every value withstands.
+    """
     terms, points = terms_of(report), skylines.of_all
     yield Heading(
         f"All values together: {some(len(points), 'point', 'points')}", "together", whole=False
@@ -141,7 +144,10 @@ def _all_values(report: SkylineReport, skylines: Skylines) -> Iterator[Block]:
 
 
 def _classes(report: SkylineReport, skylines: Skylines) -> Iterator[Block]:
-    """Yield a table of classes of values, with the most of each kind of knowledge alone."""
+    """Yield a table of classes of values, with the most of each kind of knowledge alone.
+
+    Classes that withstand the same amounts share a row.
+    """
     terms, classes = terms_of(report), skylines.classes
     yield Heading(
         f"Values by class: {some(len(classes), 'class', 'classes')}", "classes", whole=False
@@ -171,7 +177,11 @@ def _classes(report: SkylineReport, skylines: Skylines) -> Iterator[Block]:
 
 
 def _overview(report: SkylineReport) -> Iterator[Block]:
-    """Yield a table of values, with the most of each kind of knowledge alone."""
+    """Yield a table of values, with the most of each kind of knowledge alone.
+
+    Only so many values are listed, those that withstand least; some have a part of the page, which
+    their row links to.
+    """
     limit, terms = limit_text(report.confidence), terms_of(report)
     title = f"The largest amount of one kind of knowledge alone that stays below {limit}"
     yield Heading(title, "values", whole=False)
@@ -250,7 +260,7 @@ def _amount_cells(point: Point) -> list[Cell]:
 
 
 def _points(report: SkylineReport, value: Label, corners: Sequence[Corner]) -> Table:
-    """A table of points: what each withstands, what is beyond, and how sure one can be there."""
+    """A table of points (l, k, m): what each withstands, what is beyond, and how sure one is."""
     terms, limit = terms_of(report, value), report.confidence
     rows: list[Row] = []
     for corner in corners:
@@ -264,7 +274,7 @@ def _points(report: SkylineReport, value: Label, corners: Sequence[Corner]) -> T
 
 
 def worst_case(report: SkylineReport, value: Label, point: Point) -> Iterator[Block]:
-    """Yield whether these amounts are withstood, and the worst case in groups and numbers."""
+    """Yield if a release withstands l, k and m facts, and the worst case in groups and numbers."""
     is_withstood, (l, k, m) = report.withstands(value, point), point
     statement = f"l={l}, k={k}, m={m} is {'withstood' if is_withstood else 'not withstood'}"
     yield Sentence(
@@ -308,7 +318,7 @@ def beyond_sentence(terms: Terms, corner: Corner, limit: Fraction) -> str:
 
 
 def least_sentence(report: SkylineReport, value: Label) -> str:
-    """A sentence that says what the least knowledge is that is too much."""
+    """A sentence about the smallest amount of knowledge (l, k, m) that is too much for a value."""
     terms, limit = terms_of(report, value), report.confidence
     point = report.least_beyond(value)
     disclosure = report.disclosure(value, point)
@@ -359,7 +369,10 @@ def _chance(disclosure: Disclosure, limit: Fraction) -> str:
 
 
 def _most_alone(report: SkylineReport, value: Label) -> tuple[int, ...]:
-    """The most of l, of k and of m that is withstood when nothing else is known, if anything is."""
+    """The most of l, of k and of m that a value withstands when nothing else is known.
+
+    Empty if not even an adversary without facts is withstood.
+    """
     if report.by_class is not None:
         return report.by_class.class_of(value).most or ()
     points = report.points(value)
@@ -385,11 +398,14 @@ def notable_points(corners: Sequence[Corner], max_points: int = _NOTABLE) -> lis
 
 
 def notable_places(all_points: Sequence[Point], max_points: int = _NOTABLE) -> list[int]:
-    """The positions of the points that `notable_points` chooses: the extremes, and some between."""
+    """The positions, ascending, of points (l, k, m) to show: extremes, and some between."""
     if len(all_points) <= max(max_points, _SHOWN):
         return list(range(len(all_points)))
+    # Each kind of knowledge is scaled to 1, so that they can be compared.
     points = np.array(all_points, dtype=float)
     points /= np.maximum(1, points.max(axis=0))
+    # The point with the most of each kind (of equal ones, with the largest sum), the point whose
+    # smallest amount is largest, and points at equal distances.
     chosen = {*np.argmax(points + points.sum(axis=1, keepdims=True) / 1e6, axis=0).tolist()}
     chosen.add(int(np.argmax(points.min(axis=1))))
     evenly_spaced = np.linspace(0, len(all_points) - 1, max_points - len(chosen))
@@ -406,11 +422,13 @@ _MOST_AMOUNTS, _MOST_PANELS = (13, 8), (6, 3)
 def skyline_heat(report: SkylineReport, value: Label) -> HeatMap:
     """A heat map of how sure an adversary becomes of a value.
 
-    It has l upwards, k across, and a panel for each m.
+    It has l (values that the target is known not to have) upwards, k (people whose values are
+    known) across, and a panel for each m (people linked to the target).
     """
     terms, points = terms_of(report, value), np.array(report.points(value))
     highest_l, highest_k, _ = points.max(axis=0).tolist()
     has_several = len(report.values) > 1
+    # One more than the skyline reaches, so that the map shows its edge; not all amounts fit.
     ls = some_amounts(min(highest_l + 1, report.most_l), highest_l, _MOST_AMOUNTS[has_several])
     ks = some_amounts(highest_k + 1, highest_k, _MOST_AMOUNTS[has_several])
     ms = chosen(sorted({0, *points[:, 2].tolist()}), _MOST_PANELS[has_several])
@@ -452,6 +470,8 @@ def some_amounts(highest: int, marked: int, n_amounts: int) -> list[int]:
 
     >>> some_amounts(4, 3, 8), some_amounts(100, 99, 5)
     ([0, 1, 2, 3, 4], [0, 24, 49, 74, 99, 100])
+
+    If they do not all fit, they are spread evenly up to `marked`; the highest one comes last.
     """
     if highest < n_amounts:
         return list(range(highest + 1))

@@ -136,10 +136,12 @@ class LatticeSurvey(Result):
     def best(self, k: int) -> tuple[SurveyedNode, ...]:
         """The node that discloses least for each entropy, by rising entropy.
 
-        Figure 6 of the paper plots these. As there, nodes in which some group has only one value
-        are left out. `k` is one of the numbers in `knowledge`.
+        A node is a generalization: one level for each quasi-identifier. `k` is one of the numbers
+        of pieces in `knowledge`. Figure 6 of "Worst-Case Background Knowledge" plots these; as
+        there, nodes in which some group has only one value are left out.
         """
         disclosures = self.disclosures[:, self._column(k)]
+        # Sorted by entropy, and then by disclosure: the first of each entropy discloses least.
         order = np.lexsort((disclosures, self.entropy))
         order = order[self.entropy[order] > 0]
         _, first = np.unique(self.entropy[order], return_index=True)
@@ -159,6 +161,7 @@ class LatticeSurvey(Result):
         return f"LatticeSurvey({self.name}: {self.n_nodes} nodes, {self.kind} k = {pieces})"
 
     def _node(self, number: int) -> SurveyedNode:
+        """The measures of the node with this number; numbers go by lexicographic order."""
         return SurveyedNode(
             self._lattice.node(number),
             int(self.groups[number]),
@@ -173,6 +176,7 @@ class LatticeSurvey(Result):
         return self.knowledge.index(k)
 
     def _number(self, levels: Node) -> int:
+        """The number of the node with these levels; refused if there is no such node."""
         is_node = len(levels) == len(self.tops)
         for level, top in zip(levels, self.tops, strict=False):
             is_node = is_node and 0 <= level <= top
@@ -259,6 +263,7 @@ def survey(
         for position in range(len(pieces) - 1, -1, -1):  # the most first: it serves the others
             disclosure = _ADVERSARIES[kind](pieces[position]).disclosure(counts)
             disclosures[number, position] = _rounded(disclosure, certain=entropy[number] == 0)
+        # What was remembered about these counts is not needed again, and would fill memory.
         counts.memory.clear()
     return LatticeSurvey(
         tuple(microdata.schema.quasi_identifiers),
@@ -278,24 +283,29 @@ def survey(
 
 
 def _rounded(disclosure: Disclosure, certain: bool) -> float:
-    """The probability; if it is rounded to 1 but not certain, the next lower float."""
+    """The probability of a disclosure, as 1 only if the value is certain.
+
+    A chance just below 1 may be rounded to 1; it becomes the next lower float.
+    """
     if disclosure.probability < 1 or certain or disclosure.exact == 1:
         return disclosure.probability
     return float(np.nextafter(1, 0))
 
 
 def least_entropy(counts: GroupCounts) -> float:
-    """Find the least entropy of a group's values, in bits.
+    """The least entropy of the sensitive values of any group, in bits.
 
     >>> least_entropy(GroupCounts.from_bags(["aabb", "abcdd"]))
     1.0
     """
+    # Entropy of counts c in a group of n people: log2(n) - sum(c log2(c)) / n.
     logs = np.bincount(
         counts.cell_groups,
         weights=counts.counts * np.log2(counts.counts),
         minlength=counts.n_groups,
     )
     entropy = np.log2(counts.sizes) - logs / counts.sizes
+    # Exactly 0 where a group has one value, whatever rounding says.
     entropy[np.diff(counts.offsets) == 1] = 0
     return float(np.round(entropy.min(), _DIGITS))
 
@@ -310,6 +320,7 @@ def _levels(rollup: Rollup) -> tuple[tuple[SurveyedLevel, ...], ...]:
 
 
 def _pieces(knowledge: Iterable[int]) -> tuple[int, ...]:
+    """The numbers of pieces of knowledge, sorted and each once; refused if none or too large."""
     if isinstance(knowledge, str) or not isinstance(knowledge, Iterable):
         raise InputError(f"knowledge is a list of whole numbers such as [1, 3], not {knowledge!r}")
     pieces = sorted({whole_amount("survey", "knowledge", k) for k in knowledge})

@@ -63,7 +63,7 @@ def _by_entropy(survey: LatticeSurvey) -> list[SurveyedNode]:
 
 
 def _nodes(survey: LatticeSurvey, nodes: Sequence[SurveyedNode]) -> Table:
-    """A table of nodes: their levels, groups, entropy and disclosures."""
+    """A table of nodes (a level for each column): their groups, entropy and disclosures."""
     pieces = (f"k={number(k)}" for k in survey.knowledge)
     titles = (*map(visible, survey.attributes), "groups", "bits", *pieces)
     rows: list[Row] = []
@@ -115,7 +115,10 @@ def _level(level: int, top: int) -> str:
 
 
 def _level_lines(survey: LatticeSurvey) -> list[tuple[str, str]]:
-    """Pairs of a quasi-identifier and a text that says what its levels look like."""
+    """Pairs of a quasi-identifier and a text that says what its levels look like.
+
+    The first level is the exact values, and the last, if there is another, is suppression.
+    """
     lines = []
     for name, (exact, *levels) in zip(survey.attributes, survey.levels, strict=True):
         parts = [f"exact: {some(exact.values, 'value', 'values')}"]
