@@ -68,8 +68,9 @@ class _Placed(NamedTuple):
 
 
 def _bits(number: int) -> Iterator[int]:
-    """The places of the bits of a number."""
+    """Yield the places of the bits that are set in a number, the lowest first."""
     while number:
+        # In two's complement, this keeps the lowest set bit only.
         last = number & -number
         yield last.bit_length() - 1
         number ^= last
@@ -94,6 +95,7 @@ class Population:
         self._read: dict[tuple[str, ...], _Points] = {}
 
     def __eq__(self, other: object) -> bool:
+        """True if both read the same table with the same hierarchies."""
         if not isinstance(other, Population):
             return NotImplemented
         same = self.at is other.at or (self.path is not None and self.path == other.path)
@@ -111,7 +113,11 @@ class Population:
         return "a table" if self.path is None else str(self.source)
 
     def under(self, schema: Schema) -> Population:
-        """A copy with the hierarchies of a schema, and the columns that matter."""
+        """A copy with the hierarchies of a schema, and the columns that matter.
+
+        Labels of a release are compared with the population by these hierarchies. Values that were
+        read stay read if the schema changes nothing about how they are read.
+        """
         population = Population(self.at)
         population.named = (schema.person,) if schema.person else tuple(schema.identifiers)
         population.source = self.source
@@ -139,13 +145,16 @@ class Population:
         return population
 
     def hold(self, microdata: Microdata) -> None:
-        """Refuse a population that lacks people of the table.
+        """Refuse a population that lacks people of the table, and note the table's own texts.
 
-        Notes which texts of the table are values as they are.
+        A class is everybody with the same values in all quasi-identifiers: of each class, the
+        population needs at least as many people as the table. The texts are kept as `exact` values.
         """
         self._refuse_unverifiable()
         attributes = microdata.attributes
         points = self._points([attribute.name for attribute in attributes])
+        # Table and population get the same codes: those of the table's values, and one more code
+        # for values that the table does not have. Table rows come first, the population's follow.
         columns, sizes = [], []
         for attribute, codes, values in zip(attributes, *points[:2], strict=True):
             code_of_value = np.full(len(values.texts), len(attribute.domain), dtype=np.int64)
@@ -157,6 +166,7 @@ class Population:
         n_entries = len(attributes[0].codes)
         table_counts = np.bincount(combination[:n_entries], microdata.times, len(first_of_class))
         population_counts = np.bincount(combination[n_entries:], minlength=len(first_of_class))
+        # The first class of which the population has too few is named in the error.
         lacking_classes = np.flatnonzero(table_counts > population_counts)
         if len(lacking_classes):
             class_number = lacking_classes[0]
@@ -169,6 +179,7 @@ class Population:
             raise self._lacking(
                 people_text, int(population_counts[class_number]), int(table_counts[class_number])
             )
+        # A text of the table is one value, even if it looks like a label for several.
         self.exact = {}
         for attribute in attributes:
             texts = [value for value in attribute.domain if isinstance(value, str)]
@@ -176,7 +187,10 @@ class Population:
         self.held = True
 
     def _refuse_unverifiable(self) -> None:
-        """Refuse a file that a verifier would read in another way, before anything is searched."""
+        """Refuse a file that a verifier would read in another way, before anything is searched.
+
+        Both readings have to have the same digest.
+        """
         problem = ""
         try:
             if read_population(self.written(), self.columns).digest == self.digest():
@@ -189,7 +203,11 @@ class Population:
         )
 
     def keep_exact(self, labels: GroupLabels) -> None:
-        """Keep only those exact texts of the table that, as labels, look like others."""
+        """Keep only those exact texts of the table that, as labels, look like other labels.
+
+        Such a text is written in the release, but would be read as a range or a list of values. The
+        others need no note in the certificate.
+        """
         points = self._points(labels.columns)
         for position, (column, values) in enumerate(
             zip(labels.columns, points.values, strict=True)
@@ -218,8 +236,12 @@ class Population:
         return texts_of_everybody(list(zip(self.columns, points.columns, texts, strict=True)))
 
     def digest(self) -> str:
-        """A BLAKE2b digest of the columns, independent of the order of rows."""
+        """A BLAKE2b digest of the columns, independent of the order of rows.
+
+        Raises `DataError` if a policy or certificate states another digest.
+        """
         columns = sorted(self.columns)
+        # Equal rows are counted, so that only distinct ones are sorted and hashed.
         points = self._points(columns)
         keys, counts = np.unique(
             np.stack([codes.astype(np.int64) for codes in points.columns], 1),
@@ -246,9 +268,14 @@ class Population:
         return values.covered_by(label, label in self.exact.get(column, ()))
 
     def placed(self, counts: GroupCounts) -> _Placed:
-        """The population by group; refused if it cannot contain the people of the groups."""
+        """The population by group; refused if it cannot contain the people of the groups.
+
+        Each group needs as many covered people as it has; and so do, if groups overlap, all groups
+        together that cover only people whom this group covers.
+        """
         self.refuse_others(labels_of(counts))
         placement, sizes = self.place(counts), counts.sizes.tolist()
+        # For each group, the people of all groups whose people it covers for certain.
         people_within = [0] * len(sizes)
         for size, covering_groups in zip(sizes, placement.around, strict=True):
             for group in _bits(covering_groups):
@@ -270,13 +297,17 @@ class Population:
         """The population by group: each person is in every group whose labels cover their values.
 
         Sets of groups are whole numbers with a bit for each group.
+
+        So bit g of a value's number is set if group g covers the value, and a person is in the
+        groups that cover all of the person's values: the bitwise "and" of the numbers of the
+        values.
         """
         groups = labels_of(counts)
         points, groups_of_values = self._points(groups.columns), list[list[int]]()
         for column_number, (column, values) in enumerate(
             zip(groups.columns, points.values, strict=True)
         ):
-            labels = dict[Any, int]()  # a bit for each group
+            labels = dict[Any, int]()  # for each label, a bit for each group that has it
             for number, group in enumerate(groups):
                 labels[group[column_number]] = labels.get(group[column_number], 0) | 1 << number
             groups_of_value = [0] * len(values.texts)
@@ -288,7 +319,9 @@ class Population:
         combination, first = combine(
             points.columns, [len(values.texts) for values in points.values]
         )
+        # People with equal values are in the same groups: one row of each combination is enough.
         rows = zip(*(codes[first].tolist() for codes in points.columns), strict=True)
+        # `common_groups`: for each group, the groups that cover everybody whom it covers.
         people_in_group, common_groups = [0] * len(groups), [(1 << len(groups)) - 1] * len(groups)
         n_outside, is_overlapping = 0, False
         for row, people in zip(rows, np.bincount(combination).tolist(), strict=True):
@@ -309,9 +342,11 @@ class Population:
         )
 
     def refuse_others(self, groups: GroupLabels) -> None:
-        """Refuse the label `other` if it may be a value of the population or stand for rarer ones.
+        """Refuse the label "other" if it may be a value of the population or stand for rarer ones.
 
         Values that another label lists are not among the rarer ones.
+
+        If the table itself is at hand, its values are known to be exact, and nothing is refused.
         """
         if self.held or groups.exact:
             return
@@ -321,6 +356,7 @@ class Population:
         ):
             labels = {label[column_number] for label in groups}
             texts = set[str]()
+            # A label may list several values, with " | " between them.
             for label in labels - {None}:
                 texts.update(part.strip('"') for part in str(label).split(" | "))
             other_labels = []
@@ -329,6 +365,7 @@ class Population:
                     other_labels.append(part)
             if column in self.trees or not {*other_labels} & {*values.texts}:
                 continue
+            # A value of the population that no label lists may be one of the rarer ones.
             is_listed = np.array([text in texts for text in values.texts])
             for label in labels:
                 is_covered = self._within(values, column, label, False)
@@ -383,6 +420,7 @@ class OfPopulation(OfGroups):
     @classmethod
     def from_settings(cls, settings: Any, folder: Path) -> Any:
         """Make it from its table in a policy file or in a certificate."""
+        # Some settings describe the population, the others are the criterion's own.
         arguments = {}
         for k, value in settings:
             if k not in PopulationSettings.model_fields:
@@ -398,7 +436,10 @@ class OfPopulation(OfGroups):
         return {**super()._settings(), "population": self.population.name}
 
     def published(self) -> dict[str, Any]:
-        """Its entry in a certificate: the population's digest, and how it is compared."""
+        """Its entry in a certificate: the population's digest, and how it is compared.
+
+        Only the file's name is published, not its folder.
+        """
         population, settings = self.population, self._settings()
         settings["population"] = Path(population.name).name
         settings["digest"] = population.digest()
@@ -583,12 +624,15 @@ class DeltaPresence(OfPopulation):
 
         The chance is that of people whom a group's labels cover: its people, divided by all whom it
         covers. With the group that has the highest, and a clause for the message.
+
+        If groups overlap, counting cannot tell who is in which, so the chance may be anything.
         """
         people_in_group, _, n_outside, is_overlapping = self.population.placed(counts)
         if is_overlapping:
             return _Presence(
                 Fraction(0), Fraction(1), 0, "; groups overlap, so nothing more can be said"
             )
+        # Floats find the groups that may be lowest or highest; fractions decide.
         rates = counts.sizes / people_in_group
         ends = []
         for extreme, is_near in ((min, rates <= rates.min()), (max, rates >= rates.max())):
@@ -597,6 +641,7 @@ class DeltaPresence(OfPopulation):
                 rate = Fraction(int(counts.sizes[group]), int(people_in_group[group]))
                 group_of_rate.setdefault(rate, group)
             ends.append((extreme(group_of_rate), group_of_rate[extreme(group_of_rate)]))
+        # Whoever is in no group is certainly not in the table.
         lowest = Fraction(0) if n_outside else ends[0][0]
         verb = "is" if n_outside == 1 else "are"
         addition = (
@@ -629,7 +674,10 @@ class DeltaPresence(OfPopulation):
         ]
 
     def fails(self, counts: GroupCounts) -> BoolArray:
-        """True for each group that has too few or too many of the people whom it covers."""
+        """True for each group that has too few or too many of the people whom it covers.
+
+        With the limits low and high: low * covered <= size <= high * covered, by fractions.
+        """
         people_in_group = self.population.place(counts).people
         low, high = as_fraction(self.lowest), as_fraction(self.highest)
         return failing_groups(
@@ -700,7 +748,10 @@ class PopulationRisk(Limits, OfPopulation):
         set_fields(self, population=population_of(self.population))
 
     def attained(self, release: HasCounts) -> Attained:
-        """The figures of a release, and the group that the fewest of the population could be in."""
+        """The figures of a release, and the group that the fewest of the population could be in.
+
+        The figures are those that have limits: the journalist risk, and the share of unique people.
+        """
         counts, limits = classes_of(release), self.limits
         placement = self.population.placed(counts)
         group, figures = int(np.argmin(placement.people)), []
@@ -722,7 +773,11 @@ class PopulationRisk(Limits, OfPopulation):
         return self._attained(figures, counts.group_label(group), overlap_text * placement.overlap)
 
     def fails(self, counts: GroupCounts) -> BoolArray:
-        """True for each group that looks like too few, or like one person if too many groups do."""
+        """True for each group that breaks a limit.
+
+        A group fails if too few people look like it; and, if too many of the table's people are
+        unique in the population, each group whose labels cover one person only.
+        """
         people_in_group = self.population.place(counts).people
         fails: BoolArray = people_in_group < self.least_of("journalist")
         is_unique = people_in_group == 1

@@ -58,7 +58,11 @@ def household_risk(
     risk_of_row: FloatArray | None,
     limit: Fraction,
 ) -> HouseholdRisk:
-    """The risk of households, given the risk of rows; by default 1 / (rows of the same class)."""
+    """The risk of households: that at least one of their members is found.
+
+    `risk_of_row` is the risk of each row; None: 1 / (rows with the same values in `columns`).
+    `column` numbers the households. Households above `limit` are counted.
+    """
     if column in columns:
         raise SchemaError(f"household: {column!r} is also a column that others may know")
     require(table, [*columns, column])
@@ -77,6 +81,7 @@ def household_risk(
         household[unnumbered] = len(names) + np.arange(len(unnumbered))
     _, household = np.unique(household, return_inverse=True)
     not_found = np.ones(int(household.max()) + 1)
+    # Nobody is found: the product of the members' chances of not being found.
     np.multiply.at(not_found, household, 1 - risk_of_row)
     risks = 1 - not_found
     is_above = risks > float(limit)

@@ -70,7 +70,10 @@ def individual_risk(
 
 
 def weights_of_rows(table: Table, weights: str, reading: Reading) -> FloatArray:
-    """The weight of each row; refused if one has none, or one that is not above 0."""
+    """The weight of each row: how many people of the population the row stands for.
+
+    Refused if a row has no weight, or one that is not above 0.
+    """
     require(table, [weights])
     column = fetch(table, [weights]).column(weights)
     texts = as_plain_texts(weights, column, reading, "number").to_pylist()
@@ -88,8 +91,13 @@ def weights_of_rows(table: Table, weights: str, reading: Reading) -> FloatArray:
 def risk_of_classes(
     class_of_row: IntArray, weight_of_row: FloatArray, weights: str, limit: Fraction
 ) -> IndividualRisk:
-    """The estimated risk of each row, given the class that it is in, and its weight."""
+    """The estimated risk of each row, given the class that it is in, and its weight.
+
+    A class is everybody with the same values in the columns that others may know. `weights` is the
+    name of the column, and rows whose risk is above `limit` are counted.
+    """
     n_rows = np.bincount(class_of_row)
+    # The weights of a class add up to its people in the population.
     people_in_population = np.bincount(class_of_row, weight_of_row).astype(np.float64)
     risk_of_row = expected_chances(n_rows, people_in_population)[class_of_row]
     return IndividualRisk(
@@ -104,7 +112,7 @@ def risk_of_classes(
 
 
 def class_of_rows(rows: Any, columns: Sequence[str]) -> IntArray:
-    """The number of the class of each row: of all who have the same values of some columns."""
+    """The number of the class of each row: of all rows with the same values of some columns."""
     coded = [codes_of(rows.column(name)) for name in columns]
     of_row, _ = combine([codes for codes, _ in coded], [len(values) for _, values in coded])
     return of_row.astype(np.int64)
@@ -118,9 +126,13 @@ def expected_chances(n_rows: IntArray, in_population: FloatArray) -> FloatArray:
 
     >>> expected_chances(np.array([1, 2, 3]), np.array([17.0, 110.0, 3.0])).round(8).tolist()
     [0.17707583, 0.01714426, 0.33333333]
+
+    F - n_rows is taken to be negative binomial with the sampling fraction ``n_rows /
+    in_population``.
     """
     share = np.minimum(n_rows / np.maximum(in_population, n_rows), 1.0)
     unsampled = 1 - share
+    # The approximation for classes of three rows and more; the smaller ones are set below.
     chances = share / (n_rows - unsampled)
     is_sampled = unsampled > 1e-3  # below, differences of nearly equal numbers lose their digits
     is_single, is_pair = is_sampled & (n_rows == 1), is_sampled & (n_rows == 2)

@@ -55,7 +55,10 @@ class RiskPage(Page[RiskReport]):
         return f"{_amount(report.uniques, report.people)} unique ({share})"
 
     def blocks(self) -> Iterator[Block]:
-        """Yield a figure of how many people share their values, and each part of the report."""
+        """Yield a figure of how many people share their values, and each part of the report.
+
+        Parts that were not asked for, or say nothing, are left out.
+        """
         report = self.result
         yield Figure(
             "sizes", "People by how many share their values", _figure(report), _BARS, level=3
@@ -147,7 +150,7 @@ def _amount(some_of: int, people: int) -> str:
 
 
 def _adversaries(report: RiskReport) -> Table:
-    """A table of three adversaries: prosecutor, journalist and marketer."""
+    """A table of the prosecutor, the journalist and the marketer, and of their risks."""
     rows = [_risk("prosecutor", report.prosecutor)]
     if report.journalist is not None:
         rows.append(_risk("journalist", report.journalist))
@@ -159,7 +162,7 @@ def _adversaries(report: RiskReport) -> Table:
 
 
 def _individual(risk: IndividualRisk, report: RiskReport) -> tuple[list[str], Table]:
-    """A sentence and a table about the risk by survey weights."""
+    """A sentence and a table about the risk by survey weights, for a section of the page."""
     name, people = visible(risk.weights), number(round(risk.population))
     sentence = (
         f"By its weights ({name}), the table stands for {people} people. The risk of a person is "
@@ -221,9 +224,13 @@ def _basis_text(estimate: bool) -> str:
 
 
 def _share(share: Fraction | float, estimate: bool = False) -> str:
-    """A share as a percentage: rounded up what is known, to the nearest what is estimated."""
+    """A share as a percentage, rounded up if it is known, to the nearest if it is estimated.
+
+    A share below a tenth of a percent gets more digits, so that it is not shown as 0 or as much
+    more.
+    """
     digits, per_thousand = 1, 1000 * as_fraction(share)
-    while 0 < per_thousand < 1:  # of which a tenth of a percent is a multiple
+    while 0 < per_thousand < 1:
         digits, per_thousand = digits + 1, 10 * per_thousand
     return percentage(share, digits, "nearest" if estimate else "up")
 
@@ -232,7 +239,10 @@ def _share(share: Fraction | float, estimate: bool = False) -> str:
 
 
 def _population(report: RiskReport, population: PopulationUniques) -> tuple[list[str], Table]:
-    """Sentences and a table about people who are unique in the population, counted or estimated."""
+    """Sentences and a table about people who are unique in the population, counted or estimated.
+
+    Estimates come from several models, of which a published rule takes one.
+    """
     people = some(population.people, "person", "people")
     titles = ("", "unique in the population", "of all", "of them in the table", "")
     if population.uniques is not None:
@@ -281,7 +291,10 @@ def _estimate(estimate: UniquesEstimate, chosen: bool) -> Row:
 
 
 def _rule(population: PopulationUniques) -> str:
-    """A sentence that says which estimate the published rule takes, and why."""
+    """A sentence that says which estimate the published rule takes, and why.
+
+    Where the model that the rule prefers has no answer, Zayatz' stands in.
+    """
     is_small = population.fraction <= SMALL
     rule_text = (
         "Pitman's up to a sampling fraction of 10%, else the lower of Zayatz' and the negative "
@@ -302,7 +315,8 @@ def _names(columns: Sequence[str]) -> str:
 
 
 def _sets(report: RiskReport) -> Table:
-    """Each column, all columns together, and the worst of the larger sets."""
+    """A table of how well columns tell people apart: each one, all, and the worst larger sets."""
+    # All columns together are the last of the sets.
     *columns_of_sets, everything = report.sets
     singles = sorted((s for s in columns_of_sets if len(s.columns) == 1), key=_worst_first)
     larger = sorted((s for s in columns_of_sets if len(s.columns) > 1), key=_worst_first)
@@ -390,7 +404,7 @@ def _suda(report: RiskReport) -> tuple[list[str], Table]:
 
 
 def _listed_people(report: RiskReport) -> Table:
-    """A table of the people with the highest scores."""
+    """A table of the people with the highest scores, and the values that single them out."""
     suda = report.suda
     assert suda is not None
     rows: list[Row] = []
@@ -413,9 +427,13 @@ def _listed_people(report: RiskReport) -> Table:
 
 
 def _figure(report: RiskReport) -> Chart:
-    """A bar chart of people by the size of their class."""
+    """A bar chart of people by the size of their class (everybody with the same values).
+
+    Sizes are put together into bars; a bar is red if some people in it are above the threshold.
+    """
     sizes, people = report.sizes.tolist(), (report.sizes * report.classes_of_size).tolist()
     names, bars, ticks = [], [], []
+    # A bar reaches from one size to just below the next bar's; the last one has no end.
     for position, (smallest, next_smallest) in enumerate(pairwise([*_ENDS, None])):
         assert smallest is not None
         largest = None if next_smallest is None else next_smallest - 1
@@ -430,6 +448,7 @@ def _figure(report: RiskReport) -> Chart:
         names.append(name)
         ticks.append((position, tick_text))
         height = sum(people[start:end])
+        # The smallest class of a bar has the highest risk, 1 / size.
         is_over = start < end and Fraction(1, sizes[start]) > report.threshold
         color = LIMIT if is_over else OWN
         label = f"{some(height, 'person', 'people')} in classes of {names[-1]}"

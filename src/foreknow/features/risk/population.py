@@ -107,7 +107,11 @@ def estimates(sample: Histogram) -> tuple[UniquesEstimate, ...]:
 
 
 def chosen(candidates: tuple[UniquesEstimate, ...], fraction: Fraction) -> UniquesEstimate | None:
-    """The estimate that the published rule takes; Zayatz' where the wanted model has no answer."""
+    """The estimate that the published rule takes; None if no model has an answer.
+
+    For small samples Pitman's, else the lower of Zayatz' and the negative binomial one; Zayatz'
+    also where the wanted model has no answer.
+    """
     by_model = {estimate.model: estimate for estimate in candidates}
     zayatz, preferred = by_model["zayatz"], by_model["pitman" if fraction <= SMALL else "snb"]
     if preferred.uniques is None or zayatz.uniques is None:
@@ -122,7 +126,7 @@ class _NoAnswer(Exception):
 
 
 def _estimate(model: Model, sample: Histogram) -> UniquesEstimate:
-    """The estimate of one model; if it does not fit the sample, the reason."""
+    """The estimate of one model; if the model does not fit the sample, the reason."""
     try:
         if not sample.of_size(1):
             raise _NoAnswer("nobody in the table is unique")
@@ -131,6 +135,8 @@ def _estimate(model: Model, sample: Histogram) -> UniquesEstimate:
             raise _NoAnswer("it gives more uniques than people, outside of its domain")
     except _NoAnswer as reason:
         return UniquesEstimate(model, None, None, None, {}, str(reason))
+    # Rounding may lead a little above everybody; and no more people can be unique in the population
+    # and in the table than are unique in the table.
     uniques = min(uniques, float(sample.population))
     expected = min(uniques * float(sample.fraction), float(sample.of_size(1)))
     return UniquesEstimate(model, uniques, uniques / sample.population, expected, parameters)
@@ -140,7 +146,11 @@ def _estimate(model: Model, sample: Histogram) -> UniquesEstimate:
 
 
 def _zayatz(sample: Histogram) -> tuple[float, dict[str, float]]:
-    """Bayes' rule: of classes of size 1 in the sample, how many are so in the population."""
+    """Zayatz' estimate of how many people are unique in the population, and its parameter.
+
+    By Bayes' rule: the chance that a class of one person in the sample is one in the population, if
+    class sizes are as frequent in the population as in the sample. The parameter is this chance.
+    """
     n_people, population = sample.people, sample.population
     chances = _drawn_once(sample.sizes, n_people, population)
     total = float(sample.classes @ chances)
@@ -150,7 +160,12 @@ def _zayatz(sample: Histogram) -> tuple[float, dict[str, float]]:
 
 
 def _drawn_once(sizes: IntArray, n_people: int, population: int) -> FloatArray:
-    """The chance that exactly one person of a class is drawn without replacement, by size."""
+    """The chance that exactly one person of a class is drawn without replacement, by size.
+
+    `n_people` of the `population` are drawn; `sizes` are those of classes, ascending.
+    """
+    # One of the `size` people is drawn, and then each of the others is missed, one by one; the
+    # products are sums of logarithms.
     steps = np.arange(int(sizes[-1]) - 1, dtype=np.float64)
     missed = np.minimum((n_people - 1) / (population - 1 - steps), 1)
     with np.errstate(divide="ignore"):
@@ -165,7 +180,7 @@ def _drawn_once(sizes: IntArray, n_people: int, population: int) -> FloatArray:
 def _pitman(sample: Histogram) -> tuple[float, dict[str, float]]:
     """The expected number of uniques in the population by Pitman's model, and its parameters.
 
-    The parameters are the likeliest for the sample.
+    The parameters, alpha and theta, are the likeliest for the sample.
     """
     n_people, n_classes = sample.people, sample.n_classes
     if n_classes == n_people:
@@ -180,7 +195,9 @@ def _pitman(sample: Histogram) -> tuple[float, dict[str, float]]:
         class_term = ((n_classes - 1) - theta * inverse) / alpha
         return class_term - math.fsum(n * _reciprocals(1 - alpha, size - 1) for size, n in pairs)
 
-    pairs = list(zip(sample.sizes.tolist(), sample.classes.tolist(), strict=True))
+    pairs = list(zip(sample.sizes.tolist(), sample.classes.tolist(), strict=True))  # size, classes
+    # The likelihood may have several maxima in alpha, which lies between 0 and 1: the slope is
+    # looked at in many places, and each change from rising to falling is a maximum.
     lattice = [step / _LATTICE for step in range(1, _LATTICE)]
     maxima = _crossings(slope, [1e-6, *lattice, 1 - 1e-9], falling=True)
     if not maxima:
@@ -193,7 +210,7 @@ def _pitman(sample: Histogram) -> tuple[float, dict[str, float]]:
 
 
 def _theta(alpha: float, sample: Histogram) -> float:
-    """The likeliest theta of Pitman's model, given alpha."""
+    """The likeliest theta of Pitman's model, given alpha: where the likelihood stops rising."""
     n_people, n_classes = sample.people, sample.n_classes
 
     def slope(above: float) -> float:
@@ -201,6 +218,8 @@ def _theta(alpha: float, sample: Histogram) -> float:
         class_term = _reciprocals(theta / alpha + 1, n_classes - 1) / alpha
         return class_term - _reciprocals(theta + 1, n_people - 1)
 
+    # theta is above -alpha, so the sum of both is sought from just above 0; the upper end is raised
+    # until the slope is not positive there.
     lower, upper = 1e-9, 1.0
     while slope(upper) > 0 and upper < 1e300:
         lower, upper = upper, upper * 4
@@ -208,7 +227,7 @@ def _theta(alpha: float, sample: Histogram) -> float:
 
 
 def _log_likelihood(theta: float, alpha: float, sample: Histogram) -> float:
-    """The log-likelihood of a sample, up to a constant."""
+    """The log-likelihood of a sample under Pitman's model, up to a constant."""
     class_term = _log_gammas(theta / alpha + 1, sample.n_classes - 1)
     class_term += (sample.n_classes - 1) * math.log(alpha)
     pairs = zip(sample.sizes.tolist(), sample.classes.tolist(), strict=True)
@@ -220,10 +239,10 @@ def _log_likelihood(theta: float, alpha: float, sample: Histogram) -> float:
 
 
 def _snb(sample: Histogram) -> tuple[float, dict[str, float]]:
-    """Estimate how many people are unique in the population, by the negative binomial model.
+    """The number of people who are unique in the population by the negative binomial model.
 
-    Its parameters are chosen so that it expects as many classes of one person, and of two, as the
-    sample has. Returned are the number and the parameters.
+    Its parameters, alpha and beta, are chosen so that it expects as many classes of one person, and
+    of two, as the sample has. Returned are the number and the parameters.
     """
     fraction, n_single, n_pairs = float(sample.fraction), sample.of_size(1), sample.of_size(2)
     if not n_pairs:
@@ -232,6 +251,8 @@ def _snb(sample: Histogram) -> tuple[float, dict[str, float]]:
     once_share = n_single / (n_classes * fraction)
     ratio = 2 * n_pairs / (n_single * fraction)
 
+    # beta is between 0 and 1; it is sought as the logistic function of a position on a line, so
+    # that values near the ends keep their digits.
     def alpha_of(position: float) -> float:
         """The alpha at which ones and twos have the right ratio: of a quadratic, its one root."""
         complement = _logistic(-position)
@@ -249,6 +270,7 @@ def _snb(sample: Histogram) -> tuple[float, dict[str, float]]:
         log = -alpha * (math.log1p(math.exp(-position)) + math.log1p(-missed))
         return math.exp(log) * (1 + alpha * missed / (1 - missed)) - once_share
 
+    # No solution, or more than one, is no answer.
     roots = _crossings(excess, np.linspace(-30, 30, 10 * _LATTICE + 1).tolist(), falling=None)
     if not roots:
         raise _NoAnswer("its equations have no solution for this sample")
@@ -259,7 +281,11 @@ def _snb(sample: Histogram) -> tuple[float, dict[str, float]]:
 
 
 def _shlosser(sample: Histogram) -> float:
-    """The number of classes in the population, by the third estimator of Haas and Stokes (1998)."""
+    """The number of classes in the population, by the third estimator of Haas and Stokes (1998).
+
+    It corrects the classes seen by those of one person, with the chances that a class is unseen or
+    seen once if each person is drawn with the sampling fraction.
+    """
     sizes, counts, fraction = sample.sizes.astype(float), sample.classes, float(sample.fraction)
     unseen = (1 - fraction) ** sizes
     seen_once = float(counts @ (sizes * fraction * (1 - fraction) ** (sizes - 1)))
@@ -291,10 +317,12 @@ def inverse_sizes(sizes: IntArray, fraction: Fraction) -> FloatArray:
 
     >>> inverse_sizes(np.array([1, 10]), Fraction(1, 2)).round(4)
     array([0.6931, 0.0525])
+
+    `sizes` are the people f of each class in the sample.
     """
     keep, lose = float(fraction), float(1 - fraction)
     if not lose:
-        return np.reciprocal(sizes.astype(np.float64))
+        return np.reciprocal(sizes.astype(np.float64))  # everybody is in the sample: F is f
     inverses = np.empty(len(sizes))
     # The integral of keep w^(f-1) / (keep + lose w) from 0 to 1: by its recurrence, which is
     # stable forwards where more is lost than kept, or by its series around w = 1.
@@ -322,7 +350,10 @@ def inverse_sizes(sizes: IntArray, fraction: Fraction) -> FloatArray:
 def _crossings(
     function: Callable[[float], float], points: list[float], *, falling: bool | None
 ) -> list[float]:
-    """The zeros of a function between ascending points; with `falling`, only where it falls."""
+    """The zeros of a function between ascending points; with `falling`, only where it falls.
+
+    `falling` None: zeros of both kinds.
+    """
     values = list(map(function, points))
     roots = []
     for interval, (value, next_value) in enumerate(pairwise(values)):
@@ -334,11 +365,14 @@ def _crossings(
 
 
 def _bisect(function: Callable[[float], float], low: float, high: float) -> float:
-    """Where a function crosses 0 that is above 0 at `low`, and not at `high`."""
+    """The place between `low` and `high` where a function stops being above 0.
+
+    It has to be above 0 at `low`, and not at `high`.
+    """
     for _ in range(_STEPS):
         middle = (low + high) / 2
         if middle in (low, high):
-            break
+            break  # no float lies between them
         if function(middle) > 0:
             low = middle
         else:
@@ -358,6 +392,9 @@ def _reciprocals(start: float, steps: int) -> float:
 
     >>> math.isclose(_reciprocals(2.5, 3), 1 / 2.5 + 1 / 3.5 + 1 / 4.5)
     True
+
+    Small terms are added one by one; the rest is a difference of two digamma functions, whose
+    series is exact for large numbers.
     """
     total = 0.0
     while steps and start < _SHIFT:
@@ -379,6 +416,9 @@ def _log_gammas(start: float, steps: int) -> float:
 
     >>> math.isclose(_log_gammas(2.5, 3), math.log(2.5 * 3.5 * 4.5))
     True
+
+    This is the logarithm of a quotient of gamma functions; Stirling's series is exact for large
+    numbers only, so small terms are added one by one.
     """
     total = 0.0
     while steps and start < _SHIFT:

@@ -28,8 +28,9 @@ def risk_of_release(
 ) -> IndividualRisk:
     """Estimate the risk of everybody in a release, before it is written.
 
-    People look alike by the labels of their groups, where quasi-identifiers are `labelled`; else by
-    their exact quasi-identifiers. Rows that are left out of the release count for nothing.
+    `placed` says which group each row of the table is in, -1 if it is left out. People look alike
+    by the labels of their groups, where quasi-identifiers are `labelled`; else by their exact
+    quasi-identifiers. Rows that are left out count for nothing. Risks above `limit` are counted.
     """
     if type(placed.entries) is not Entries:
         raise UnsupportedError(
@@ -44,5 +45,6 @@ def risk_of_release(
         columns = list(microdata.schema.quasi_identifiers)
         class_of_row = class_of_rows(fetch(source, columns), columns)
     _, class_of_person = np.unique(class_of_row[is_kept], return_inverse=True)
+    # Without a limit nothing is above it: a risk is at most 1.
     highest_risk = Fraction(1) if limit is None else limit
     return risk_of_classes(class_of_person.reshape(-1), weights[is_kept], name, highest_risk)

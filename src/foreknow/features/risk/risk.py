@@ -337,6 +337,7 @@ def risk_report(
             "of people by its columns"
         )
     everybody = None
+    # The sampling fraction follows from the population, if there is one.
     if population is not None:
         everybody = _count_population(population, table, reading)
         fraction = Fraction(classes.n_people, everybody.n_people)
@@ -381,6 +382,7 @@ def _fraction(number: Number | None) -> Fraction | None:
 
 
 def _refuse_many(n_columns: int, size: int) -> None:
+    """Refuse a search through more sets of columns than anybody would wait for."""
     if (n_sets := levels(n_columns, size)) > _MOST_SETS:
         raise InputError(
             f"{n_columns} columns have {n_sets:,} sets of up to {size}, more than {_MOST_SETS:,}; "
@@ -417,7 +419,7 @@ class _Classes:
     def household_risk(
         self, column: str | None, individual: IndividualRisk | None, limit: Fraction
     ) -> HouseholdRisk | None:
-        """The risk of households that a column numbers; None without one."""
+        """The risk of households that a column numbers; None without such a column."""
         if column is None:
             return None
         raw = self._rows_of_people("household")
@@ -425,7 +427,10 @@ class _Classes:
         return household_risk(raw, self.classes.columns, column, of_rows, limit)
 
     def _rows_of_people(self, column: str) -> Table:
-        """The raw table, with a row for each person; refuse anything else."""
+        """The raw table, with a row for each person; refuse anything else.
+
+        `column` is the setting that needs it, for the error.
+        """
         if self.raw is None or not self.by_values or self.in_cases or self.person is not None:
             raise InputError(
                 f"{self.name}: {column} is for a raw table with a row for each person; leave "
@@ -442,11 +447,16 @@ class _Classes:
         group: str | None,
         reading: Reading | None,
     ) -> _Classes:
-        """The classes of a source: a release, a table, or counts."""
+        """The classes (people who look alike) of a source: a release, a table, or counts.
+
+        They are made by `quasi_identifiers` (None: those of the policy or the release), or by the
+        column `group`.
+        """
         if quasi_identifiers is not None:
             return cls._by_columns(source, policy, quasi_identifiers, group, reading)
         policy = None if policy is None else Policy.of(policy)
         release = release_of(source, policy, group, unsaid=_UNSAID)
+        # Sensitive columns and other published ones are not looked at, which the report says.
         other_columns = (*release.unseen(), *filter(None, release.sensitives))
         by_values = release.by_values or bool(release.recognized)
         person = next(iter(release.case_persons), None)
@@ -457,6 +467,8 @@ class _Classes:
         found = cls(classes, by_values, name, other_columns, in_cases, person, naming=naming)
         if raw is None or not release.by_values:
             return found
+        # A published release has neither identifiers nor weights; only a raw table is asked for
+        # them.
         weights, columns = raw.schema.weights, raw.source.columns
         is_release = {*raw.schema.identifiers, weights}.isdisjoint(columns)  # which has none
         weights = None if is_release else weights
@@ -471,7 +483,7 @@ class _Classes:
         group: str | None,
         reading: Reading | None,
     ) -> _Classes:
-        """The classes of a table by these columns."""
+        """The classes of a table: people with equal values in these columns."""
         if isinstance(columns, str) or not columns:
             raise SchemaError("quasi_identifiers must be a list of at least one column")
         if policy is not None or group is not None:
@@ -500,7 +512,10 @@ class _Classes:
 
 
 def _count_population(population: Any, table: _Classes, reading: Reading | None) -> Combinations:
-    """The classes of a population; refuse one that lacks a column or has somebody twice."""
+    """The classes of a population by the columns of the table.
+
+    Refuses a population that lacks a column, or names somebody twice.
+    """
     if isinstance(population, Microdata):
         population = population.source
     population_table = open_table(population, reading)
@@ -530,12 +545,19 @@ class _PopulationRisks(NamedTuple):
 def _risks_in_population(
     table: Combinations, everybody: Combinations | None, fraction: Fraction | None, limit: Fraction
 ) -> _PopulationRisks:
-    """The risks from comparing the table with a population, counted or modelled."""
+    """The risks from comparing the table with a population, counted or modelled.
+
+    `everybody` are the classes of a population table; None: only the sampling `fraction` is known,
+    or None if nothing is. People whose risk is above `limit` are counted.
+    """
     n_people = table.n_people
+    # Without a population: at worst, the table is linked with a register of just its people, in
+    # which one person of each class is found on average.
     if fraction is None:
         share = Fraction(len(table), n_people)
         return _PopulationRisks(None, Marketer(share, float(len(table)), "table"), None)
     if everybody is not None or fraction == 1:
+        # For each class of the table, the people of the population who are in it, too.
         lookalikes = table.people if everybody is None else table.among(everybody)
         population_size = n_people if everybody is None else everybody.n_people
         class_sizes = table.people if everybody is None else everybody.people
@@ -548,6 +570,7 @@ def _risks_in_population(
             population_size, fraction, int((class_sizes == 1).sum()), int((lookalikes == 1).sum())
         )
         return _PopulationRisks(risk, Marketer(rate, hits, "population"), uniques)
+    # Only the size of the population is known: how many of it look alike is modelled.
     sample = Histogram.of(table.people, fraction)
     expected_risks = inverse_sizes(sample.sizes, fraction)
     weights = sample.sizes * sample.classes
@@ -561,6 +584,7 @@ def _risks_in_population(
         estimate=True,
     )
     models = estimates(sample)
+    # If nobody is unique in the table, nobody in it is unique in the population.
     in_table = None if sample.of_size(1) else 0
     uniques = PopulationUniques(
         sample.population, fraction, None, in_table, models, chosen(models, fraction)
@@ -569,7 +593,11 @@ def _risks_in_population(
 
 
 def _refuse_fewer(table: Combinations, lookalikes: IntArray) -> None:
-    """Raise `DataError` if a population has fewer people of a class than the table."""
+    """Raise `DataError` if a population has fewer people of a class than the table.
+
+    `lookalikes` are the population's people of each class; the error names the class that lacks
+    most.
+    """
     fewer = np.flatnonzero(lookalikes < table.people)
     if not len(fewer):
         return
@@ -589,9 +617,13 @@ def _refuse_fewer(table: Combinations, lookalikes: IntArray) -> None:
 
 
 def _risk(people: IntArray, lookalikes: IntArray, limit: Fraction) -> Risk:
-    """The exact risk of people in classes, each person with so many lookalikes."""
+    """The exact risk of the people of a table, over their classes.
+
+    `people` are those of each class, and `lookalikes` those among whom an adversary has to guess.
+    People whose risk 1 / lookalikes is above `limit` are counted.
+    """
     n_people = int(people.sum())
-    # Above the limit is 1 / F > p / q, which is F < q / p.
+    # The risk 1/F is above p/q just if F is below q/p; -(-q // p) is q/p rounded up.
     n_above = int(people[lookalikes < -(-limit.denominator // limit.numerator)].sum())
     average: Fraction | float = Fraction(len(people), n_people)
     if people is not lookalikes:
@@ -627,11 +659,15 @@ def _sets(table: Combinations, size: int) -> Iterator[ColumnSet]:
 
 
 def _separation(classes: IntArray, n_people: int) -> Fraction:
-    """The share of pairs of people that are in different classes."""
+    """The share of pairs of people who are in different classes; 1 if there are no pairs.
+
+    `classes` are the numbers of people of each class.
+    """
     pairs = n_people * (n_people - 1)
     if not pairs:
         return Fraction(1)
     sizes, counts = np.unique(classes, return_counts=True)
+    # Pairs are counted in order, (a, b) and (b, a), on both sides of the fraction.
     n_alike = sum(n * s * (s - 1) for s, n in zip(sizes.tolist(), counts.tolist(), strict=True))
     return 1 - Fraction(n_alike, pairs)
 

@@ -72,11 +72,16 @@ class SpecialUniques(Plain):
             yield SpecialUnique(self._table.values(row), int(self.scores[number]), dis, minimal)
 
     def _minimal(self, row: int) -> Iterator[tuple[str, ...]]:
-        """Yield each minimal set of columns by which the person of a row is unique."""
+        """Yield each minimal set of columns by which the person of a row is unique.
+
+        Minimal: without any one of its columns, the person would not be unique.
+        """
         columns, minimal_sets = self._table.columns, list[set[int]]()
+        # For each column, which rows have the same value as this one.
         is_equal = np.stack([codes == codes[row] for codes in self._table.codes])
         for size in range(1, self.size + 1):
             for columns_chosen in combinations(range(len(columns)), size):
+                # A set that contains a minimal one singles out, too, but is not minimal.
                 if any(smaller <= set(columns_chosen) for smaller in minimal_sets):
                     continue
                 if np.count_nonzero(is_equal[[*columns_chosen]].all(axis=0)) == 1:
@@ -98,15 +103,18 @@ def special_uniques(
     """All people whom up to `size` values single out, with their scores, the highest first.
 
     A minimal unique of k of m columns singles a person out, though no k - 1 of these columns do; it
-    adds (m - k)! to the score. They are sought by the number of columns.
+    adds (m - k)! to the score. They are sought by the number of columns. `fraction` is the share of
+    the population that is in the table; None: the score DIS is not worked out.
     """
     n_columns = len(table.columns)
     size = min(size, n_columns)
+    # Only people whom all columns together single out can be unique by fewer.
     candidates = np.flatnonzero(table.people == 1)
     score = np.zeros(len(candidates), dtype=_score_dtype(n_columns, size))
     smallest_size = np.zeros(len(candidates), dtype=np.int64)
     minimal: list[int] = []
     shares = [0] * n_columns
+    # Who is unique by each set of one column less, as packed bits, to save memory.
     uniques_below: dict[tuple[int, ...], NDArray[np.uint8]] = {}
     for level in range(1, size + 1):
         uniques_of_level: dict[tuple[int, ...], NDArray[np.uint8]] = {}
@@ -114,6 +122,7 @@ def special_uniques(
         for columns in combinations(range(n_columns), level):
             is_unique = table.alone(columns)[candidates]
             is_minimal = is_unique.copy()
+            # Minimal: unique by this set, and by none with one column less.
             for left_out in combinations(columns, level - 1):
                 if left_out:
                     is_minimal &= ~_unpack_bits(uniques_below[left_out], len(candidates))
@@ -124,13 +133,14 @@ def special_uniques(
             score[is_minimal] += weight
             smallest_size[is_minimal & (smallest_size == 0)] = level
             for column in columns:
+                # A column's share is of all scores that involve it.
                 shares[column] += n_minimal * weight
         uniques_below = uniques_of_level
     singled_out = np.flatnonzero(smallest_size)
-    # An engine may give any order.
+    # An engine may give any order, so people with equal scores are sorted by their values.
     singled_out = singled_out[np.lexsort(table.ranks(candidates[singled_out])[::-1])]
     order = singled_out[np.argsort(-score[singled_out], kind="stable")]
-    total = int(score.sum()) or 1
+    total = int(score.sum()) or 1  # 1 if nobody is singled out: all shares are then 0
     contributions = [Fraction(share, total) for share in shares]
     dis, dis_of_people = _dis(table, score[order], fraction)
     return SpecialUniques(
@@ -153,6 +163,9 @@ def _dis(
 
     `fraction` is the share of the population that is in the table; both are None if it is not
     given.
+
+    A unique match is right for people who are unique in the population, too; pairs in the sample
+    tell how many are not (Skinner and Elliot, 2002).
     """
     if fraction is None:
         return None, None
@@ -165,13 +178,15 @@ def _dis(
     distinct, position_of_score = np.unique(scores, return_inverse=True)
     highest = distinct.tolist()[-1]
     shares = [float(Fraction(score, highest)) for score in distinct.tolist()]
+    # The exponent is sdcMicro's: it depends on the number of columns.
     powers = (np.array(shares) ** (1 + (8 - len(table.columns)) / 20))[position_of_score]
     odds = float(expected_wrong / fraction) / (powers * (1 / powers).sum())
     return dis, 1 / (1 + odds)
 
 
 def _score_dtype(n_columns: int, size: int) -> Any:
-    """The dtype of a score: Python's whole numbers where 64 bits might not do."""
+    """The dtype of scores: Python's whole numbers where 64 bits might not do."""
+    # The highest score possible: every set of up to `size` columns is a minimal unique.
     largest_score = 0
     for k in range(1, size + 1):
         largest_score += math.comb(n_columns, k) * math.factorial(n_columns - k)
