@@ -180,7 +180,10 @@ class Models(Plain):
 
     @property
     def misplaced(self) -> float | None:
-        """People in another cell of a table of a target, on average over these; by drawn tables."""
+        """The share of people in another cell of a cross table of a target, on average over these.
+
+        By tables that are drawn from the release; None if that is not defined for any table.
+        """
         of_targets = []
         for table in self.tables:
             if table.columns[0] in self.targets:
@@ -223,12 +226,14 @@ def models_of(
     whole_number(draws, "draws", 1)
     question = Question.of(microdata, targets, by)
     variables, flat = question.variables, Flat(release)
+    # Each draw has a seed of its own, so that the first is the same however many there are.
     seeds = [None if seed is None else seed + i for i in range(draws)]
     tables = [flat.coded(generator(drawn_seed, "draw")) for drawn_seed in seeds]
     middles = flat.middles()
     if unknown := [name for name in variables if name not in tables[0]]:
         raise InputError(f"models: the release has no column {unknown[0]!r}; leave it out of by")
     raw_columns = {name: variable.column for name, variable in variables.items()}
+    # All tables are put into the cells of the raw one: its values, and its bands of numbers.
     raw = _Table.of(raw_columns, variables, microdata.n_people)
     drawn_tables = [_Table.of(table, variables, flat.n_rows) for table in tables]
     with_middles = [_with_middles(table, middles, variables) for table in drawn_tables]
@@ -268,15 +273,17 @@ class Question:
         targets: Sequence[str] | None = None,
         by: Sequence[str] | None = None,
     ) -> Question:
-        """The question with the given columns, or the usual ones.
+        """The question with the given columns (None: the usual ones).
 
-        Raises `InputError` for columns that the table lacks.
+        A target is a column, or "column=value": that value against all others. Raises `InputError`
+        for columns that the table lacks.
         """
         schema = microdata.schema
         usual_columns = [*schema.quasi_identifiers, *schema.other]
         published_columns = [*usual_columns, *schema.sensitives]
         target_texts = _names("targets", targets, schema.sensitives)
         target_values = [_target(text, published_columns) for text in target_texts]
+        # A column may be a target several times, with different values.
         target_columns = list(dict(target_values))
         by_names = _names("by", by, usual_columns)
         by_columns = [_published_name("by", name, published_columns) for name in by_names]
@@ -284,9 +291,11 @@ class Question:
         for name in dict.fromkeys((*target_columns, *by_columns)):
             values = [value for column, value in target_values if column == name]
             variables[name] = _Variable.of(microdata, name, values)
+        # Refuses values that nobody has.
         for name, value in target_values:
             _asked_cell(variables[name], value)
         left_out: dict[str, str] = {}
+        # Usual columns that explain nothing are left out; columns that were asked for are not.
         if by is None:
             explaining_columns = [name for name in by_columns if name not in target_columns]
             left_out = _left_out([variables[name] for name in explaining_columns])
@@ -316,6 +325,7 @@ class Question:
 
 
 def _names(what: str, names: Sequence[str] | None, usual: Sequence[str]) -> list[str]:
+    """The names that were asked for, each once; without any, the usual ones."""
     if names is None:
         return list(usual)
     if isinstance(names, str) or not names or not all(isinstance(name, str) for name in names):
@@ -340,6 +350,7 @@ def _target(target: str, columns: Sequence[str]) -> tuple[str, str | None]:
 
 
 def _left_out(variables: Sequence[_Variable]) -> dict[str, str]:
+    """The reason for each column that can explain nothing: one value, or too many."""
     reasons: dict[str, str] = {}
     for variable in variables:
         if variable.n_values == 1:
@@ -381,11 +392,15 @@ class _Table:
         return cls(columns, n_rows)
 
     def figures(self, variable: _Variable, value: int | None) -> FloatArray:
-        """The number of each person, or 1 if they have `value`, else 0; NaN if unknown."""
+        """The number of each person or, with `value`, 1 if they are in that cell, else 0.
+
+        NaN if unknown. `value` is None for numbers.
+        """
         data = self.columns[variable.name]
         if variable.numeric:
             return data.numbers
         has_value: FloatArray = (data.cells == value).astype(np.float64)
+        # A person with several values has it if any of them is in that cell.
         if data.who is not None:
             return np.minimum(np.bincount(data.who, has_value, self.n_rows), 1)
         has_value[data.cells < 0] = np.nan
@@ -413,6 +428,9 @@ class _Variable:
         """Make the variable of a column. The values in `asked_values` have a cell of their own.
 
         Numbers with many values are divided into bands; of other columns, rare values share a cell.
+
+        A cell is a row or column of a cross table: a value, a band of numbers, "others" or
+        "missing".
         """
         codes, domain = microdata.column(name)
         schema = microdata.schema
@@ -420,10 +438,12 @@ class _Variable:
         holders = microdata.holders_of(name).astype(np.int64) if several else None
         hierarchy = schema.hierarchies.get(name)
         is_line = hierarchy is None or isinstance(hierarchy, (Intervals, DateLevels))
+        # A column of few numbers is taken for codes, such as 1 and 2 for the sexes.
         most_codes = _CODES if name in schema.sensitives else 2
         present_values = [value for value in domain if value is not None]
         reads = schema.types.get(name) != "text" and _are_numbers(present_values)
         numbers = np.array([_number(value) if reads else np.nan for value in domain], np.float64)
+        # The number of each person who has one.
         finite = numbers[codes][np.isfinite(numbers)[codes]]
         numeric = (
             is_line
@@ -449,6 +469,7 @@ class _Variable:
             keys = [_key(value, reads) for value in domain]
             times = np.bincount(codes, minlength=len(domain))
             shown_codes = _shown_codes(times, keys, [_key(value, reads) for value in asked_values])
+            # Every value is among the others at first; those that are shown then get cells.
             cell_of, names = dict.fromkeys(keys, len(shown_codes)), []
             for code in shown_codes:
                 cell_of[keys[code]] = len(names)
@@ -470,14 +491,16 @@ class _Variable:
         )
 
     def data(self, column: Coded) -> _ColumnValues:
-        """The values of a table's column, in the cells of this variable."""
+        """The number and the cell of each entry of a table's column; -1 if the value is unknown."""
         codes, values, holders = column.codes, column.values, column.who
         if not self.numeric:
+            # A value that the raw table does not have is in no cell.
             cell_of_code = [self.cell_of.get(_key(value, self.reads), -1) for value in values]
             return _ColumnValues(
                 np.full(len(codes), np.nan), np.array(cell_of_code, np.int64)[codes], holders
             )
         numbers = np.array(list(map(_number, values)), np.float64)
+        # A missing number has a cell of its own if the raw table has missing ones.
         missing_cells = []
         for value in values:
             missing_cells.append(self.cell_of.get(None, -1) if value is None else -1)
@@ -496,7 +519,11 @@ class _Variable:
         return [f"{self.name} = {name}" for name in self.names[1:]]
 
     def features(self, data: _ColumnValues) -> FloatArray:
-        """A column for each term of a model; NaN if unknown."""
+        """The columns of a model's input for this variable; NaN if unknown.
+
+        One column for a number, scaled to mean 0 and deviation 1 in the raw table; else a column of
+        0 and 1 for each value but the commonest, to which the others are compared.
+        """
         if self.numeric:
             mean, deviation = self.scale
             scaled: FloatArray = ((data.numbers - mean) / deviation)[:, None]
@@ -516,7 +543,10 @@ def _key(value: Any, reads: bool) -> Key:
 
 
 def _shown_codes(times: IntArray, keys: Sequence[Key], asked_keys: Sequence[Key]) -> list[int]:
-    """The values with a cell of their own: the commonest, and those that are asked about."""
+    """The codes of values with a cell of their own: the commonest, and those asked about.
+
+    `times` is how many people have each value, and `keys` are what values are compared by.
+    """
     order: list[int] = np.argsort(-times, kind="stable").tolist()
     if len(order) <= _LEVELS + 1:  # one by itself is no others
         return order
@@ -527,15 +557,16 @@ def _shown_codes(times: IntArray, keys: Sequence[Key], asked_keys: Sequence[Key]
 
 
 def _edges(numbers: FloatArray) -> FloatArray:
-    """The numbers at which bands of equally many people begin, but for the first band."""
+    """The numbers at which bands of about equally many people begin, but for the first band."""
     lowest = numbers.min()
     edges = np.unique(np.quantile(numbers, _BANDS, method="inverted_cdf"))
     edges = edges[edges > lowest]
+    # If most people have the lowest number, all others make one band.
     return edges if len(edges) else np.array([numbers[numbers > lowest].min()])
 
 
 def _are_numbers(values: Sequence[Any]) -> bool:
-    """True if they are numbers or dates, or all read as such."""
+    """True if all values are numbers or dates, or texts that read as such."""
     if all(isinstance(value, str) for value in values):
         return read_as(values) != "string"
     kinds = int, float, Decimal, date
@@ -557,7 +588,7 @@ def _number(value: Any) -> float:
 
 
 def _bands(edges: FloatArray, dates: bool) -> list[str]:
-    """The names of the bands that edges divide numbers, or dates, into."""
+    """The names of the bands into which edges divide numbers, or dates (as days)."""
     if not len(edges):
         return ["all"]
 
@@ -571,7 +602,10 @@ def _bands(edges: FloatArray, dates: bool) -> list[str]:
 def _with_middles(
     drawn_table: _Table, middles: Mapping[str, Coded], variables: Mapping[str, _Variable]
 ) -> _Table:
-    """The drawn table, with the middle of each label in place of a drawn number."""
+    """A drawn table in which numbers are the middles of their labels.
+
+    An unknown middle stays missing where the drawn value is missing, and is in no cell otherwise.
+    """
     columns = dict(drawn_table.columns)
     for variable in variables.values():
         if variable.numeric and variable.name in middles:
@@ -601,13 +635,13 @@ class _ComparedTables:
     def estimate(
         self, name: str, figure: Callable[[_Table], float | None], group: str = ""
     ) -> Estimate:
-        """Compute a figure from each table."""
+        """A figure of the raw table, and its means over the tables of the release."""
         from_middles, from_drawn = _mean(map(figure, self.middles)), _mean(map(figure, self.drawn))
         return Estimate(name, _mean([figure(self.raw)]), from_middles, from_drawn, group)
 
 
 def _mean(figures: Any) -> float | None:
-    """The mean; None if any figure is undefined."""
+    """The mean of figures; None if any of them is None or not finite."""
     values = np.array(list(figures), dtype=float)  # None is not a number
     return float(values.mean()) if np.isfinite(values).all() else None
 
@@ -622,6 +656,7 @@ def _by_group(work: _ComparedTables) -> Iterator[Estimate]:
     """
     for target, value, by in work.question.explained():
         for column in by:
+            # Groups need values: if the target is one and the column a number, they change places.
             turned = column.numeric and not target.numeric
             measured, groups = (column, target) if turned else (target, column)
             position = None if measured.numeric else _asked_cell(measured, value)
@@ -648,8 +683,13 @@ def _by_group(work: _ComparedTables) -> Iterator[Estimate]:
 
 
 def _asked_cell(target: _Variable, value: str | None) -> int:
-    """The cell of the value that is asked about; without one, of the commonest value."""
+    """The cell of the value that is asked about; without one, of the commonest value.
+
+    Cells of values come in order of frequency. Raises `InputError` if nobody has the value.
+    """
     if value is None:
+        # If most people have no value, the missing values are cell 0, and the commonest value is
+        # cell 1.
         return int(target.cell_of.get(None) == 0 and len(target.names) > 1)
     if target.numeric:
         raise InputError(f"targets: {target.name!r} has numbers; leave out {value!r}")
@@ -660,10 +700,14 @@ def _asked_cell(target: _Variable, value: str | None) -> int:
 
 
 def _cross_tables(work: _ComparedTables) -> Iterator[CrossTable]:
-    """Yield the cross table of each pair of variables: its counts, and how they are correlated."""
+    """Yield the cross table of each pair of variables: people by cell, and how they are correlated.
+
+    Pairs with a target come first.
+    """
     variables, targets = work.question.variables, work.question.targets
     for pair in sorted(combinations(variables, 2), key=lambda pair: pair[0] not in targets):
         a, b = variables[pair[0]], variables[pair[1]]
+        # Two columns of which a person may have several values have no common people to count.
         if a.several and b.several:
             continue
         raw = _count_cells(work.raw, a, b)
@@ -673,6 +717,7 @@ def _cross_tables(work: _ComparedTables) -> Iterator[CrossTable]:
         def figure(table: _Table, a: _Variable = a, b: _Variable = b) -> float | None:
             return _correlation(table, a, b) if a.numeric and b.numeric else _cramer(table, a, b)
 
+        # Drawn tables are added up, and scaled to as many people as the raw table has.
         yield CrossTable(
             (a.name, b.name),
             a.names,
@@ -691,28 +736,37 @@ def _cross_tables(work: _ComparedTables) -> Iterator[CrossTable]:
 
 
 def _misplaced_share(raw: FloatArray, released: FloatArray) -> float | None:
-    """Half the sum of differences of cell shares; exactly 0 where all are equal."""
+    """The share of people who would have to move to another cell to make both tables equal.
+
+    Half the sum of the differences of cell shares; exactly 0 where all are equal. None if a table
+    is empty.
+    """
     total, released_total = raw.sum(), released.sum()
     if not total or not released_total:
         return None
+    # Both are multiplied by both totals, so that equal shares give 0 without rounding.
     return float(
         np.abs(raw * released_total - released * total).sum() / (2 * total * released_total)
     )
 
 
 def _rows(cells: FloatArray) -> tuple[tuple[float, ...], ...]:
+    """The counts of known values: all but the last row and column."""
     return tuple(map(tuple, cells[:-1, :-1].tolist()))
 
 
 def _count_cells(table: _Table, a: _Variable, b: _Variable) -> FloatArray:
-    """The counts of a cross table; its last row and column are for unknown values."""
+    """The counts of a cross table (rows: a; columns: b), the last for unknown values."""
     first, second = table.columns[a.name], table.columns[b.name]
+    # Where a person may have several values of one column, each counts, with the person's value of
+    # the other column.
     holders = first.who if first.who is not None else second.who
     if first.who is None:
         first = first.of(holders)
     if second.who is None:
         second = second.of(holders)
     rows, values = len(a.names) + 1, len(b.names) + 1
+    # An unknown value is -1, which becomes the last row or column.
     cell = (first.cells % rows) * values + second.cells % values
     counts: FloatArray = np.bincount(cell, minlength=rows * values).astype(np.float64)
     return counts.reshape(rows, values)
@@ -721,6 +775,7 @@ def _count_cells(table: _Table, a: _Variable, b: _Variable) -> FloatArray:
 def _cramer(table: _Table, a: _Variable, b: _Variable) -> float | None:
     """Cramér's V of two variables, among people whose values are known; None if one is constant."""
     cells = _count_cells(table, a, b)[:-1, :-1]
+    # Rows and columns without people would divide by 0.
     cells = cells[cells.sum(axis=1) > 0][:, cells.sum(axis=0) > 0]
     if min(cells.shape) < 2:
         return None
@@ -731,6 +786,7 @@ def _cramer(table: _Table, a: _Variable, b: _Variable) -> float | None:
 
 
 def _correlation(table: _Table, a: _Variable, b: _Variable) -> float | None:
+    """Pearson's correlation of two numbers, of people who have both; None if one is constant."""
     first, second = table.columns[a.name].numbers, table.columns[b.name].numbers
     is_finite = np.isfinite(first) & np.isfinite(second)
     first, second = first[is_finite], second[is_finite]
@@ -743,9 +799,12 @@ def _correlation(table: _Table, a: _Variable, b: _Variable) -> float | None:
 
 
 def _fits(tables: _ComparedTables, seed: int | None) -> tuple[tuple[Fit, ...], str]:
-    """The models of each target, fitted to the raw table and to tables of the release.
+    """The models of each target, fitted to the raw table and to tables of the release; and a note.
 
     The second result says what is missing, if scikit-learn is not installed.
+
+    A target of numbers gets a linear regression, another one a logistic regression; both get a
+    tree.
     """
     try:
         models = _ScikitLearn()
@@ -755,6 +814,7 @@ def _fits(tables: _ComparedTables, seed: int | None) -> tuple[tuple[Fit, ...], s
     for target, value, columns in tables.question.explained():
         if not columns:
             continue
+        # One input for each table serves all models of a target.
         designs = {id(table): _Design.of(table, columns) for table in tables.tables}
         terms = [*chain.from_iterable(column.terms for column in columns)]
         asked_cell = None if target.numeric else _asked_cell(target, value)
@@ -778,7 +838,10 @@ class _Design:
 
     @classmethod
     def of(cls, table: _Table, columns: Sequence[_Variable]) -> _Design:
-        """The terms side by side; an unknown number becomes the mean of the others."""
+        """The columns of all variables side by side, (people, terms), without unknown numbers.
+
+        An unknown number becomes the mean of the others. It is also noted which terms vary.
+        """
         matrix = np.hstack(
             [variable.features(table.columns[variable.name]) for variable in columns]
         )
@@ -823,7 +886,11 @@ def _fit(
     """One kind of model of a target, fitted to each table, and asked about the raw people.
 
     None if it cannot be fitted to the raw table.
+
+    `designs` has the input of models by the id of each table; `terms` are the names of its columns.
+    `value` is the cell of the value to predict; None for numbers.
     """
+    # A tree predicts the value itself; with several values per person only one can be asked about.
     all_values = kind == "tree" and not target.numeric and not target.several
 
     def target_of(table: _Table) -> FloatArray:
@@ -832,6 +899,7 @@ def _fit(
         cells = table.columns[target.name].cells
         return np.where(cells < 0, np.nan, cells.astype(np.float64))
 
+    # A regression tree is another class than one that predicts values.
     model_name = f"{kind} of numbers" if kind == "tree" and target.numeric else kind
 
     def model_of(table: _Table) -> Any:
@@ -839,6 +907,7 @@ def _fit(
         is_known = np.isfinite(y)
         return learn.fitted(model_name, design.matrix[is_known], y[is_known], seed)
 
+    # Every model is asked about the raw people whose target is known.
     true_values = target_of(work.raw)
     is_known = np.isfinite(true_values)
     features, true_values = designs[id(work.raw)].matrix[is_known], true_values[is_known]
@@ -879,6 +948,7 @@ def _fit(
         return float(np.abs(prediction - raw_prediction).mean() / deviation)
 
     coefficients = []
+    # Trees have no coefficients; nor has a column that does not vary in its table.
     for position, term in enumerate(terms if kind != "tree" else ()):
 
         def coefficient(table: _Table, position: int = position) -> float | None:

@@ -62,7 +62,10 @@ class UtilityPage(Page[UtilityReport]):
 
     @property
     def queries(self) -> Table:
-        """A table of workloads: how many columns each asks about, its errors, and a baseline's."""
+        """A table with a row for each workload: the columns it asks about, and its errors.
+
+        With the errors of answers by overall counts, if these are known.
+        """
         rows = []
         for error in self.result.errors:
             asked_columns = some(error.predicates, "quasi-identifier", "quasi-identifiers")
@@ -104,7 +107,10 @@ _NOTHING = "–"
 
 
 def model_blocks(models: Models, level: int = 2) -> Iterator[Block]:
-    """Yield how models come out: fits, coefficients, pairs of columns, groups, and cells."""
+    """Yield how models come out: fits, coefficients, pairs of columns, groups, and cells.
+
+    Each compares the raw table with the release, by middles of labels and by drawn tables.
+    """
     yield Heading("Does my model still work?", "models", level)
     for fit in models.fits:
         if sentence := fit_text(fit):
@@ -161,7 +167,10 @@ def fits_table(models: Models) -> Table:
 
 
 def fit_text(fit: Fit) -> str:
-    """A sentence on how well a regression on the release predicts the raw people; else empty."""
+    """A sentence on how well a regression on the release predicts the raw people.
+
+    Empty for trees, and if the raw model has no score.
+    """
     if fit.kind == "tree" or fit.score.raw is None:
         return ""
     subject = f"A {fit.kind} model of {explained(fit)}"
@@ -183,6 +192,7 @@ def figure_text(figure: float | None) -> str:
     if figure is None:
         return _NOTHING
     decimals = 3 if abs(figure) < 10 else 1 if abs(figure) < 1000 else 0
+    # Adding 0.0 turns -0.0 into 0.0.
     return f"{round(figure, decimals) + 0.0:,.{decimals}f}"
 
 
@@ -200,6 +210,7 @@ def _share(share: float | None) -> str:
 
 
 def _tables(tables: Sequence[CrossTable]) -> Table:
+    """A table of pairs of columns: how they are associated, and how many people are misplaced."""
     rows: list[Row] = []
     for table in tables:
         columns = " × ".join(map(visible, table.columns))
@@ -210,7 +221,7 @@ def _tables(tables: Sequence[CrossTable]) -> Table:
 
 
 def _cell_counts(table: CrossTable) -> Table:
-    """People in each cell, and behind them those of the release."""
+    """The people in each cell of a cross table, and in brackets those of the release."""
     rows: list[Row] = []
     for name, raw, drawn_counts in zip(table.rows, table.raw, table.drawn, strict=True):
         cells = [f"{a:,.0f} ({b:,.0f})" for a, b in zip(raw, drawn_counts, strict=True)]

@@ -87,6 +87,8 @@ def draw_queries(
     are a random run of the domain where it has an order, else a random subset. The domain is
     what occurs in the table. A missing value is never asked for. `delta`, `like`: see
     `query_error`.
+
+    A mask for each attribute (values x queries) says which values a query asks for.
     """
     if not is_real(delta) or not 0 < delta <= 1:
         raise InputError(f"delta is a share of the people, above 0 to 1, not {delta!r}")
@@ -114,6 +116,7 @@ def draw_queries(
     asked_attributes = [attribute_of_name[name] for name in names]
     asked_values = []
     for attribute, asking_queries in zip(asked_attributes, is_asked, strict=True):
+        # A missing value is the first of the domain, and never asked for.
         first_value = int(attribute.domain[0] is None)
         size = len(attribute.domain) - first_value
         if not size:
@@ -134,7 +137,11 @@ def draw_queries(
 
 
 def _translated(microdata: Microdata, queries: Queries, like: Microdata) -> Queries:
-    """The same queries in the codes of `microdata`, which reads the table by another schema."""
+    """The same queries in the codes of `microdata`, which reads the table by another schema.
+
+    `like` is the table by the schema with which the queries were drawn. Refused if a column that
+    they ask about is no quasi-identifier now.
+    """
     attribute_of = {attribute.name: attribute for attribute in microdata.attributes}
     asked_names = [attribute.name for attribute in queries.attributes]
     if unknown_names := [name for name in asked_names if name not in attribute_of]:
@@ -159,7 +166,10 @@ def _translated(microdata: Microdata, queries: Queries, like: Microdata) -> Quer
 def _by_values(
     name: str, values_before: Sequence[Any], is_wanted: BoolArray, values: Sequence[Any]
 ) -> BoolArray:
-    """Reorder a mask over `values_before` for the same values in the order of `values`."""
+    """Reorder a mask (values x queries) over `values_before` for the order of `values`.
+
+    Values are matched by how they print. Refused if one list has values that the other lacks.
+    """
     texts_before = []
     for value in values_before:
         texts_before.append(None if value is None else text_of(value))
@@ -174,7 +184,7 @@ def _by_values(
 
 
 def _names(attributes: Sequence[str] | None, allowed: list[str]) -> list[str]:
-    """The quasi-identifiers that are asked about; all that are allowed by default."""
+    """The quasi-identifiers that are asked about; all that are allowed if none are named."""
     if attributes is None:
         return allowed
     if isinstance(attributes, str) or not attributes:
@@ -190,21 +200,22 @@ def _names(attributes: Sequence[str] | None, allowed: list[str]) -> list[str]:
 
 
 def _width(size: int, share: float) -> int:
-    """How many of `size` values are at least that share of them; one at least."""
+    """The smallest number of `size` values that is at least this share of them; one at least."""
     # A product such as 10 * 0.3 must not be rounded up for its last bit.
     return min(size, max(1, math.ceil(size * share - 1e-9)))
 
 
 def _runs(size: int, width: int, queries: int, random: np.random.Generator) -> BoolArray:
-    """A random run of `width` neighbours for each query."""
+    """A mask (values x queries): for each query a random run of `width` neighbouring values."""
     start = random.integers(size - width + 1, size=queries)
     position = np.arange(size)[:, None]
     return (start <= position) & (position < start + width)
 
 
 def _subsets(size: int, width: int, queries: int, random: np.random.Generator) -> BoolArray:
-    """A random subset of `width` values for each query."""
+    """A mask (values x queries): for each query a random subset of `width` values."""
     is_chosen = np.zeros((size, queries), dtype=bool)
+    # As many queries at once as there may be random numbers in memory.
     step = max(1, _DRAWN // size)
     for start in range(0, queries, step):
         block = np.arange(start, min(start + step, queries))
@@ -223,10 +234,15 @@ class Boxes:
     counts: GroupCounts  # its values are those of the queries, by the same codes
 
     def answers(self, queries: Queries) -> FloatArray:
-        """The answer to each query, if everybody is equally likely to be anywhere in their box."""
+        """The answer to each query, if everybody is equally likely to be anywhere in their box.
+
+        A box is what a group's labels cover. A cell is a group with one of its values; its people
+        count by the share of the box that the query asks for, attribute by attribute.
+        """
         counts = self.counts
         codes = [*(cover.of_group[counts.cell_groups] for cover in self.covers), counts.codes]
 
+        # For some queries: a factor for each attribute, and 0 or 1 for the sensitive value.
         def factors(chosen: slice) -> list[Factor]:
             pairs = zip(self.covers, queries.asked_values, strict=True)
             shares = [cover.shares(is_wanted[:, chosen]) for cover, is_wanted in pairs]
@@ -263,11 +279,15 @@ class Buckets:
         """How many occurrences of the wanted values there are per person, by group and query.
 
         `groups` are in order; `wanted_values` has a row for each value and a column for each query.
+
+        A group's bag is its values with their counts.
         """
+        # Only the groups from the first to the last of the block.
         counts, first, end = self.counts, int(groups[0]), int(groups[-1]) + 1
         offsets = counts.offsets[first : end + 1]
         cells = slice(int(offsets[0]), int(offsets[-1]))
         occurrences = wanted_values[counts.codes[cells]]
+        # Summed over the values of each group; groups without any have no cells to sum.
         occurrences *= counts.counts[cells, None]
         shares = np.zeros((end - first, wanted_values.shape[1]))
         has_cells = np.diff(offsets) > 0
@@ -281,6 +301,7 @@ class Buckets:
 
 def true_answers(microdata: Microdata, queries: Queries) -> FloatArray:
     """The true answer to each query: people, or values if people may have several."""
+    # Equal people are counted together: a cell is a combination of all the values asked about.
     holdings = microdata.holdings
     columns = [attribute.codes[holdings.people] for attribute in queries.attributes]
     asked_values = [*queries.asked_values, queries.values]
@@ -294,7 +315,7 @@ def true_answers(microdata: Microdata, queries: Queries) -> FloatArray:
 
 
 def _looked_up(tables: Sequence[NDArray[Any]], codes: Sequence[NDArray[Any]]) -> list[Factor]:
-    """The entries of each table for the codes of a block of cells."""
+    """For each table, a function that gives its rows for the codes of a block of cells."""
 
     def factor(table: NDArray[Any], code: NDArray[Any]) -> Factor:
         return lambda block: table[code[block]]
@@ -307,11 +328,15 @@ def _weighted_sums(
 ) -> FloatArray:
     """The answer to each query: the sum over cells of a weight times all factors.
 
-    Factors are looked up in tables with a column for each query; the largest has `most_rows` rows.
+    `factors` makes, for a slice of queries, functions that give a factor for each cell of a block
+    and each query. Blocks are small enough for the processor's cache; the largest table that a
+    factor is looked up in has `most_rows` rows.
     """
     step = min(_QUERIES, max(1, _MOST_NUMBERS // max(1, most_rows)))
     answers = []
     for first in range(0, n_queries, step):
+        # The last factor is not multiplied into the products of the others in place: it may be of
+        # another type.
         *first_factors, last = factors(slice(first, first + step))
         total: Any = 0.0
         for start in range(0, len(weights), _BLOCK):
@@ -335,7 +360,10 @@ def shown_by_groups(
     """A reader's view of some attributes: boxes (generalized) or buckets (bucketized).
 
     `groups` is the group of each row. Both can count answers to queries.
+
+    `floors` is the lowest level of each group's labels by column, `styles` how labels are written.
     """
+    # Groups are numbered from 0, and people who are left out are in none.
     group_numbers, group_of_person = np.unique(given_groups(microdata, groups), return_inverse=True)
     n_groups, group_of_person = len(group_numbers), group_of_person.reshape(-1).astype(np.int64)
     counts = microdata.counts(group_of_person)
@@ -349,6 +377,7 @@ def shown_by_groups(
             cover = covers_of_groups(attribute, positions, group_of_person, n_groups, style, floor)
             covers.append(cover)
         return Boxes(covers, counts)
+    # Bucketized: people with equal quasi-identifiers in one group are counted together.
     columns = [attribute.codes for attribute in attributes]
     sizes = [len(attribute.domain) for attribute in attributes]
     point_of_person, first_person = combine(columns, sizes)
@@ -371,7 +400,10 @@ class ReleaseReader:
     weights: Mapping[str, float] = field(default_factory=dict)  # what columns count in the NCP
 
     def shown(self, microdata: Microdata, attributes: Sequence[Attribute]) -> Boxes | Buckets:
-        """A reader's view of some attributes in the release: boxes, or buckets."""
+        """A reader's view of some attributes: boxes if they are labelled, else buckets.
+
+        Values get the codes of the raw table `microdata`; refused if the release has more people.
+        """
         release = self.release
         counts = _same_values(release.counts, microdata)
         if counts.n_people > microdata.n_people:
@@ -380,6 +412,7 @@ class ReleaseReader:
                 f"only {microdata.n_people}; give the table that the release was made of"
             )
         names = [attribute.name for attribute in attributes]
+        # Columns by which groups are labelled are coarsened; any others are exact for each person.
         if set(names) <= set(release.group_columns):
             return Boxes(self._covers(names, microdata, attributes), counts)
         signatures = release.signatures(names)
@@ -395,8 +428,13 @@ class ReleaseReader:
     def _covers(
         self, names: Sequence[str], microdata: Microdata, attributes: Sequence[Attribute]
     ) -> list[Covers]:
-        """The values that each group's label covers, for each of these attributes."""
+        """The values that each group's label covers, for each of these attributes.
+
+        Labels are texts; how they read depends on the style of the column and on what is known of
+        its labels beside the text.
+        """
         columns, labels = self.release.group_columns, list(self.release.counts.groups or ())
+        # With one column, a label is not in a tuple.
         if len(columns) == 1:
             labels = [label if isinstance(label, tuple) else (label,) for label in labels]
         covers = []
@@ -410,6 +448,8 @@ class ReleaseReader:
             texts: list[Any] = [label[position] for label in labels]  # type: ignore[index]
             style = style_of(attribute, self.styles.get(attribute.name))
             label_meanings = self.labels.get(name)
+            # Publishing rounds some columns before it groups them; their labels are of rounded
+            # values.
             cells = (
                 None if attribute.cells else (rounded_attribute := rounded[attribute.name]).cells
             )
@@ -420,6 +460,7 @@ class ReleaseReader:
             ):
                 attribute, positions = rounded_attribute, positions_of(cells.values, cells.grid)
             meanings = label_meanings.of(attribute) if label_meanings is not None else None
+            # A label of a set may stand for all rare values, which only the table tells.
             if style == "set" and meanings is None:
                 meanings = wording_of(attribute, style).read_all(texts, microdata.times)
             covers.append(covers_of_texts(attribute, positions, texts, style, meanings))
@@ -432,9 +473,12 @@ def release_and_table(
     policy: Policy | Mapping[str, Any] | str | Path | None,
     rules: Mapping[str, Any],
 ) -> tuple[Any, Microdata]:
-    """The release, opened, and the raw table as microdata with what the release shows.
+    """The release, opened, and its raw table, with the rows that the release shows.
 
     If no policy is given, a publication's own is used.
+
+    A release may be a path, a publication, a `Release` or a frame. `rules` name roles of columns in
+    place of a policy.
     """
     if isinstance(table, Publication) and not isinstance(release, Publication):
         release, table = table, release  # given in the other order
@@ -447,6 +491,7 @@ def release_and_table(
     ):
         policy = release.audit.policy
     microdata = microdata_of(table, policy, rules)
+    # A folder, or a file in it, has a certificate that says which rows were published.
     if isinstance(release, (str, Path)):
         path = Path(release)
         is_opened = path.is_dir() or path.with_name(CERTIFICATE).exists()
@@ -458,13 +503,14 @@ def release_and_table(
         is_opened, microdata = True, shown_of(release.folder, microdata)
     else:
         is_opened = isinstance(getattr(release, "release", release), (Release, Microdata))
+    # A frame is not opened yet: it is read as a release by the columns of the table.
     if is_opened:
         return release, microdata
     return Release.from_schema(release, microdata.schema), microdata
 
 
 def release_reader(release: Any, styles: Mapping[str, str] | None = None) -> ReleaseReader:
-    """A reader of a release; `styles`, or else its certificate, say how labels read."""
+    """A reader of a release; `styles`, or else its certificate, say how labels are written."""
     release = as_opened(release)
     table = getattr(release, "release", release)
     if not isinstance(table, Release):
@@ -481,6 +527,7 @@ def release_reader(release: Any, styles: Mapping[str, str] | None = None) -> Rel
     meanings = release.labels if isinstance(release, Publication) and styles is None else {}
     if styles is None:
         styles = options.get("labels", {})
+    # Columns with a grid were rounded to it, and their labels are ranges.
     exact = frozenset(certificate.groups) - set(certificate.grids)
     styles = {**dict.fromkeys(certificate.grids, "range"), **styles}
     weights = weights_of(options.get("weights", {}))
@@ -488,7 +535,10 @@ def release_reader(release: Any, styles: Mapping[str, str] | None = None) -> Rel
 
 
 def _same_values(counts: GroupCounts, microdata: Microdata) -> GroupCounts:
-    """The counts of a release, with its values numbered as in the table."""
+    """The counts of a release, with its values numbered as in the table.
+
+    Values are matched by how they print; one that the table lacks is refused.
+    """
     coded_values = [*enumerate(microdata.values)]
     code_of_text = {printed(value): code for code, value in coded_values}
     code_of_text |= {str(value): code for code, value in coded_values}  # wins where both are alike

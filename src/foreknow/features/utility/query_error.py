@@ -88,6 +88,7 @@ class QueryError(Plain):
         return self._errors(self.estimated)
 
     def _errors(self, answers: FloatArray) -> FloatArray:
+        """The relative error of each answer; the denominator is at least a share of all people."""
         floor = self.delta * self.people
         errors: FloatArray = np.abs(self.exact - answers) / np.maximum(self.exact, floor)
         return errors
@@ -310,7 +311,11 @@ def compared(
     microdata: Microdata,
     overall: Boxes | Buckets | None = None,
 ) -> QueryError:
-    """The errors of a release's answers, beside those of answers by overall counts."""
+    """The errors of a release's answers, beside those of answers by overall counts alone.
+
+    `visible` is a reader's view of the release, and `overall` of the table as one group (None: it
+    is made here).
+    """
     overall = overall or one_group(microdata, queries.attributes)
     return QueryError(
         exact=true_answers(microdata, queries),

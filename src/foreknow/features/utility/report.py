@@ -140,6 +140,7 @@ def utility_report(
     release = as_opened(release)
     reader = release_reader(release, labels)
     all_attributes = (like or microdata).attributes if attributes is None else attributes
+    # Workloads: by how many quasi-identifiers at a time queries ask.
     predicate_counts = _numbers(predicates, len(all_attributes))
     draw = partial(
         draw_queries,
@@ -154,6 +155,7 @@ def utility_report(
     )
     workloads = [draw(predicates=n) for n in predicate_counts]
     everything = reader.shown(microdata, microdata.attributes)
+    # The NCP is that of the labels as published, so it is measured on what a reader sees.
     utility = utility_of(reader.release)
     if isinstance(everything, Boxes):
         sizes = everything.counts.sizes
@@ -162,6 +164,7 @@ def utility_report(
         grids = grids_of(column.attribute for column in coarsened)
         utility = replace(utility, ncp=ncp, grids=grids, weights=reader.weights)
     asked_attributes = workloads[0].attributes
+    # Without a choice of attributes, the same view answers the queries.
     visible = everything
     if attributes is not None or like is not None:
         visible = reader.shown(microdata, asked_attributes)
@@ -178,7 +181,7 @@ def utility_report(
 
 
 def _numbers(predicates: int | Sequence[int] | None, attributes: int) -> list[int]:
-    """How many predicates to ask with, rising."""
+    """The numbers of quasi-identifiers to ask about, rising; None: one, two and so on up to all."""
     if predicates is None:
         return list(range(1, attributes + 1)) or [1]
     numbers = list(predicates) if isinstance(predicates, Iterable) else [predicates]

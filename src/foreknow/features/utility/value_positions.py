@@ -34,9 +34,10 @@ _UNITS = (_DAY, _HOUR, 60_000_000, 1_000_000, 1_000, 1)  # in microseconds
 
 
 def listed_steps(values: Sequence[Any], hierarchy: Tree | Ordered) -> Steps:
-    """The position of each value among all that a hierarchy lists.
+    """The position of each value among all values that a hierarchy lists, and the ends of nodes.
 
-    For its nodes: the positions from which, and up to which, the leaves below them lie.
+    For each level and value: the positions from which, and up to which, the leaves below the
+    value's node lie.
     """
     if isinstance(hierarchy, Tree):
         listed_values: list[Any] = list(dict.fromkeys(row[0] for row in hierarchy.rows))
@@ -44,9 +45,11 @@ def listed_steps(values: Sequence[Any], hierarchy: Tree | Ordered) -> Steps:
         listed_values = list(hierarchy.values)
     # Laid out together, each value that occurs comes right before itself in the list.
     levels = hierarchy.levels([*values, *listed_values], "", lambda _: 0)
+    # So the values listed before it count as its position.
     is_listed = levels.order >= len(values)
     listed_before = np.concatenate(([0], np.cumsum(is_listed)))
     value_places = np.flatnonzero(~is_listed)
+    # The last level is the root, which covers everything.
     limits = []
     for nodes in levels.ancestors[:-1]:
         first_steps = listed_before[np.searchsorted(nodes, nodes[value_places], "left")]
@@ -56,7 +59,10 @@ def listed_steps(values: Sequence[Any], hierarchy: Tree | Ordered) -> Steps:
 
 
 def number_steps(values: Sequence[Any], hierarchy: Intervals | None = None) -> Steps | None:
-    """Numbers in steps of the last decimal that any of them needs; None for other values."""
+    """Numbers in whole steps of the last decimal that any of them needs; None for other values.
+
+    Beside the steps, for each level of `hierarchy` (intervals) the ends of each number's interval.
+    """
     kinds = set(map(type, values))
     if not kinds <= {int, float, Decimal}:
         return None
@@ -69,11 +75,13 @@ def number_steps(values: Sequence[Any], hierarchy: Intervals | None = None) -> S
     if hierarchy is None:
         return steps, []
     # Bounds of intervals may lie between two steps.
+    # In a unit in which steps and bounds are both whole numbers.
     bounds = [Decimal(str(number)) for number in (hierarchy.origin, *hierarchy.widths)]
     _, (unit, origin, *widths) = common_unit([Decimal(1).scaleb(-decimals_needed), *bounds])
 
     intervals_of_levels: list[list[tuple[int, int]]] = []
     for width in widths:
+        # -(-a // b) is a / b rounded up.
         lows = [origin + (step * unit - origin) // width * width for step in steps]
         # The first step of an interval, and the first one after it.
         intervals = [(-(-low // unit), -(-(low + width) // unit)) for low in lows]
@@ -82,15 +90,17 @@ def number_steps(values: Sequence[Any], hierarchy: Intervals | None = None) -> S
 
 
 def date_steps(values: Sequence[Any], hierarchy: DateLevels | None = None) -> Steps | None:
-    """Moments in steps of the coarsest unit in which all are whole; None for other values.
+    """Moments in whole steps of the coarsest unit in which all are whole; None for other values.
 
-    Units are days, hours, and so on.
+    Units are days, hours, and so on. Beside the steps, for each period of `hierarchy` (such as
+    months) the ends of each moment's period.
     """
     optional_moments = [_microseconds(value, clock=hierarchy is not None) for value in values]
     moments = [moment for moment in optional_moments if moment is not None]
     if len(moments) < len(values):
         return None
     periods = () if hierarchy is None else hierarchy.periods
+    # Hours of the day divide days, so steps are hours or finer.
     units = _UNITS[1:] if "hour" in periods else _UNITS
     divisor = gcd(*moments)
     unit = next(unit for unit in units if divisor % unit == 0)
@@ -149,16 +159,26 @@ class ValuePositions:
         return int(self.cells[low]), int(self.cells[high]) + 1
 
     def of_values(self, codes: NDArray[Any]) -> Stretches:
-        """The stretches of some values, by ascending codes; all values make `everything`."""
+        """The stretches (runs of neighbouring steps) of some values, by ascending codes.
+
+        All values make `everything`, with what lies between them.
+        """
         if len(codes) == len(self.cells):
             return self.everything
         cells = self.cells[codes]
+        # A stretch ends where the next value is more than one step away.
         last = np.append(np.diff(cells) > 1, True)
         starts = cells[np.append(True, last[:-1])]
         return tuple(zip(starts.tolist(), (cells[last] + 1).tolist(), strict=True))
 
     def of_meaning(self, style: Style, meaning: Codes, cells: bool = False) -> Stretches:
-        """The stretches of the line that a label covers; with `cells`, each cell as a whole."""
+        """The stretches of the line that a label covers.
+
+        `meaning` is what the label says, as codes: the values of a set; the level and node of a
+        hierarchy; or, for a range, if it includes missing values, and its first and last value.
+        Nothing: all values. With `cells`, each value stands for the interval that it was rounded
+        to.
+        """
         if not meaning:
             return self.everything
         if style == "set":
@@ -188,7 +208,7 @@ def positions_of(attribute: Attribute, hierarchy: Any = None) -> ValuePositions:
     stretch counts by its length. Every leaf that a tree or an order lists is a step. Of texts and
     of masked codes nothing tells which others there could be: those that occur are a step each.
     """
-    values = attribute.domain[int(attribute.domain[0] is None) :]
+    values = attribute.domain[int(attribute.domain[0] is None) :]  # a missing value comes first
     steps: Steps | None = None
     if isinstance(hierarchy, (Tree, Ordered)):
         steps = listed_steps(values, hierarchy)
@@ -202,18 +222,21 @@ def positions_of(attribute: Attribute, hierarchy: Any = None) -> ValuePositions:
 
 
 def _laid_out(attribute: Attribute, steps: Sequence[int], limits: Limits) -> ValuePositions:
-    """Place values on a line of at most `_MOST_STEPS` steps; nodes of the hierarchy are stretches.
+    """Place values on a line of at most `_MOST_STEPS` steps, so that sums fit into 64 bits.
 
-    `steps` are the positions of the values in finer units, and `limits` the ends of nodes.
+    `steps` are the positions of the values in the finest unit, ascending, and `limits` the ends of
+    the nodes of each level. A missing value is right before the first step.
     """
     n_nulls = int(attribute.domain[0] is None)
     start = steps[0] if steps else 0
     span = steps[-1] + 1 - start if steps else 1
 
+    # A line that is too long is laid out with fewer steps.
     def place(step: int) -> int:
         return step - start if span <= _MOST_STEPS else (step - start) * _FEWER // span
 
-    # Each value after the one before, whatever roundings and changing clocks did.
+    # Every value gets a step of its own after the one before, whatever roundings and changing
+    # clocks did.
     offsets = accumulate((place(step) - i for i, step in enumerate(steps)), max)
     positions = [step + i for i, step in enumerate(offsets)]
     cells = [-1] * n_nulls + positions
@@ -227,6 +250,7 @@ def _laid_out(attribute: Attribute, steps: Sequence[int], limits: Limits) -> Val
         stretches = []
         for name, (first_code, end_code) in zip(names[level], codes, strict=True):
             start_of_label, end = cells[first_code], cells[end_code - 1] + 1
+            # Level 0 is the values themselves; the root and missing values have no limits.
             if 0 < level <= len(limits) and first_code >= n_nulls:
                 first_leaf, last_leaf = map(place, limits[level - 1][first_code - n_nulls])
                 # Neither into the values of the node before, nor beyond the ends of the line.
@@ -255,11 +279,15 @@ class Covers:
 
     @classmethod
     def of(cls, positions: ValuePositions, coarsened: Coarsened) -> Covers:
-        """The distinct labels of a column as stretches, and which of them each group has."""
-        # Of a table that was rounded before it was asked, cells are all that there is.
+        """The distinct labels of a column as stretches, and which of them each group has.
+
+        `coarsened` has what each label means, and the label of each group.
+        """
+        # If the table was rounded before it was asked, only its cells (intervals) are known.
         cells = coarsened.attribute.cells is not None and len(positions.nodes) > 1
         number_of_label: dict[Stretches, int] = {}
         label_of_meaning = np.empty(len(coarsened.meanings), dtype=np.int64)
+        # Labels that cover the same stretches are one label.
         for meaning_number, meaning in enumerate(coarsened.meanings):
             label = positions.of_meaning(coarsened.style, meaning, cells)
             label_of_meaning[meaning_number] = number_of_label.setdefault(
@@ -281,8 +309,13 @@ class Covers:
         return len(self.offsets) - 1
 
     def shares(self, is_asked: BoolArray) -> NDArray[np.float64]:
-        """The share of each label's steps (rows) that each query (columns) asks for."""
-        # In whole numbers: a sum of floats would lose a single step of a long line.
+        """The share of each label's steps (rows) that each query (columns) asks for.
+
+        `is_asked` says which values each query asks for; steps between two neighbouring values are
+        asked for if both values are.
+        """
+        # Asked steps before each value, in whole numbers: a sum of floats would lose a single step
+        # of a long line.
         asked_before = np.zeros((is_asked.shape[0] + 1, is_asked.shape[1]), dtype=np.int64)
         is_gap_asked = is_asked[1:] & is_asked[:-1]
         gaps = np.diff(self.positions.cells) - 1
@@ -291,10 +324,12 @@ class Covers:
             asked_before[2:] *= gaps[:, None]
         asked_before[1:] += is_asked
         np.cumsum(asked_before, axis=0, out=asked_before)
+        # A stretch has the asked steps below its end, less those below its start.
         hits = self._below(self.ends, asked_before, is_gap_asked) - self._below(
             self.starts, asked_before, is_gap_asked
         )
         widths = self.ends - self.starts
+        # Some labels have several stretches: their steps are added up.
         if len(widths) > len(self):
             hits = np.add.reduceat(hits, self.offsets[:-1], axis=0)
             widths = np.add.reduceat(widths, self.offsets[:-1])
@@ -335,7 +370,7 @@ def covers_of_texts(
     style: Style,
     meanings: Mapping[str | None, Codes] | None = None,
 ) -> Covers:
-    """The extent of each published label: its known meaning, or else how it reads."""
+    """The stretches of each published label: its known meaning, or else how it reads."""
     wording = wording_of(attribute, style)
 
     def meaning(text: Any) -> Codes:
@@ -360,6 +395,7 @@ def covers_of_texts(
             )
         return codes
 
+    # Equal texts are read once.
     text_list = list(texts)
     number_of_text = {text: i for i, text in enumerate(dict.fromkeys(text_list))}
     label_of_group = np.array([number_of_text[text] for text in text_list], dtype=np.int64)
