@@ -59,10 +59,15 @@ class CrossedGroups:
 
     @classmethod
     def of(cls, memberships: Sequence[IntArray]) -> CrossedGroups:
-        """The cells of people in the same groups, given each person's group in each release."""
+        """The cells: people in the same group of every release.
+
+        `memberships` has, for each release, the group of each person, -1 (absent) for those not in
+        it.
+        """
         n_groups = []
         for membership in memberships:
             n_groups.append(int(membership.max(initial=ABSENT)) + 1)
+        # + 1 makes codes from 0 of groups, where 0 is "absent".
         cell_of_person, first_person = combine(
             [membership + 1 for membership in memberships], [n + 1 for n in n_groups]
         )
@@ -100,7 +105,12 @@ class CrossedGroups:
 
         Raises `DataError` if releases contradict each other: then somebody has another value in one
         of them, or is not who they are taken for.
+
+        `releases` are the counts of each release, and `names` are for errors. Each round takes what
+        is left of a group's bag for the cell that it settles, and then takes that out of all other
+        groups of the cell.
         """
+        # One list of the values of all releases; each release's codes are translated to it.
         values = Labels(
             dict.fromkeys(
                 _text(value) for release_counts in releases for value in release_counts.values
@@ -112,6 +122,7 @@ class CrossedGroups:
             codes_of_values.append(np.array(places_of_values, int))
         n_values = max(len(values), 1)
         keys, remaining = [], []
+        # The bag of each group, by a number for group and value; groups are numbered through.
         for release_counts, codes, start in zip(
             releases, codes_of_values, self.first, strict=False
         ):
@@ -138,6 +149,7 @@ class CrossedGroups:
             cell_of_entry = cell_of_entry[is_positive]
             codes = bags.codes(entries[is_positive])
             counts = counts[is_positive]
+            # A bag that gives a cell its values loses them, and so do the cell's groups elsewhere.
             settled_bags.append((cell_of_entry, codes, counts))
             for release, start in enumerate(self.first[:-1]):
                 group = self.groups[cell_of_entry, release]
@@ -157,7 +169,12 @@ class CrossedGroups:
         )
 
     def _agrees(self, bags: _Bags) -> bool:
-        """True if nothing is left of groups whose cells are all settled, and nowhere less."""
+        """True if the bags of all releases can be those of the same people.
+
+        Nothing may be left of groups whose cells are all settled, and no count may be below 0.
+        """
+        # Groups with a cell that is not settled may have something left. ABSENT becomes another
+        # group's number below, which the mask drops.
         open_groups = np.zeros(int(self.first[-1]), dtype=bool)
         unsettled = self.groups[~self.settled] + self.first[:-1]
         open_groups[unsettled[self.groups[~self.settled] != ABSENT]] = True
@@ -183,6 +200,7 @@ class _Bags:
 
     @classmethod
     def of(cls, keys: IntArray, counts: IntArray, n_groups: int, n_values: int) -> _Bags:
+        """Sort entries by key (group times values, plus value); `counts`: how often each is."""
         order = np.argsort(keys, kind="stable")
         keys = keys[order]
         offsets = np.searchsorted(keys, np.arange(n_groups + 1) * n_values)
@@ -202,6 +220,9 @@ class _Bags:
         """The bags of cells, each what is left of its group after those before it.
 
         `numbered_groups` has all the groups of each cell. None if one of them never had a value.
+
+        Cells are settled one after another, each by its item in `groups`. Returned are cell, value
+        and count of each entry.
         """
         # As a list, which is quicker one by one; the last entry stands for "in no group".
         remaining = [*self.remaining.tolist(), 0]
@@ -212,6 +233,7 @@ class _Bags:
             cell_number = np.repeat(np.arange(start, start + len(offsets) - 1), np.diff(offsets))
             codes, times_taken = self.codes(entries), [0] * len(entries)
             positions = []
+            # The places of each entry's value in all groups of the cell.
             for column in numbered_groups.T:
                 positions.append(self._places(column[cell_number], codes).tolist())
             for number, (entry, *entries_of_groups) in enumerate(
@@ -234,7 +256,10 @@ class _Bags:
         return cell_of_entry, codes, counts
 
     def _places(self, groups: IntArray, codes: IntArray) -> IntArray:
-        """The places of values of groups; one beyond all for no group, -1 for no such value."""
+        """The place of each value's entry in its group.
+
+        One beyond all entries for no group, -1 for a group without that value.
+        """
         wanted_keys = groups * self.n_values + codes
         positions = np.minimum(np.searchsorted(self.keys, wanted_keys), len(self.keys) - 1)
         positions[self.keys[positions] != wanted_keys] = -1
@@ -242,7 +267,10 @@ class _Bags:
         return positions
 
     def take(self, groups: IntArray, codes: IntArray, counts: IntArray) -> bool:
-        """Take so many of a value out of a group; False where it never had one."""
+        """Take `counts` of values out of groups; False if a group never had the value.
+
+        Counts may fall below 0; that shows in the end.
+        """
         wanted_keys = groups * self.n_values + codes
         entries = np.minimum(np.searchsorted(self.keys, wanted_keys), len(self.keys) - 1)
         if not np.array_equal(self.keys[entries], wanted_keys):
@@ -252,7 +280,11 @@ class _Bags:
 
 
 def _rounds(groups: IntArray, first_group: IntArray) -> list[Round]:
-    """The rounds in which cells are settled: each is the only unsettled cell of some group."""
+    """The rounds in which cells are settled: each is the only unsettled cell of some group.
+
+    `groups` has the group of each cell in each release (cells x releases); `first_group` is the
+    number of each release's first group, and in the end their total.
+    """
     numbered = np.where(groups == ABSENT, ABSENT, groups + first_group[:-1])
     cells = np.repeat(np.arange(len(groups)), numbered.shape[1])
     is_present = numbered.ravel() != ABSENT
@@ -262,11 +294,14 @@ def _rounds(groups: IntArray, first_group: IntArray) -> list[Round]:
     sums_of_cells = np.zeros(int(first_group[-1]), dtype=np.int64)
     np.add.at(sums_of_cells, group_of_cell, cells)
     rounds: list[Round] = []
+    # Only groups that just lost a cell can be next to have a single one left.
     candidates = np.arange(int(first_group[-1]))
     while len(ready_groups := candidates[unsettled[candidates] == 1]):
+        # After many rounds, settling one after another is faster.
         if len(rounds) == _AT_ONCE:
             rounds.append(_in_turn(numbered, ready_groups, unsettled, sums_of_cells))
             break
+        # A cell may be the last one of several groups: one of them is enough.
         settled_cells, position = np.unique(sums_of_cells[ready_groups], return_index=True)
         rounds.append(Round(settled_cells, ready_groups[position]))
         members = numbered[settled_cells]
@@ -283,7 +318,11 @@ def _rounds(groups: IntArray, first_group: IntArray) -> list[Round]:
 def _in_turn(
     numbered: IntArray, ready_groups: IntArray, unsettled: IntArray, total: IntArray
 ) -> Round:
-    """One round that settles cells one after the other, beginning with groups that are ready."""
+    """One round that settles cells one after another, beginning with groups that are ready.
+
+    `numbered` has the groups of each cell; by group, `unsettled` is the number of its unsettled
+    cells and `total` the sum of their numbers, which is the cell itself once one is left.
+    """
     n_unsettled, sums, members = unsettled.tolist(), total.tolist(), numbered.tolist()
     open_groups, cells, groups = ready_groups.tolist(), list[int](), list[int]()
     while open_groups:
@@ -303,7 +342,7 @@ def _in_turn(
 
 
 def _text(value: Label) -> Label:
-    """A value as it prints, of each column where there are several; None where one is missing."""
+    """A value as it prints; of several sensitive columns, each part, None if missing."""
     if isinstance(value, tuple):
         return tuple(None if part is None else str(part) for part in value)
     return str(value)

@@ -60,9 +60,12 @@ def _of_same_columns(certificate: Certificate, schema: Schema) -> bool:
 def _refuse_other_columns(name: str, certificate: Certificate, policy: Policy) -> None:
     """Refuse columns by which an earlier release cannot be judged together with a new one.
 
-    A column may be added: of an earlier release it says nothing.
+    `certificate` is that of the earlier release `name`, and `policy` is for the new one. A new
+    column may be added if the earlier release is plain: then that release says nothing about it.
     """
     schema, options = policy.needed_schema, policy.options
+    # Plain: labelled groups, one value per person, nothing shuffled, nothing that only the owner
+    # counts.
     is_plain = certificate.form == "generalized" and not policy.asks_rows
     is_plain &= "single" == certificate.semantics == schema.semantics
     is_plain &= not (options.unlinked or certificate.unlinked)
@@ -75,6 +78,7 @@ def _refuse_other_columns(name: str, certificate: Certificate, policy: Policy) -
         for column in columns_now:
             if column not in columns_before:
                 added.append(column)
+        # Columns that are added must stand behind those of the earlier release.
         if added and is_plain and [*columns_now[: len(columns_before)]] == [*columns_before]:
             continue
         if added:
@@ -95,6 +99,7 @@ def _refuse_other_columns(name: str, certificate: Certificate, policy: Policy) -
             )
         if {*columns_before} != {*columns_now}:
             raise SchemaError(f"{name} shows other columns: write {as_before} in [schema], as then")
+    # Without such a column, the new groups would not be comparable with the earlier ones.
     if missing := [
         column for column in certificate.known if column not in schema.quasi_identifiers
     ]:
@@ -103,6 +108,7 @@ def _refuse_other_columns(name: str, certificate: Certificate, policy: Policy) -
             "table no longer has it, give it that column with one value for everybody, such as "
             "'unknown'"
         )
+    # New quasi-identifiers are fine, but for forms that cannot say "not known" of them.
     added = [column for column in schema.quasi_identifiers if column not in certificate.known]
     limited = _NOT_WIDENED.get(certificate.form) or ("such a [schema]" if policy.asks_rows else "")
     if added and limited:
@@ -113,12 +119,16 @@ def _refuse_other_columns(name: str, certificate: Certificate, policy: Policy) -
 
 
 def _asked_then(policy: Policy, release: Release) -> Policy | None:
-    """The part of a policy that is about columns which a release shows; None if that is nothing."""
+    """The part of a policy that is about columns which a release shows; None if that is nothing.
+
+    An earlier release may lack columns that the policy is about.
+    """
     schema = policy.needed_schema
     lacking = {*schema.sensitives, *schema.other} - {*release.sensitives, *release.beside}
     lacking -= {*release.unlinked}
     if not lacking:
         return policy
+    # Requirements on columns that are lacking are dropped; the others lose what is lacking.
     requirements = []
     for requirement in policy.requirements:
         if requirement.sensitive not in lacking:
@@ -138,11 +148,14 @@ def _asked_then(policy: Policy, release: Release) -> Policy | None:
 def _households_published(
     shared: Shared, microdata: Microdata, is_new_person: BoolArray, published: Sequence[Microdata]
 ) -> BoolArray:
-    """The rows of new people whose household was published, in this or an earlier table.
+    """A mask of the new people whose household was published, in this or an earlier table.
 
     A published bag holds the value of that household already.
+
+    `published` are the tables of earlier releases, and `is_new_person` is by row of the new table.
     """
     homes = fetch(microdata.source, [shared.by]).column(shared.by).to_pylist()
+    # Homes of people who were published before, whether they are still in the table or not.
     known_homes = set()
     for home, is_new in zip(homes, is_new_person.tolist(), strict=True):
         if not is_new:
@@ -151,13 +164,18 @@ def _households_published(
         known_homes |= {*fetch(table.source, [shared.by]).column(shared.by).to_pylist()}
     texts = {str(home) for home in known_homes if home is not None}
     refuse_alike({str(home) for home in homes if home is not None}, texts, repr(shared.by))
+    # A missing number is no household.
     is_known = np.array([home is not None and str(home) in texts for home in homes], dtype=bool)
     is_beside: BoolArray = is_new_person & is_known
     return is_beside
 
 
 def _unnamed(path: Path, before: Sequence[str], advice: str) -> InputError:
-    """The refusal of a release beside the earlier ones that shows new people, or may."""
+    """The refusal of a release that lies beside the earlier ones and was not named.
+
+    It shows, or may show, people who would be published twice; `before` names the releases that it
+    was published after.
+    """
     after = f"was published after {' and '.join(before)}" if before else "has the same columns"
     return InputError(f"{str(path)!r} {after}, was not named (after, --after), and {advice}")
 
@@ -183,8 +201,12 @@ def _with_other_values(
     """At least how many people have a value now that their group in a release lacked for them.
 
     `groups` has the group of each person by name, and `value_of` the value they have now, if any.
+
+    The owner's folder has no values of people, only how often each occurs in a group; so of each
+    value, the people who have it now and are more than it occurred must have changed.
     """
     counts = release.seen(column, []).counts
+    # Groups of this column's counts, by label; `groups` numbers those of the release.
     number_of_group = {label: group for group, label in enumerate(counts.groups or ())}
     people_now: Counter[tuple[int, str]] = Counter()
     for name, group in groups.items():
@@ -300,7 +322,11 @@ class Earlier:
 
     @classmethod
     def open(cls, folders: Any) -> Earlier:
-        """The earlier releases in these folders, with the owner's folders beside them."""
+        """The earlier releases in these folders, with the owner's folders beside them.
+
+        Refused if they name people by different columns, if one was published after another that is
+        not given, or if somebody is in two of them.
+        """
         paths = paths_of(folders)
         owned_releases = [OwnRelease.open(path, must_be_beside=True) for path in paths]
         # The earliest first: a release that names others was published after them.
@@ -308,6 +334,7 @@ class Earlier:
         paths = [owned_release.published.folder for owned_release in owned]
         column = owned[0].column_of_people()
         digests = {digest_of(path / CERTIFICATE) for path in paths}
+        # A release lists the certificates of all releases that it was published after.
         for path, owned_release in zip(paths, owned, strict=True):
             if (other_column := owned_release.column_of_people()) != column:
                 raise SchemaError(
@@ -322,6 +349,7 @@ class Earlier:
                         "--after)"
                     )
         names = names_apart([path.resolve().name for path in paths], NEW)
+        # Names that the owner erased in one release are matched by those of the others.
         release_parts, groups = [], []
         for name, owned_release in zip(names, owned, strict=True):
             people = owned_release.people
@@ -399,15 +427,18 @@ class Earlier:
                 f"{self.column!r}, so it is not known whether they were published before"
             )
         names = [str(name) for name in column.to_pylist()]
+        # Each release may spell names in its own way (erased names are hashes there).
         names_by_release = [owned_release.called(names) for owned_release in self.owned]
         is_new_person = np.ones(len(names), dtype=bool)
         for names_in_release, groups in zip(names_by_release, self.groups, strict=True):
             is_new_person &= [name not in groups for name in names_in_release]
         new_names = {*compress(names, is_new_person)}
+        # Two spellings of one name would count as two people, or as a person who is new.
         refuse_two_spellings(sorted(new_names), repr(self.column))
         for groups in self.groups:
             refuse_alike(sorted(new_names), groups, repr(self.column))
         n_staying, n_before = len({*names}) - len(new_names), sum(map(len, self.groups))
+        # Where rows are cases, further cases of people who were published stay out, too.
         n_rows = len(names) - int(is_new_person.sum()) if schema.unit == "row" else 0
         n_beside = 0
         if isinstance(schema.shared, Shared):
@@ -440,14 +471,14 @@ class Earlier:
         return microdata.only(is_new_person), changes
 
     def _refuse_unnamed(self, schema: Schema, new_names: Collection[str]) -> None:
-        """Refuse to go on if an unnamed release lies beside the earlier ones and shows new people.
+        """Refuse to go on if a release beside the earlier ones shows new people and was not named.
 
-        Such a release was not named, so these people would be published twice. `new_names` name
-        them.
+        These people would be published twice. `new_names` are the names of all new people.
         """
         digests = [entry["certificate"] for entry in self.said]
         name_of = dict(zip(digests, self.names, strict=True))
         parents = {folder.resolve().parent for folder in self.folders}
+        # Every folder beside an earlier release is looked at.
         for path in chain(*(sorted(parent.iterdir()) for parent in sorted(parents))):
             try:
                 certificate = Certificate.load(path / CERTIFICATE, kinds=registered_kinds())
@@ -456,6 +487,7 @@ class Earlier:
                 continue
             earlier_digests = [entry["certificate"] for entry in certificate.after]
             earlier_names = [name_of[earlier] for earlier in earlier_digests if earlier in name_of]
+            # Named ones are fine; others matter if they came after a named one or have its columns.
             if digest in name_of or not (earlier_names or _of_same_columns(certificate, schema)):
                 continue
             try:
@@ -469,6 +501,7 @@ class Earlier:
                 )
             except (InputError, OSError) as error:
                 raise _not_known(path, earlier_names) from error
+            # By another column nobody can tell who is in both.
             if earlier_names and not is_same_column:
                 raise _not_known(path, earlier_names)
             if n_shown:
@@ -488,7 +521,12 @@ class Earlier:
         everybody: Microdata,
         placed: Placed,
     ) -> Sight:
-        """All releases, as an adversary sees them who knows the present columns of everybody."""
+        """All releases as one, as seen by somebody who knows everybody's present columns.
+
+        `joint` is all releases as one; `names` and `placed` are of the new one, whose people are in
+        `everybody`. People of earlier releases are looked up there by name; who left has no row.
+        """
+        # The place of each release's groups in the joint release.
         positions_of_groups = places_in(joint, [*self.releases, release], names)
         column = fetch(everybody.source, [self.column]).column(self.column).to_pylist()
         texts = [str(column[row]) for row in everybody.kept.tolist()]
@@ -512,8 +550,8 @@ class Earlier:
     ) -> dict[str, int]:
         """For each sensitive column, how many people have another value now than their group had.
 
-        At least so many: of the others, the group had the value too. `names_by_release` has
-        everybody's name as each release spells it.
+        It is a lower bound, since the values of single people are not kept. Columns of which people
+        have several values, or share them in households, are not counted.
         """
         schema, rows = microdata.schema, microdata.kept.tolist()
         if schema.unit == "row":
@@ -559,7 +597,11 @@ class Earlier:
         ------
         NoSafeRelease
             If an earlier release fails the policy, or all together do.
+
+        `everybody` are the rows of the table, `placed` says who of them is in which group of the
+        new release, and `learned` whether a trial is made of what can be learned.
         """
+        # Where the owner has to count, each earlier table is laid beside its release.
         tables, groups_of_people = list[Microdata](), list[IntArray]()
         tables_of_owner = self.tables(policy) if policy.asks_rows else []
         for owned_table, table in zip(self.owned, tables_of_owner, strict=False):
@@ -571,6 +613,7 @@ class Earlier:
             sights_of_releases[position] = _seen_by_owner(
                 self.owned[position].release, table, groups
             )
+        # Each earlier release is judged by itself first, by what it shows.
         problem = ""
         for owned_release, release_name, sight_of_release in zip(
             self.owned, self.names, sights_of_releases, strict=True
@@ -590,6 +633,7 @@ class Earlier:
                 )
         names = [*self.names, name]
         releases = [*self.releases, release]
+        # Then all of them together, as one release.
         joint = united(releases, names)
         if problem:  # a stricter policy: what all releases together hold is said, line by line
             raise (
@@ -606,6 +650,7 @@ class Earlier:
         )
         sight_of_release = None
         if tables:
+            # The people of all tables, in the groups of the joint release.
             groups_of_people.append(placed.of_people(release.counts))
             positions = places_in(joint, releases, names)
             joint_groups = [

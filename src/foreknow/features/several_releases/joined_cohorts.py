@@ -49,14 +49,17 @@ def united(releases: Sequence[Release], names: Sequence[str]) -> Release:
         raise InternalError("two releases that are united have one name")
     columns = _groups(releases[-1])
     releases = [widened(release, columns) for release in releases]
+    # Sensitive and other columns that only the last release has; earlier ones get them as missing.
     added = set[str]().union(*(added_values(release, releases[-1]) for release in releases))
     parts_of_releases = [release.parts() for release in releases]
     first_shape = _shape(releases[0], parts_of_releases[0], added)
+    # All must be alike, but for what was added.
     for release, parts_of_release, name in zip(
         releases[1:], parts_of_releases[1:], names[1:], strict=True
     ):
         _refuse_other(first_shape, _shape(release, parts_of_release, added), names[0], name)
     first = releases[-1] if added else releases[0]
+    # The new column says which release shows somebody; its name must be free.
     used_names = {
         *columns,
         *first.sensitives,
@@ -65,6 +68,7 @@ def united(releases: Sequence[Release], names: Sequence[str]) -> Release:
         *first.people_columns,
     }
     cohort = free_name(COHORT, used_names)
+    # Groups of a label are kept apart by the cohort; numbered groups get new numbers instead.
     groups = [cohort, *columns] if first.by_values else columns
     ids = None if first.by_values else columns[0]
 
@@ -82,6 +86,7 @@ def united(releases: Sequence[Release], names: Sequence[str]) -> Release:
     exact = (cohort, *_bare(first, first.recognized)) if people_tables and first.recognized else ()
     cohort_column = cohort if ids is None else None
     people = stack(people_tables, cohort if exact else cohort_column) if people_tables else None
+    # A release has one table for each set of sensitive columns that stand in one row.
     united_releases = []
     first_parts = parts_of_releases[releases.index(first)]
     for sensitives in first_parts.values:
@@ -103,7 +108,7 @@ def united(releases: Sequence[Release], names: Sequence[str]) -> Release:
 def added_values(release: Release, last: Release) -> set[str]:
     """The columns of values that a last release has, and an earlier one lacks.
 
-    None, unless both show a row for each person, with one value in each column.
+    Empty, unless both show a row for each person, with one value in each column.
     """
     rows = release.in_rows and last.in_rows and "single" == release.semantics == last.semantics
     shown_later = {*last.sensitives, *last.beside} - {*release.sensitives, *release.beside}
@@ -118,7 +123,7 @@ def _with_added(rows: Any, release: Release, last: Release) -> Any:
 
 
 def widened(release: Release, columns: Sequence[str]) -> Release:
-    """A release with more columns that make groups, of which it says nothing.
+    """A release with more columns that make groups; all its groups have the label "*" there.
 
     Itself, where it has them all, or has others.
 
@@ -129,6 +134,8 @@ def widened(release: Release, columns: Sequence[str]) -> Release:
     >>> release = Release.from_generalized(table, quasi_identifiers=["age"], sensitive="disease")
     >>> widened(release, ["age", "job"]).counts.groups
     [('30 to 39', '*')]
+
+    `columns` are all that shall make groups, in order.
     """
     groups = _groups(release)
     added = [name for name in columns if name not in groups]
@@ -155,7 +162,11 @@ def widened(release: Release, columns: Sequence[str]) -> Release:
 
 
 def places_in(joint: Release, releases: Sequence[Release], names: Sequence[str]) -> list[Any]:
-    """For each release, the position of each of its groups among the united groups."""
+    """For each release, the position of each of its groups among the united groups.
+
+    United groups are found by label: the release's name and the texts of its columns, "*" for a
+    column that it lacks; or, where groups are numbered, by the number they got.
+    """
     labels: Any = joint.counts.groups
     columns = _groups(joint)
     position_of_label = {
@@ -198,7 +209,12 @@ def _united(
     parts: Parts,
     exact: Sequence[str],
 ) -> Release:
-    """One table of values of all releases, read as the release `model` was."""
+    """One table of values of all releases, read in the way in which the release `model` was.
+
+    `rows` has the values in the columns `sensitives`, and `groups` are the columns that make
+    groups. `people` is the table of exact columns of a bucketized release, None for any other;
+    `exact` are its columns by which people are recognized.
+    """
     is_by_id = not model.by_values
     if people is not None:
         return Release.from_bucketized(
@@ -227,12 +243,13 @@ def _united(
 
 
 def _semantics(like: Release, sensitives: Sequence[str]) -> Semantics:
+    """How many values a person has in these columns, as a release says."""
     how = like.semantics
     return cast("Semantics", how if isinstance(how, str) else how[sensitives[0]])
 
 
 def _groups(release: Release) -> list[str]:
-    """The columns that make its groups, but for one that says whom it shows for the first time."""
+    """The columns that make a release's groups, without the one that names its cohort."""
     return _bare(release, release.group_columns)
 
 
@@ -241,7 +258,7 @@ def _bare(release: Release, columns: Sequence[str]) -> list[str]:
 
 
 def _shape(release: Release, parts: Parts, added: Collection[str]) -> dict[str, list[str]]:
-    """The properties that united releases must share, but for `added` columns."""
+    """The traits that releases must share to be united, by name; but for `added` columns."""
     form = [release.by_values, parts.people is None, release.tallied]
     return {
         "the columns that make groups": _groups(release),

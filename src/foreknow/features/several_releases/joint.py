@@ -72,10 +72,10 @@ class TalliedPart(Part):
     """A table of counts that is joined with others, of whose members nothing is said."""
 
     def with_members(self, parts: Sequence[Part]) -> Part:
-        """The same with the people whom it counts: those of groups with its labels.
+        """The table of counts, with the people whom it counts.
 
-        It must have been counted by columns that make the groups of another release, so that each
-        of its cells is a union of these groups.
+        It must have been counted by columns that also make the groups of another release: then each
+        of its cells is a union of these groups, whose members are known.
         """
         columns = self.release.group_columns
         for other_part in parts:
@@ -85,6 +85,7 @@ class TalliedPart(Part):
             ):
                 continue
             positions = [release.group_columns.index(name) for name in columns]
+            # Each group of the other release is in the cell with the same labels in these columns.
             counted_labels: Any = self.release.counts.groups
             cells = {_text_of(label): cell for cell, label in enumerate(counted_labels)}
             labels: Any = release.counts.groups
@@ -254,6 +255,8 @@ def together(releases: Sequence[Any], *, person: str | None = None) -> Release:
     memberships = _memberships(people)
     n_members = [int((groups != ABSENT).sum()) for groups in memberships]
     joined_releases = [part.release for part in parts]
+    # Nobody is in two: different cohorts. Else people who are in the same group of each form cells,
+    # and differences of counts may settle their values.
     if sum(n_members) == len(memberships[0]):  # nobody is in two
         joint = united(joined_releases, names)
     else:
@@ -269,7 +272,10 @@ def together(releases: Sequence[Any], *, person: str | None = None) -> Release:
 
 
 def _schema_of(releases: Sequence[Release]) -> Schema | None:
-    """The schema that says who is counted; refused if the releases differ in that."""
+    """The schema that says who is counted; None if no release has one.
+
+    Refused if the releases differ in who is counted: people, cases or households.
+    """
     schemas = [release.schema for release in releases]
     for key, name in {**_OF_PEOPLE, "person": "case_persons"}.items():
         first_setting, *other_settings = (getattr(schema or PLAIN, name) for schema in schemas)
@@ -282,11 +288,16 @@ def _schema_of(releases: Sequence[Release]) -> Schema | None:
 
 
 def _joined_part(source: Any, person: str | None) -> Part:
-    """A release that is joined with others, with its members."""
+    """A release that is joined with others, with its members.
+
+    `source` is a release, or a folder that `publish` wrote; in a folder, the column `person` names
+    people.
+    """
     match source:
         case Release():
             if not source.tallied:
                 return Part(source.name, source, _printed(source.members))
+            # A table of counts names nobody; its members are found by other releases.
             nobody = Members(Labels([]), np.zeros(0, dtype=np.int64))
             return TalliedPart(source.name, source, nobody)
         case str() | Path():
@@ -301,6 +312,7 @@ def _joined_part(source: Any, person: str | None) -> Part:
 
 
 def _text_of(label: Any) -> tuple[str | None, ...]:
+    """The label of a group as texts, one for each column; None where a label is missing."""
     labels = label if isinstance(label, (tuple, list)) else [label]
     return tuple(
         None if label_of_column is None else str(label_of_column) for label_of_column in labels
@@ -312,7 +324,10 @@ def _printed(members: Members) -> Members:
 
 
 def refuse_twice(names: Sequence[str], people: Sequence[Sequence[Any]], column: str) -> None:
-    """Refuse releases if somebody is in two of them, however the name is written."""
+    """Refuse releases if somebody is in two of them, however the name is written.
+
+    `people` has the names in each release; they come from `column`, which errors name.
+    """
     release_of: dict[str, str] = {}
     for name, names_of_release in zip(names, people, strict=True):
         for person_name in names_of_release:
@@ -326,7 +341,11 @@ def refuse_twice(names: Sequence[str], people: Sequence[Sequence[Any]], column: 
 
 
 def known_again(parts: Sequence[Part]) -> list[Members]:
-    """The members of each release; an erased name is matched to the person's other names."""
+    """The members of each release; an erased name is matched to the person's other names.
+
+    Where an owner erased names, hashes stand for them, by a key of that release. Two releases with
+    erased names can only be matched if one was published after the other.
+    """
     erased = [*chain(*(part.erased for part in parts))]
     for first, second in combinations(erased, 2):
         if not (first.is_after(second) or second.is_after(first)):
@@ -337,6 +356,7 @@ def known_again(parts: Sequence[Part]) -> list[Members]:
     members = []
     for part in parts:
         names = [*part.members.names]
+        # Each release with erased names says how it calls a person.
         for second in erased:
             if second is not part:
                 names = second.owned.called(names)
@@ -345,7 +365,10 @@ def known_again(parts: Sequence[Part]) -> list[Members]:
 
 
 def _memberships(members: Sequence[Members]) -> list[IntArray]:
-    """The group of each person in each release."""
+    """The group of each person in each release; ABSENT (-1) if the person is not in it.
+
+    Everybody who is in any release has one position, by name.
+    """
     codes, n_people = codes_of_names([[*release_members.names] for release_members in members])
     memberships = [np.full(n_people, ABSENT, dtype=np.int64) for _ in members]
     for group_of_person, release_members, group_codes in zip(
@@ -356,7 +379,11 @@ def _memberships(members: Sequence[Members]) -> list[IntArray]:
 
 
 def _refuse_uncounted(parts: Sequence[Part]) -> None:
-    """Raise `UnsupportedError` if counts do not say all about releases that share people."""
+    """Raise `UnsupportedError` if counts do not say all about releases that share people.
+
+    Exact columns, and sensitive columns that are published apart, tell more than counts do; and all
+    releases must have the same columns.
+    """
     for part in parts:
         name, release, problem = part.name, part.release, ""
         if columns := ", ".join(release.recognized):
@@ -392,9 +419,11 @@ def _as_cells(parts: Sequence[Part], cells: CrossedGroups) -> Release:
         [_counts_with_columns(part.release, beside_columns) for part in parts],
         [p.name for p in parts],
     )
+    # Each cell is labelled by its group in every release.
     cell_of_entry = np.repeat(np.arange(bags.n_groups), np.diff(bags.offsets))
     names = _columns(parts, [first.sensitive, *beside_columns])
     groups = _labels(parts, cells, names)
+    # A value may be a combination of the sensitive value with the columns beside it.
     values = [bags.values[code] for code in bags.codes.tolist()]
     columns = [first.sensitive, *beside_columns]
     value_columns = [*map(list, zip(*values, strict=True))] if beside_columns else [values]
@@ -412,6 +441,7 @@ def _as_cells(parts: Sequence[Part], cells: CrossedGroups) -> Release:
         return Release.from_tally(
             table, group=names, sensitive=first.sensitives, other=other_columns
         )
+    # Where a person may have several values, it is also published who is in which cell.
     people = joined(groups, cells.of_person, {})
     return Release.from_bucketized(
         table,
@@ -423,7 +453,10 @@ def _as_cells(parts: Sequence[Part], cells: CrossedGroups) -> Release:
 
 
 def _counts_with_columns(release: Release, columns: Sequence[str]) -> GroupCounts:
-    """The counts of a release in which a value is a combination with the columns beside it."""
+    """The counts of a release in which a value is a combination with columns beside it.
+
+    Without such columns, the release's own counts.
+    """
     counts = release.counts
     if not columns:
         return counts
@@ -440,6 +473,7 @@ def _counts_with_columns(release: Release, columns: Sequence[str]) -> GroupCount
         whole_groups.append(number_of_group[tuple(label[:n_keys])])
         beside_values.append(tuple(label[n_keys:]))
     group_of_part = np.array(whole_groups, dtype=np.int64)
+    # Each cell of the divided groups becomes a value: the sensitive one and those beside it.
     part_of_cell = np.repeat(np.arange(divided.n_groups), np.diff(divided.offsets))
     joint = []
     for group, code in zip(part_of_cell.tolist(), divided.codes.tolist(), strict=True):
@@ -463,7 +497,7 @@ def _columns(parts: Sequence[Part], used_names: Sequence[str]) -> list[str]:
 
 
 def _labels(parts: Sequence[Part], cells: CrossedGroups, names: Sequence[str]) -> Any:
-    """The label of each cell's group in each release; null if the cell is not in it."""
+    """A column for each release: the label of each cell's group there, null if it is in none."""
     columns = {}
     for name, part, codes in zip(names, parts, cells.groups.T, strict=True):
         counts = part.release.counts
@@ -475,11 +509,16 @@ def _labels(parts: Sequence[Part], cells: CrossedGroups, names: Sequence[str]) -
 
 
 def _crossing(parts: Sequence[Part], cells: CrossedGroups) -> Release:
-    """A joint release of which some cells are unsettled: it says so, and has no verdict."""
+    """A joint release of which some cells are unsettled: it says so, and has no verdict.
+
+    A cell is people who are in the same group of each release; it is settled if differences of
+    counts tell its values.
+    """
     first = parts[0].release
     names = [part.name for part in parts]
     is_settled, sizes = cells.settled, cells.sizes
     bags = cells.counts([part.release.counts for part in parts], names)
+    # Certain: a settled cell with one value that everybody there has.
     is_certain = is_settled & (np.diff(bags.offsets) == 1)
     is_certain[is_certain] = bags.counts[bags.offsets[:-1][is_certain]] == sizes[is_certain]
     open_cells = sorted(np.flatnonzero(~is_settled).tolist(), key=lambda cell: -int(sizes[cell]))
@@ -493,6 +532,7 @@ def _crossing(parts: Sequence[Part], cells: CrossedGroups) -> Release:
     unsettled = Unsettled(
         tuple(names), int(sizes[~is_settled].sum()), tuple(crossing), n_settled, n_certain
     )
+    # The release has no counts: whatever asks for them is told why.
     table = open_table(
         called({"cell": ([""], cells.first[:1]), "value": ([""], cells.first[:1])}, ABSENT)
     )
