@@ -58,7 +58,7 @@ def compare(
 
 
 def _amount(text: str) -> tuple[str, list[int]]:
-    """Read NAME=NUMBERS."""
+    """The name and the numbers in a text such as "k=1,3,5"."""
     name, _, numbers = text.partition("=")
     try:
         return name.strip(), list(map(int, listed(numbers)))

@@ -213,6 +213,8 @@ class Comparison(Result):
         rows = []
         for candidate in self.candidates:
             row = candidate.to_dict()
+            # Amounts become columns; fit and trial are no single figures, so only the fit's score
+            # stays.
             amounts = row.pop("amounts")
             row.pop("fit")
             row["score"] = None if candidate.fit is None else candidate.fit.score.usual
@@ -353,6 +355,7 @@ def compare(
         raise InputError(f"seconds must be above 0, or None, not {seconds!r}")
     rules = policy_of(policy, keys, table, "compare")
     is_read = isinstance(table, Microdata)
+    # Judged are the rows and columns that would be published.
     microdata = rules.as_published(table if is_read else rules.microdata(table))
     rules = marked(replace(rules, schema=microdata.schema), microdata)  # also reads the table
     domains = {sensitive.name: sensitive.domain for sensitive in microdata.sensitives}
@@ -369,6 +372,7 @@ def compare(
     # What differs least from the policy comes first, for those who stop it.
     order = sorted(range(len(jobs)), key=lambda position: _distance(jobs[position], lead))
     n_processes = min(n_processes, len(jobs))
+    # Ctrl-C keeps what is finished.
     try:
         for position, outcome in _run(
             shared, [jobs[position] for position in order], n_processes, seconds
@@ -382,6 +386,7 @@ def compare(
                 job.method,
                 _limit_phrase(job.limit),
             )
+        # Short runs on parts of the people tell how long a run would have taken.
         if n_processes and seconds is not None:
             finished |= _estimate_times(shared, jobs, finished, n_processes, seconds)
     except KeyboardInterrupt:
@@ -402,6 +407,10 @@ def compare(
 def _run(
     shared: _RunSettings, jobs: Sequence[_Job], n_processes: int, seconds: float | None
 ) -> Iterator[tuple[int, Any]]:
+    """Yield each run's position among `jobs` and its outcome, as runs end.
+
+    With 0 processes, one after another in this process, and without a limit of time.
+    """
     if n_processes:
         yield from side_by_side(publish_and_measure, shared, jobs, n_processes, seconds)
     else:
@@ -420,10 +429,13 @@ def _estimate_times(
 
     It is estimated from runs of the same method on parts of the people. Empty for methods without
     such runs.
+
+    `finished` has the candidates by the position of their jobs.
     """
     out_of_time = [
         position for position, candidate in finished.items() if candidate.status == "out of time"
     ]
+    # One run for each method is enough, the first in order; the last assignment of a key wins.
     first = {jobs[position].method: jobs[position] for position in reversed(out_of_time)}
     shorter_jobs = [replace(job, part=one_in) for job, one_in in product(first.values(), _PARTS)]
     took: dict[str, dict[int, float]] = {}
@@ -436,6 +448,7 @@ def _estimate_times(
                 candidate.seconds
             )
     estimated: dict[int, Candidate] = {}
+    # Both parts must have been in time.
     for position in out_of_time:
         times = took.get(jobs[position].method, {})
         if len(times) == len(_PARTS):
@@ -457,10 +470,13 @@ def _with_needed_time(
 
 
 def scaled_time(took: Mapping[int, float]) -> float:
-    """Extrapolate the seconds of a run from two parts of the people; linear to fourth power.
+    """Extrapolate the seconds of a run on everybody from runs on two parts of the people.
 
     >>> scaled_time({16: 1.0, 8: 2.0}), scaled_time({16: 1.0, 8: 4.0})
     (16.0, 256.0)
+
+    `took` has the seconds for one in so many people. Time is taken to grow by a power of people,
+    from the first to the fourth.
     """
     smaller_part, larger_part = sorted(took, reverse=True)
     power = log(max(took[larger_part], 1e-6) / max(took[smaller_part], 1e-6)) / log(
@@ -475,6 +491,7 @@ def two_digits(seconds: float) -> str:
     >>> two_digits(1234.0), two_digits(7.31)
     ('1,200', '7.3')
     """
+    # A time of 10 to 99 has no decimals, one of 1 to 9 has one.
     n_decimals = 1 - floor(log10(seconds))
     return f"{round(seconds, n_decimals):,.{max(n_decimals, 0)}f}"
 
@@ -491,7 +508,7 @@ def _candidate_of(job: _Job, outcome: Any, seconds: float | None) -> Candidate:
 def publish_and_measure(shared: _RunSettings, job: _Job) -> Candidate:
     """Publish and measure a release; a failure becomes a candidate with the reason.
 
-    A job on a part of the rows, every `part`-th, is only timed.
+    A job on a part of the rows (every `part`-th) is only timed.
     """
     microdata, seed = shared.microdata, shared.seed
     if job.policy is None:
@@ -557,7 +574,7 @@ def _measured(
 
 
 def _risk_of_lead(as_given: Audit, policy: Policy) -> dict[str, Any]:
-    """How sure the first adversary of the policy can be, as a candidate has it."""
+    """How sure the adversary of the strictest limit can be, as a candidate has it."""
     lead = _lead(policy)
     if lead is None:
         return {}
@@ -589,7 +606,10 @@ def _judge_as_given(publication: Publication, shared: _RunSettings, job: _Job) -
 
 
 def _people_over_limits(audit: Audit) -> tuple[int | None, bool]:
-    """The most people over the limit of one requirement, and whether that is an upper bound."""
+    """The most people over the limit of one requirement, and whether that is an upper bound.
+
+    None if they cannot be counted for some requirement.
+    """
     highest, bound = 0, False
     for exposed in audit.exposed:
         if exposed.verdict.safe:
@@ -610,6 +630,7 @@ def _lead(policy: Policy) -> Point | None:
 
 
 def _methods(names: Sequence[str] | str | None, policy: Policy) -> list[str]:
+    """The methods to compare, by name; for None the usual ones and the policy's."""
     if names is None:
         return list(dict.fromkeys((*_USUAL, key_of(policy.options.method))))
     name_list = [names] if isinstance(names, str) else list(names)
@@ -620,7 +641,10 @@ def _methods(names: Sequence[str] | str | None, policy: Policy) -> list[str]:
 
 
 def _limits(limits: Any, lead: Point | None) -> Sequence[Fraction | None]:
-    """The limits to try in place of the first one of the policy; by default, some around it."""
+    """The limits to try in place of the strictest one of the policy; by default, some around it.
+
+    [None] if no requirement has a limit: there is nothing to vary.
+    """
     if lead is None:
         if limits is not None:
             raise InputError("no requirement of the policy has a limit that could be another")
@@ -640,9 +664,10 @@ def _jobs(
     limits: Sequence[Fraction | None],
     amounts: Mapping[str, Sequence[int] | int] | None,
 ) -> Iterator[_Job]:
-    """A job for each method, limit and combination of amounts.
+    """Yield a job for each method, limit and combination of amounts.
 
-    One whose policy is refused has the reason in its place.
+    A job whose policy is refused has the reason in its place. `lead` is the point with the
+    strictest limit, which the others follow in proportion.
     """
     amounts_to_try = _amounts(policy, amounts)
     settings: list[tuple[Fraction | None, dict[str, int], Policy | None, str]] = []
@@ -683,7 +708,7 @@ def _amounts(
 
 
 def _known_amounts(adversary: Any) -> dict[str, int]:
-    """The amounts of an adversary's knowledge, by name."""
+    """The amounts of an adversary's knowledge, by name: its settings that are whole numbers."""
     if not is_dataclass(adversary):
         return {}
     amounts: dict[str, int] = {}
@@ -697,7 +722,10 @@ def _known_amounts(adversary: Any) -> dict[str, int]:
 def _policy_with(
     policy: Policy, lead: Point | None, limit: Fraction | None, amounts: Mapping[str, int]
 ) -> Policy:
-    """The policy with other limits and amounts; itself, where these are its own."""
+    """The policy with other limits and amounts; the same object where nothing changes.
+
+    `limit` is for the strictest point, `lead`; all others change in proportion.
+    """
     times = Fraction(1) if lead is None or limit is None else limit / lead.below
     requirements = [
         _requirement_with(requirement, times, amounts) for requirement in policy.requirements
@@ -711,6 +739,10 @@ def _policy_with(
 def _requirement_with(
     requirement: Requirement, times: Fraction, amounts: Mapping[str, int]
 ) -> Requirement:
+    """The requirement with limits `times` as high, at most 1, and other amounts of knowledge.
+
+    Limits relative to priors stay. The same object where nothing changes.
+    """
     points = []
     for point in requirement.points:
         amount = point.below if point.relative else min(Fraction(1), point.below * times)
@@ -720,6 +752,7 @@ def _requirement_with(
 
 
 def _knowing(adversary: Any, amounts: Mapping[str, int]) -> Any:
+    """The adversary with other amounts, of those that it has."""
     changed_amounts = {}
     for name, x in amounts.items():
         if name in _known_amounts(adversary):

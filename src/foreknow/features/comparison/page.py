@@ -75,7 +75,11 @@ class ComparisonPage(Page[Comparison]):
             yield reasons
 
     def table(self) -> Table:
-        """The table of all runs, with a star at the best."""
+        """The table of all runs: settings, outcome, utility and risk; a star at the best.
+
+        A run is a method at a limit, with amounts of knowledge; the best are those that no other
+        beats in both error and risk.
+        """
         comparison = self.result
         amounts = chain.from_iterable(candidate.amounts for candidate in comparison.candidates)
         varied = list(dict.fromkeys(amounts))
@@ -132,7 +136,7 @@ class ComparisonPage(Page[Comparison]):
                 yield candidate
 
     def reasons(self) -> Table | None:
-        """The reasons why there is no release, each with its runs."""
+        """The reasons why there is no release, each with its runs; None if there is none."""
         runs: dict[tuple[str, str], list[Candidate]] = {}
         for candidate in self.result.candidates:
             if candidate.why:
@@ -161,9 +165,9 @@ class ComparisonPage(Page[Comparison]):
         return f"{text}; seed {result.seed}"
 
     def _best(self) -> Iterator[str]:
-        """Sentences on the releases that answer queries best: with labels, and with exact columns.
+        """Yield sentences on the releases that answer best: with labels, with exact columns.
 
-        Only those count that hold the policy as it was given.
+        Only releases that hold the policy as it was given count.
         """
         comparison = self.result
         done = sum(candidate.status != "stopped" for candidate in comparison.candidates)
@@ -177,6 +181,7 @@ class ComparisonPage(Page[Comparison]):
             yield "None of these releases holds the policy as it is."
             yield from self._slow()
             return
+        # Exact columns answer better but show everybody, so they are told apart.
         hidden = [candidate for candidate in ranked if candidate.form != "bucketized"]
         recognizable = [candidate for candidate in ranked if candidate not in hidden]
         if hidden:
@@ -195,7 +200,10 @@ class ComparisonPage(Page[Comparison]):
         yield from self._slow()
 
     def _slow(self) -> Iterator[str]:
-        """A sentence on each method that was left out since it would take too long."""
+        """Yield a sentence on each method that was left out since it would take too long.
+
+        Only at the policy's own limit, so that a method is not named for each limit.
+        """
         comparison = self.result
         for candidate in comparison.candidates:
             by_policy = candidate.limit == comparison.limit and not candidate.amounts
@@ -208,7 +216,7 @@ class ComparisonPage(Page[Comparison]):
 
 
 def _learned(candidate: Candidate) -> str:
-    """A phrase with the share of values that a learning attacker guesses right."""
+    """A phrase with the share of values that a learning attacker guesses right, or nothing."""
     if candidate.trial is None:
         return ""
     return (
@@ -264,7 +272,7 @@ def _models_text(candidate: Candidate) -> tuple[str, str]:
 
 
 def _models_explained(comparison: Comparison) -> Iterator[str]:
-    """Say what the columns of models are."""
+    """Yield sentences that say what the columns about models mean; none without models."""
     if all(candidate.misplaced is None for candidate in comparison.candidates):
         return
     yield (
@@ -321,9 +329,14 @@ def share_or_none(share: float | None) -> str:
 
 
 def method_text(candidate: Candidate, policy: Policy | None = None) -> str:
-    """Say whether a release holds against an adversary who knows the method: holds, part, open."""
+    """Whether a release holds against somebody who knows the method: holds, part or open.
+
+    A dash if it was not judged. What is known is "as required", "not judged", or a bound on how
+    sure such an adversary can be.
+    """
     if candidate.method_known is None:
         return _NOTHING
+    # A bound is a text that begins with AT_MOST; anything else stays as it is.
     bound = candidate.method_known.removeprefix(AT_MOST)
     if bound == candidate.method_known:
         return {AS_REQUIRED: "holds", NOT_JUDGED: "open"}.get(candidate.method_known, "part")
@@ -362,7 +375,10 @@ def risk_text(candidate: Candidate) -> str:
 
 
 def frontier_figure(comparison: Comparison) -> Chart:
-    """Draw every safe release by its query error and its risk, a symbol for each method."""
+    """A chart of every safe release by its query error and its risk, a symbol for each method.
+
+    A line joins the releases that no other one beats in both.
+    """
 
     def places(candidates: Sequence[Candidate]) -> tuple[list[float], list[float]]:
         errors = [candidate.query_error or 0.0 for candidate in candidates]
@@ -396,6 +412,7 @@ def frontier_figure(comparison: Comparison) -> Chart:
 
 
 def _hover(candidate: Candidate, policy: Policy) -> str:
+    """The text of a mark in the figure: the run, and what was measured of it."""
     lines = [
         _run(candidate),
         f"how sure: {risk_text(candidate)}; query error: {share_or_none(candidate.query_error)}",
