@@ -167,6 +167,7 @@ def evidence_report(
     >>> found.same_source, found.audit.safe, found.before.safe
     (True, True, False)
     """
+    # First the verifier's judgement of the files, without what the owner says.
     require_folder(folder)
     path = Path(folder)
     path = path / CERTIFICATE if path.is_dir() else path
@@ -174,6 +175,7 @@ def evidence_report(
     finding, problems = judge(certificate, path.parent, priors=priors, population=population)
     if finding is None or problems:
         raise CertificateError("; ".join(problems))
+    # Learned priors are not in the certificate: the owner's file has them.
     required = certificate.policy["require"]
     if any(map(has_kept_priors, required)):
         priors_path = priors or owners_folder(path.parent) / PRIORS
@@ -183,6 +185,7 @@ def evidence_report(
         if "name" in requirement:  # it heads what was found, and is the publisher's
             requirement["name"] = f"“{requirement['name']}”, as the publisher calls it"
     rules = Policy.from_dict({"schema": schema_of(certificate).to_dict(), "require": required})
+    # With the certificate that was judged, so that its digests are checked again.
     published = open_published(
         path.parent, certificate=certificate
     )  # the digests of what was judged
@@ -205,17 +208,23 @@ def _with_populations(required: Any, paths: Mapping[str, Path]) -> list[dict[str
 
 
 def _with_paths(table: Mapping[str, Any], paths: Mapping[str, Path]) -> dict[str, Any]:
+    """A requirement's table with the paths of populations that were given."""
     return {key: _with_path(setting, paths) for key, setting in table.items()}
 
 
 def _with_path(setting: Any, paths: Mapping[str, Path]) -> Any:
+    """The setting with the path of its population, by its digest; any other as it is."""
     if not names_population(setting):
         return setting
     return {**setting, "population": str(paths[str(setting["digest"])].resolve())}
 
 
 def _note_learned(filled: list[dict[str, Any]], required: Any) -> list[dict[str, Any]]:
-    """Mark tables of priors that were learned from the table, so that they are not shown."""
+    """Requirements in which tables of learned priors are marked, so that they are not shown.
+
+    `required` are those of the certificate, which tell which were learned; `filled` have the
+    tables.
+    """
     noted: list[dict[str, Any]] = []
     for requirement, certified in zip(filled, required, strict=True):
         is_learned = has_kept_priors(certified)
@@ -249,15 +258,19 @@ def _facts_before(
         The policy by which both are judged.
     queries, seed : int
         How many count queries are compared, and how they are drawn.
+
+    Raises `DataError` if the release was not made of this table.
     """
     certificate = published.certificate
     microdata = table
     if not isinstance(table, Microdata):
         rules_of_table = None if policy is None else Policy.of(policy)
         microdata = Microdata(table, table_schema(rules_of_table, certificate))
+    # The raw table must have the roles of the certificate, and the rows that were published.
     refuse_other_schema(certificate, microdata.schema)
     if certificate.after:
         microdata = shown_of(folder, microdata)
+    # True or False by the owner's key; None if there is no key to tell.
     is_same = is_source(microdata, certificate, owners_folder(folder) / OWNER)
     if is_same is False:
         advice = f"; take {NEWCOMERS[0]} of its owner's folder" if certificate.after else ""

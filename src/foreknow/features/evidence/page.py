@@ -192,7 +192,7 @@ class EvidencePage(Page[EvidenceReport]):
         return utility_line(self.result.audit.utility)
 
     def blocks(self) -> Iterator[Block]:
-        """The release, the verdicts and their assumptions, the raw table, and the questions."""
+        """Yield the release, verdicts and their assumptions, the raw table, and the questions."""
         before, mood = self._before(), self.mood or "lead"
         yield Sentence(self._afresh, mood)
         yield Sentence(_NO_CONCLUSION, "note")
@@ -228,7 +228,11 @@ class EvidencePage(Page[EvidenceReport]):
             yield from exposed_figure(exposed_by_verdict, f"people-{position}", title)
 
     def _answers(self) -> Iterator[Block]:
-        """Everything measured for a guidance, each once; then the questions of each guidance."""
+        """Yield everything measured for a guidance, each once; then the questions of each guidance.
+
+        An answer refers to the title under which its sentences stand.
+        """
+        # Sentences that the page stated before are not repeated.
         title_of = self._stated()
         yield Heading("What was measured for the guidances", "measured")
         for title, texts in self._measured().items():
@@ -267,7 +271,10 @@ class EvidencePage(Page[EvidenceReport]):
         }
 
     def _measured(self) -> dict[str, list[str]]:
-        """The sentences of each name in `guidances.toml`, by title."""
+        """The sentences of each name in `guidances.toml`, by title.
+
+        A name there is that of a property of this page, without its underscore.
+        """
         measured: dict[str, list[str]] = {}
         questions = chain.from_iterable(guidance["questions"] for guidance in guidances())
         names = chain.from_iterable(question.get("measured", ()) for question in questions)
@@ -322,7 +329,10 @@ class EvidencePage(Page[EvidenceReport]):
 
     @property
     def _beside(self) -> list[str]:
-        """Sentences on what the verdicts do not cover, for readers of the page."""
+        """Sentences on what the verdicts do not cover, for readers of the page.
+
+        What the publisher claims is noted as the publisher's words.
+        """
         audit, claimed = self.result.audit, self.result.verification.claimed_scope
         notes = notes_beside_verdicts(audit, self._any_noun, audit.scope, owner=False)
         if claimed.word:
@@ -400,6 +410,7 @@ class EvidencePage(Page[EvidenceReport]):
 
     def _found(self, verdict: Verdict) -> str:
         """A sentence that says what a verdict found, and about which values."""
+        # A criterion of groups is not about values; learned priors would tell about the raw table.
         if verdict.of_groups:
             what = about(verdict.judged)
             return f"{verdict_sentence(verdict)} {what[0].upper()}{what[1:]}."
@@ -415,7 +426,7 @@ class EvidencePage(Page[EvidenceReport]):
         return f"about {values}. {verdict_sentence(verdict, noun)}{remark}"
 
     def _assumptions(self) -> list[str]:
-        """The assumptions of the verdicts, one sentence each."""
+        """The assumptions of the verdicts, and the adversaries guarded against, as sentences."""
         audit = self.result.audit
         texts = [
             "Everybody may know who is in the table, each person's values in the columns that "
@@ -428,6 +439,7 @@ class EvidencePage(Page[EvidenceReport]):
             *as_rounded(self.result.verification.rounded),
             *[ONCE_CLAIMED] * (not audit.scope.cases),
         ]
+        # Each adversary is described once, however many requirements guard against it.
         kinds: dict[str, None] = {}
         for requirement in audit.policy.requirements:
             noun = sensitive_noun(audit.policy, requirement)
@@ -457,6 +469,7 @@ class EvidencePage(Page[EvidenceReport]):
             "average group",
         )
         rows: list[Row] = [*zip(heads, _sizes(before), _sizes(after), strict=True)]
+        # Requirements with learned priors would tell about the raw table, so they are left out.
         verdicts = zip(titled(after), before.exposed, after.exposed, strict=True)
         for (title, _), verdict_then, verdict_now in verdicts:
             if self._withheld(verdict_then.requirement):
@@ -520,7 +533,7 @@ class EvidencePage(Page[EvidenceReport]):
 
     @cached_property
     def _singling_out(self) -> tuple[str, ...]:
-        """Sentences on whether the row of one person can be isolated."""
+        """Sentences on whether the row of one person can be isolated by its published columns."""
         scope, worth = self.result.audit.scope, self.result.audit.utility
         identifiers = self.result.certificate.policy["schema"].get("identifiers", ())
         people = some(worth.smallest_group, "person", "people")
@@ -563,9 +576,10 @@ class EvidencePage(Page[EvidenceReport]):
 
     @property
     def _isolating(self) -> list[str]:
-        """The sentence that some question isolates somebody of every group."""
+        """A sentence that a random question isolates somebody; none if groups have no labels."""
         if not self._generalized:
             return []
+        # Each of n people says yes with chance 1/n: one does with n * 1/n * (1 - 1/n)^(n-1).
         smallest = self.result.audit.utility.smallest_group
         chance_of_lone_person = Fraction(smallest - 1, smallest) ** (smallest - 1)
         return [
@@ -603,6 +617,7 @@ class EvidencePage(Page[EvidenceReport]):
 
     @property
     def _average(self) -> list[str]:
+        """A sentence on how likely a random pick in a group is right, on average."""
         worth = self.result.audit.utility
         share = Fraction(worth.groups, worth.people) if worth.people else Fraction(0)
         return [
@@ -722,6 +737,7 @@ class EvidencePage(Page[EvidenceReport]):
 
     @property
     def _usefulness(self) -> list[str]:
+        """The sentence on how far counts are off; none if the utility was not measured."""
         worth = self.result.utility
         return (
             []
@@ -742,6 +758,7 @@ class EvidencePage(Page[EvidenceReport]):
     # ---- digests ------------------------------------------------------------------------------
 
     def _digests(self) -> Table:
+        """A table of the digests of all files, also of those that the certificate names apart."""
         evidence = self.result
         certificate, report = evidence.certificate, evidence.certificate.report
         papers = {REPORT: report, CODE_BOOK: certificate.code_book}
@@ -786,7 +803,7 @@ def _worst_cell(exposed: Exposed) -> Cell:
 
 
 def _sizes(audit: Any) -> list[str]:
-    """The number of people and of groups, and how large groups are, as the table shows them."""
+    """The number of people and of groups, and how large groups are, as texts for the table."""
     worth = audit.utility
     return [
         number(worth.people),
