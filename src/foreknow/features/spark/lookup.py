@@ -36,7 +36,11 @@ class Lookup(NamedTuple):
     labels: pa.Table  # of the groups
 
     def labelled(self, rows: pa.Table, names: Sequence[str]) -> tuple[pa.Table, int]:
-        """Rows without the columns that are looked up, beside their labels; the sum of weights."""
+        """Rows with the labels of their groups in place of some columns; a sum of weights.
+
+        The last columns of `rows` are looked up, the others stay; a row that is in no group has no
+        labels. The sum is of the weights of all rows that were known.
+        """
         width = rows.num_columns - len(self.values)
         entry_of_row = self._places(rows.columns[width:])
         is_known = entry_of_row >= 0
@@ -46,12 +50,16 @@ class Lookup(NamedTuple):
         return pa.table(columns, names=names), int(self.weights[entry_of_row[is_known]].sum())
 
     def _places(self, columns: Sequence[Any]) -> Any:
-        """The place of each row among what was counted; -1 where it is not there."""
+        """The place of each row among the entries that were counted; -1 where it is not there.
+
+        A row's key is made of the codes of its values, as digits.
+        """
         key: Any = np.zeros(len(columns[0]), np.int64)
         unknown = np.zeros(len(key), bool)
         for column, values, keys in zip(columns, self.values, self.keys, strict=True):
             codes = _codes(_comparable(column), values)
             unknown |= codes < 0
+            # Keys that would grow too large give way to their place among those that occur.
             key = key * len(values) + codes
             if len(keys):
                 order = np.argsort(key)  # neighbours are found several times as fast
@@ -66,12 +74,15 @@ class Lookup(NamedTuple):
 def write_lookup(
     entries: pa.Table, times: Any, groups: Any, labels: pa.Table, folder: Path
 ) -> tuple[int, int]:
-    """Write what was counted into a folder; give the sum of weights that rows have, and how many.
+    """Write what was counted into a folder; return the rows' sum of weights and their number.
 
-    Weights are random numbers of 64 bits: their sum tells whether each entry occurs as often again.
+    `entries` are the distinct combinations, `times` how often each occurs, `groups` the group of
+    each (-1: left out), and `labels` those of the groups. Weights are random numbers of 64 bits:
+    their sum tells whether each entry occurs as often when rows are looked up.
     """
     values: list[Any] = []
     keys: list[Any] = []
+    # The codes of a row's values are the digits of its key; `span` is how many keys there can be.
     key, span = np.zeros(len(entries), np.int64), 1
     for column in map(_comparable, entries.columns):
         distinct = column.unique()
@@ -80,7 +91,9 @@ def write_lookup(
             span = len(keys[-1])
         key, span = key * len(distinct) + _codes(column, distinct), span * len(distinct)
         values.append(distinct)
+        # No keys are listed for a column, unless numbers grow too large at the next one.
         keys.append(key[:0])
+    # The last keys are always listed: they tell which combinations occur.
     order = np.argsort(key)
     keys[-1] = key[order]
     weights = np.random.default_rng().integers(1 << 64, size=len(order), dtype=np.uint64)
@@ -91,16 +104,18 @@ def write_lookup(
         for table in (*key_tables, pa.table(entry_columns, names=["0", "1"]), label_table):
             with pa.ipc.new_stream(file, table.schema) as stream:
                 stream.write_table(table)
+    # In 64 bits without sign, where sums wrap around.
     return int((times[order].astype(np.uint64) * weights).sum()), int(times.sum())
 
 
 def read_lookup(folder: Path) -> Lookup:
-    """The lookup in a folder, memory-mapped."""
+    """The lookup in a folder; its arrays are mapped from the file, not read into memory."""
     tables = []
     with pa.memory_map(str(folder / _FILE)) as file:
         while file.tell() < file.size():
             tables.append(pa.ipc.open_stream(file).read_all())
     *key_tables, of_entry, labels = tables
+    # First a column for each looked-up column's values, then as many lists of keys.
     columns = [table.column(0) for table in key_tables]
     width = len(columns) // 2
     keys = [column.to_numpy() for column in columns[width:]]
@@ -111,7 +126,7 @@ def read_lookup(folder: Path) -> Lookup:
 def labelled_parts(
     batches: Iterable[Any], lookup: Lookup, names: Sequence[str]
 ) -> Iterator[tuple[pa.Table, int]]:
-    """The results of `Lookup.labelled` for batches of rows."""
+    """Yield the results of `Lookup.labelled` for batches of rows, many batches at once."""
     pending: list[Any] = []
     for batch in batches:
         pending.append(batch)
@@ -123,7 +138,11 @@ def labelled_parts(
 
 
 def by_row(folder: Path, names: Sequence[str], note: str) -> Callable[..., Any]:
-    """The function of a worker: it writes rows with labels and reports the sum of weights."""
+    """The function of a worker: it writes rows with labels, and reports a sum of weights.
+
+    `names` are the columns that it writes, and `note` the metadata of the file. Its report is a
+    number, how many rows there were, and the file's name.
+    """
 
     def work(batches: Iterable[Any], token: str) -> Iterator[Any]:
         _check(folder, token)
@@ -137,6 +156,7 @@ def by_row(folder: Path, names: Sequence[str], note: str) -> Callable[..., Any]:
             writer.write_table(labelled_part)
         if writer is not None:
             writer.close()
+            # Spark has 64-bit numbers with sign only, so the sum is shifted into their range.
             summary = [[(total + (1 << 63)) % (1 << 64) - (1 << 63)], [rows], [path.name]]
             yield pa.RecordBatch.from_arrays([*map(pa.array, summary)], ["number", "rows", "file"])
 
@@ -144,13 +164,19 @@ def by_row(folder: Path, names: Sequence[str], note: str) -> Callable[..., Any]:
 
 
 def _codes(column: Any, values: Any) -> Any:
-    """The place of each value among those that are known, of which a null may be one, or -1."""
+    """The place of each value among those that are known; -1 if it is not known.
+
+    A null may be a known value.
+    """
     positions = pc.index_in(column, value_set=values.cast(column.type))
     return positions.fill_null(-1).to_numpy().astype(np.int64)
 
 
 def _comparable(column: Any) -> Any:
-    """A plain column in which equal values have equal bits."""
+    """A plain column in which equal values have equal bits.
+
+    -0.0 becomes 0.0, and every NaN the same one.
+    """
     column, kind = _undone(column), column.type
     if not pa.types.is_floating(kind):
         return column

@@ -76,7 +76,11 @@ class SparkTable:
         return self._fetched(self.frame.select(*map(self._inner, columns)), columns)
 
     def tally(self, columns: Sequence[str], *, signs: bool = True) -> tuple[pa.Table, IntArray]:
-        """One GROUP BY; with `signs`, -0.0 is another value than 0.0, which Spark takes for one."""
+        """The distinct combinations of some columns, and how often each occurs; one GROUP BY.
+
+        With `signs`, -0.0 is another value than 0.0; Spark takes them for one, so the sign of each
+        float is counted as a column of its own.
+        """
         from pyspark.sql import functions as spark
 
         floats = [name for name in columns if self._kinds[name] in _FLOATS]
@@ -90,6 +94,7 @@ class SparkTable:
             counted_rows = signed_frame.groupBy(*signed_frame.columns).count().toArrow()
         _log.info("%.1f MB of counts came from %s", counted_rows.nbytes / 1e6, self.name)
         rows = counted_rows.select(keys).rename_columns(list(columns))
+        # The columns after the keys are the signs; the last one is the count.
         minus = counted_rows.columns[len(keys) : -1]
         times = counted_rows.column(counted_rows.num_columns - 1).to_numpy().astype(np.int64)
         return with_signs(rows, floats, minus if signs else None), times
@@ -102,7 +107,7 @@ class SparkTable:
     # ---- what is asked of it where it lies; see `DuckTable` -------------------------------------
 
     def counted(self, columns: Sequence[str]) -> SparkTable | str:
-        """The table, or why it is to be read into memory.
+        """The table, or a text why it is to be read into memory.
 
         Values that are others each time are refused; Spark knows of some, and other cases are
         found. A frame that is in its cache is taken as it is there.
@@ -123,7 +128,7 @@ class SparkTable:
         return self
 
     def distinct(self, columns: Sequence[str]) -> tuple[int, Distinct]:
-        """How many rows there are, how many have a value of each column, and how many values."""
+        """How many rows there are; for each column, how many have a value, and how many values."""
         from pyspark.sql import functions as spark
 
         figures = [spark.count("*")]
@@ -137,7 +142,10 @@ class SparkTable:
         return self._fetched(self.frame.select(*map(self._inner, columns)).limit(rows), columns)
 
     def sampled(self, column: str, share: int) -> tuple[pa.Array, IntArray]:
-        """One of so many values, at random but always the same, and how often each occurs."""
+        """About one in `share` of a column's values, and how often each occurs.
+
+        Which values are taken depends on their hash, so it is always the same ones.
+        """
         from pyspark.sql import functions as spark
 
         name = self._inner(column)
@@ -147,7 +155,7 @@ class SparkTable:
             return values_of(sample.groupBy(name).count().toArrow())
 
     def holding(self, columns: Sequence[str], spellings: Collection[str]) -> list[str]:
-        """The columns of texts in which a value is missing by one of these spellings."""
+        """The columns of texts in which some value is missing by one of these spellings."""
         from pyspark.sql import functions as spark
 
         if not columns:
@@ -158,7 +166,7 @@ class SparkTable:
         return [name for name, is_held in zip(columns, holds, strict=True) if is_held]
 
     def without(self, columns: Sequence[str], spellings: Collection[str]) -> SparkTable:
-        """The table where such values of some columns of texts are nulls."""
+        """The table in which values with these spellings are missing, in columns of texts."""
         from pyspark.sql import functions as spark
 
         table = copy(self)
@@ -190,14 +198,17 @@ class SparkTable:
         path: Path,
         note: str,
     ) -> bool:
-        """Write some columns of each row beside the labels of the group that its entry is in.
+        """Write columns of each row beside its group's labels; True if all rows were found.
 
-        Rows have a number each, and no order; executors write a folder of files. Whether each entry
-        was found as often as it was counted, is said.
+        `entries` are the combinations that were counted, with how often each occurs (`times`) and
+        its group (-1: left out). `shown` are the columns to write, with the names they get, `row`
+        is the name of the column of row numbers, and `note` is for the files. Executors write a
+        folder of files, in no order; if they cannot, this process writes one.
         """
         from pyspark.sql import functions as spark
 
         folder = new_folder()
+        # The sum of random weights, and the number of rows, that all rows must have.
         expected = lookup.write_lookup(entries, times, groups, labels, folder)
         names = [row, *shown.values(), *labels.column_names]
         number = (spark.monotonically_increasing_id() + 1).alias("row")
@@ -205,6 +216,7 @@ class SparkTable:
         with self.clear_errors():
             rows = self.frame.select(number, *columns)
         reports = self._written(rows, lookup.by_row(folder, names, note), folder)
+        # The executors could not write: rows come here and are looked up here.
         if reports is None:
             reports = []
             lookup_table = lookup.read_lookup(folder)
@@ -222,6 +234,7 @@ class SparkTable:
             for position, name in enumerate(sorted(name for _, _, name in reports)):
                 shutil.move(folder / name, part_of(path, position))
         shutil.rmtree(folder, ignore_errors=True)
+        # Each entry was found as often as it was counted just if the sums agree, in 64 bits.
         totals = sum(number for number, _, _ in reports), sum(n for _, n, _ in reports)
         return (totals[0] - expected[0]) % (1 << 64) == 0 and totals[1] == expected[1]
 
@@ -231,6 +244,9 @@ class SparkTable:
         """The reports of the executors about the files they wrote; None if they could not write.
 
         Of each file a number, how many rows it has, and its name.
+
+        A report is a sum of weights, the number of rows, and the file's name. A secret token in the
+        folder shows that executors see this folder and not another of that name.
         """
         from pyspark import cloudpickle
 
@@ -258,7 +274,7 @@ class SparkTable:
 
     @contextmanager
     def clear_errors(self) -> Iterator[None]:
-        """Say in one line what Spark says in a hundred."""
+        """While open, turn errors of Spark into one line that says what is wrong."""
         from pyspark.errors import PySparkException
 
         try:
@@ -276,9 +292,10 @@ class SparkTable:
 
 
 def _first_line(error: BaseException) -> str:
-    """The cause of an error, without the hundred lines of where it was."""
+    """The cause of an error, without the hundred lines that say where it was."""
     lines = [line for line in str(error).splitlines() if line.strip()]
     if not lines:
         return type(error).__name__
+    # The last cause is the first in time.
     causes = list(filter(None, map(_CAUSE.match, lines)))
     return causes[-1][1] if causes else lines[0].strip()
