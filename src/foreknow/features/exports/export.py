@@ -79,6 +79,7 @@ def export(folder: str | Path, to: str = "xlsx", out: str | Path | None = None) 
             f"to is {to!r}{did_you_mean(str(to), get_args(ExportFormat))}; a release itself is CSV "
             'or Parquet ([publish] format = "parquet")'
         )
+    # The release is loaded, and verified before anything is written.
     certified = certificate_path(folder)
     certificate, _ = load_signed(certified)
     release_folder = certified.parent
@@ -98,6 +99,7 @@ def export(folder: str | Path, to: str = "xlsx", out: str | Path | None = None) 
     tables = {
         table_name: table.arrow(table.columns) for table_name, table in published.tables.items()
     }
+    # Cells that a spreadsheet would read as formulas were escaped; as texts they need not be.
     if certificate.escaped:
         tables = {table_name: disarmed(rows) for table_name, rows in tables.items()}
     titles = _titles_of(published)
@@ -117,7 +119,10 @@ def export(folder: str | Path, to: str = "xlsx", out: str | Path | None = None) 
 
 
 def _titles_of(published: Published) -> dict[str, str]:
-    """The titles of columns in the code book, which SPSS and Stata show as labels."""
+    """The titles of columns in the code book, which SPSS and Stata show as labels.
+
+    Empty if the release has no code book.
+    """
     book = published.folder / CODE_BOOK
     if published.certificate.code_book is None or not book.is_file():
         return {}

@@ -45,6 +45,7 @@ def write_workbook(
     for table in tables.values():
         _refuse_too_large(table, file_name)
         _refuse_merged(table, file_name)
+    # Rows go to the file one by one, so that memory stays small.
     with xlsxwriter.Workbook(str(path), {"constant_memory": True}) as book:
         book.set_properties({"created": _NEVER, "comments": note})
         for name, table in tables.items():
@@ -80,7 +81,7 @@ def _refuse_too_large(table: pa.Table, file_name: str) -> None:
 
 
 def _refuse_merged(table: pa.Table, file_name: str, ignored: str = "") -> None:
-    """Refuse values that such a file cannot tell apart, as by blanks at the end."""
+    """Refuse texts that are one in such a file: empty and missing, or but for ends of `ignored`."""
     for name, column in zip(table.column_names, simple(table), strict=True):
         if pa.types.is_string(column.type):
             values = pc.unique(column)
@@ -127,7 +128,10 @@ def write_statistics(
 
 
 def _as_numbers(column: Any) -> Any:
-    """A column as numbers where all its texts are numbers that print as they did; else as texts."""
+    """A column as numbers if all its texts are numbers that print as they did; else as texts.
+
+    Numbers too large for a float stay texts, as do texts such as "007", "1.50" or "-0".
+    """
     if pa.types.is_floating(column.type) or pa.types.is_integer(column.type):
         numbers = pc.cast(column, pa.float64(), safe=False)
         all_fit = pc.all(pc.less_equal(pc.abs(numbers), _EXACT)).as_py()
@@ -142,7 +146,7 @@ def _as_numbers(column: Any) -> Any:
 
 
 def _print_numbers(numbers: Any) -> list[str | None]:
-    """Numbers as programs print them: without decimals where all are whole."""
+    """Numbers as programs print them: without decimals if all are whole; None stays None."""
     values = numbers.to_pylist()
     present = [x for x in values if x is not None]
     are_whole = all(x.is_integer() and abs(x) < _EXACT for x in present)
