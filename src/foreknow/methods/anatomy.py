@@ -55,6 +55,7 @@ def rounds_of(counts: IntArray, l: int) -> IntArray:
     n_rounds = len(rounds) // l
     # How many buckets are at least so high, for each height.
     reaching = np.cumsum(np.bincount(counts)[::-1])[::-1]
+    # The height of the highest of the buckets that take turns; how many are higher than that.
     level = int(heights[l - 1])
     high = int(np.count_nonzero(heights > level))
     gone = 0  # how many had their turn at this level already
@@ -62,19 +63,23 @@ def rounds_of(counts: IntArray, l: int) -> IntArray:
     while turn < n_rounds:
         rate = l - high
         # Turns at this level and at those below it, and where each level's turns end.
+        # One entry per level, from `level` down to 1.
         turns_at = reaching[level:0:-1] - high
         turns_at[0] -= gone
         ends = np.cumsum(turns_at)
         end = _joins(int(heights[high - 1]) - turn, level, rate, ends) + turn if high else n_rounds
+        # Until then nothing changes: the same high buckets, the others by turns.
         end = min(end, n_rounds)
         for first in starts[:high].tolist():
             rounds[first + turn : first + end] = np.arange(turn, end)
         n_turns, done = rate * (end - turn), 0
         for buckets, turn_level in _turns(high, level, gone, reaching, ends, n_turns):
+            # A bucket that is down to a height has given its first people: this is the next one.
             position = starts[buckets] + (heights[buckets] - turn_level)
             rounds[position] = turn + np.arange(done, done + len(buckets)) // rate
             done += len(buckets)
         turn = end
+        # How many levels were finished, and how many buckets had their turn at the one begun.
         below = int(np.searchsorted(ends, n_turns, "right"))
         gone = n_turns - int(ends[below - 1]) if below else gone + n_turns
         level -= below
@@ -87,9 +92,15 @@ def rounds_of(counts: IntArray, l: int) -> IntArray:
 
 
 def _joins(height: int, level: int, rate: int, ends: IntArray) -> int:
-    """The number of rounds after which a high bucket is no higher than the next in turn."""
+    """The number of rounds after which a high bucket is no higher than the next in turn.
+
+    `height` is that of the lowest high bucket now, `level` that of the highest of the others. In
+    each round `rate` of the others give a person; ``ends[i]`` is how many turns there are in all
+    down to the level ``level - i``.
+    """
     levels = level - np.arange(len(ends))
     turns = rate * (height - levels)  # when the bucket is down at each level
+    # The first level at which the bucket arrives while the others are still at it.
     levels_reached = np.flatnonzero((np.concatenate(([0], ends[:-1])) <= turns) & (turns < ends))
     return height - int(levels[levels_reached[0]]) if len(levels_reached) else height
 
@@ -97,26 +108,20 @@ def _joins(height: int, level: int, rate: int, ends: IntArray) -> int:
 def _turns(
     high: int, level: int, gone: int, reaching: IntArray, ends: IntArray, n_turns: int
 ) -> Iterator[tuple[IntArray, IntArray]]:
-    """Yield, turn by turn, the buckets that are drawn from, and their heights at that moment.
+    """Yield, turn by turn, the buckets that give a person, and their heights at that moment.
 
-    Parameters
-    ----------
-    high : int
-        How many buckets are drawn from in every round; the turns are those of the others.
-    level : int
-        The height of the highest of the others.
-    gone : int
-        How many of them had their turn at this level already.
-    reaching : integer array
-        How many buckets are at least so high, for each height.
-    ends : integer array
-        Where the turns of each level end, from `level` down.
-    n_turns : int
+    `high` buckets are left out: they give one in every round. The others stand behind them; the
+    highest has the height `level`, and `gone` of that height had their turn before. ``reaching[h]``
+    is how many of all buckets were at least h high at first, and ``ends[i]`` how many turns there
+    are down to the level ``level - i``. In all, `n_turns` turns are yielded, a block of them at a
+    time.
     """
     done, below = 0, 0
     while done < n_turns:
+        # As many whole levels as fit into a block.
         last = max(int(np.searchsorted(ends, min(done + _BLOCK, n_turns))), below)
         turn_levels = level - np.arange(below, last + 1)
+        # At each level the buckets that are as high, behind the high ones.
         firsts = np.full(len(turn_levels), high)
         firsts[0] += 0 if below else gone
         buckets, offsets = ranges(firsts, reaching[turn_levels])
@@ -189,12 +194,14 @@ class Anatomy(WithL):
         return Grouping(microdata.rows_of(groups), method=method)
 
     def _groups(self, codes: Codes, counts: IntArray, seed: int | None) -> IntArray:
-        """The group of each person, by codes of values and how many people have each.
+        """The group of each person, from the codes of values and how many people have each.
 
-        People who are left over join a random group that lacks their value.
+        The round in which people are taken is their group. People who are left over join a random
+        group that lacks their value.
         """
         assert self.l is not None
         random = generator(seed, "Anatomy")
+        # People stand value by value, at random within each; rounds are of positions in that order.
         people = by_value(codes, counts, random)
         ends = np.cumsum(counts)
         rounds = rounds_of(counts, self.l)
@@ -239,7 +246,8 @@ def _codes(microdata: Microdata) -> tuple[Codes, IntArray]:
 def _draw_other(taken_groups: IntArray, n_groups: int, random: np.random.Generator) -> int:
     """Draw one of the groups that are not taken; `taken_groups` is in increasing order."""
     position = int(random.integers(n_groups - len(taken_groups)))
-    # So many groups that are not taken come before each one that is.
+    # The rank among free groups becomes a number: add the taken groups that come before it. Before
+    # the i-th taken group there are ``taken_groups[i] - i`` free ones.
     return position + int(
         np.searchsorted(taken_groups - np.arange(len(taken_groups)), position, "right")
     )

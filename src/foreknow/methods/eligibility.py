@@ -60,7 +60,7 @@ class WithL(Grouper):
 
 
 def require_eligible(name: str, l: int, microdata: Microdata, sizes: IntArray) -> None:
-    """Refuse a table in which a value is more frequent than one in l."""
+    """Refuse a table in which more than one in l people share a value; `sizes` counts by value."""
     people = int(sizes.sum())
     if l > people:
         raise NoSafeRelease(f"{name}: l = {l} exceeds the number of people, {people:,}")
@@ -68,6 +68,7 @@ def require_eligible(name: str, l: int, microdata: Microdata, sizes: IntArray) -
     frequent = np.flatnonzero(sizes > max_people)
     if not len(frequent):
         return
+    # The most frequent first; a few are named.
     frequent = frequent[np.argsort(-sizes[frequent], kind="stable")]
     value_texts = []
     for code in frequent[:_NAMED].tolist():
@@ -119,6 +120,7 @@ def settled_l(
         return method, groups_of(method)
     if policy is None:
         raise InputError(f"{name}: l is missing; give it, or a policy from which it is chosen")
+    # Only what counts of values can show: anything else would depend on who has which value.
     requirements = [requirement for requirement in policy.requirements if requirement.by_counts]
     if not requirements:
         raise PolicyError(
@@ -126,6 +128,8 @@ def settled_l(
             "columns or households, since it would tell who has what; give it, such as "
             f"{method.key} = {{ l = 4 }}"
         )
+    # A group has each value once, so there are at least as many groups as people with the most
+    # frequent value.
     max_l = int(sizes.sum()) // int(sizes.max())
     if max_l < 2:
         raise NoSafeRelease(f"{name}: {_largest(microdata, sizes)}; {_OTHER}")
@@ -133,6 +137,7 @@ def settled_l(
     labelled = in_its_form(method, policy).options.labelled
     fallback = None
     for l in range(2, max_l + 1):
+        # The highest l is always made, so that there is a failure to report.
         if smallest and l < max_l and _fails_surely(requirements, int(sizes.sum()), l):
             continue
         candidate = replace(method, l=l)
@@ -142,10 +147,13 @@ def settled_l(
         for requirement in requirements:
             failures += requirement.failures(counts)
         if not failures:
+            # In the generalized form, groups that look alike are merged for readers, who may then
+            # be surer.
             people = int(sizes.sum())
             proof = traits_of(candidate).proof if labelled else None
             if proof is None or not proof.limit_of_boxes(policy, people, microdata.values):
                 return candidate, groups
+            # Prefer an l that is safe in that form, too; else the first that is safe for groups.
             fallback = fallback or (candidate, groups)
     if fallback is not None:
         return fallback
@@ -159,10 +167,15 @@ _OTHER = 'publish by another method, such as method = "mondrian", whose groups m
 
 
 def _fails_surely(requirements: Sequence[Requirement], people: int, l: int) -> bool:
-    """True if a limit on every value fails in a smallest group, where one has the average share."""
+    """True if groups of l people surely break a limit on every value.
+
+    Somebody in a smallest group has a value with at least the average share, 1 / its people.
+    """
+    # There are people // l groups, so the smallest has at most this many people.
     share = Fraction(1, people // (people // l))
     for requirement in requirements:
         is_selective = requirement.values is not None or requirement.excluded
+        # A limit on some values or on sets may hold for all that.
         if is_selective or requirement.about_sets:
             continue
         if any(share >= point.below for point in requirement.points):

@@ -29,7 +29,7 @@ class Points:
 
     @classmethod
     def of(cls, microdata: Microdata) -> Points:
-        """Find the points of a table, in lexicographic order; memory of one key per row."""
+        """The points of a table, in lexicographic order of their quasi-identifiers."""
         columns = [attribute.codes for attribute in microdata.attributes]
         sizes = [len(attribute.domain) for attribute in microdata.attributes]
         keys = Keys(columns, sizes, room=len(microdata.values))
@@ -38,7 +38,10 @@ class Points:
 
     @classmethod
     def each(cls, microdata: Microdata) -> Points:
-        """A point for each person if nearly all differ; otherwise the same as `of`."""
+        """A point for each person if nearly all differ; otherwise the same as `of`.
+
+        To look for equal people costs more than it saves if there are hardly any.
+        """
         codes = [attribute.codes for attribute in microdata.attributes]
         has_one_row_each = microdata.semantics == "single" and microdata.times is None
         if not has_one_row_each or not nearly_all_differ(codes):
@@ -67,16 +70,17 @@ class Points:
         )
 
     def spread(self, of_point: IntArray) -> IntArray:
-        """Give each person, in the table's order, what belongs to their point."""
+        """Give each person, in the table's order, what `of_point` says of their point."""
         return self._spread(of_point)
 
 
 def _single(keys: Keys, microdata: Microdata) -> Points:
     """The points of a table in which each person has one value.
 
-    `keys` numbers the combinations of people's quasi-identifiers.
+    `keys` is one number per person for the combination of quasi-identifiers.
     """
     n_values = len(microdata.values)
+    # Count pairs of a point and a value; then combine the pairs of each point.
     pair_keys = keys.beside(microdata.sensitive_codes, n_values)
     cells, times = pair_keys.counted(microdata.times)
     distinct_keys, weights, n_cells, values = _points_of(cells, n_values, times)
@@ -94,6 +98,7 @@ def _several(keys: Keys, microdata: Microdata) -> Points:
     `keys` numbers the combinations of people's quasi-identifiers.
     """
     distinct_keys, weights = keys.counted()
+    # The point of each person; then the values at each point are counted.
     point = keys.spread(np.arange(len(distinct_keys)))
     holdings, n_values = microdata.holdings, len(microdata.values)
     offsets, values, times = count_pairs(
@@ -115,9 +120,11 @@ def _points_of(
     """
     values = np.empty(len(cells), dtype=narrowest(n_values))
     points = np.empty_like(cells)
+    # In blocks, so that no second array of that length is needed.
     for block in blocks(len(cells)):
         points[block] = cells[block] // n_values
         values[block] = cells[block] - points[block] * n_values
+    # Cells are in order of point: a new point begins where the number changes.
     starts = starts_of(points)
     weights = np.add.reduceat(times, starts) if len(starts) else times
     return points[starts], weights, np.diff(starts, append=len(cells)), values

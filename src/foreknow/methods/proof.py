@@ -69,7 +69,10 @@ class Proof:
         return NOT_JUDGED if self.highest is None else f"{AT_MOST}{self.highest}"
 
     def may_be(self, words: str, form: str) -> bool:
-        """True if certificates of the method can hold this finding for a release in a form."""
+        """True if certificates of the method can hold this finding for a release in a form.
+
+        `words` is a finding as `said` returns it.
+        """
         if words.startswith(AT_MOST):
             return words == f"{AT_MOST}{self.highest}"
         if words == FREQUENCIES:
@@ -96,6 +99,7 @@ class Proof:
             return None
         for requirement in policy.requirements:
             sets = requirement.sets(values).values() if requirement.about_sets else ()
+            # A set of n values can be up to n times as likely as one value.
             n_values = max(map(len, sets), default=1)
             for point in requirement.points if requirement.by_counts else ():
                 if point.below <= self.highest * n_values:
@@ -118,7 +122,10 @@ def by_values_alone(l: int, equal: int | None) -> Proof:
 
 
 def _of_one_person(policy: Policy) -> bool:
-    """True if all limits are about adversaries who know nothing about other people's values."""
+    """True if all limits are about adversaries who know nothing about other people's values.
+
+    And groups can be told apart: then frequencies in groups are all that such an adversary learns.
+    """
     for point in policy.points:
         reach = point.adversary.speaks
         if reach is None or reach._replace(alike=False) != KnowledgeReach(1):

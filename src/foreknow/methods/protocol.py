@@ -173,6 +173,7 @@ def check_needs(method: Any, policy: Policy) -> None:
     """
     traits, schema = traits_of(method), policy.needed_schema
     looked_at = policy.looked_at if traits.consults_policy else ()
+    # Sensitive columns, and those published beside which the method must keep in mind.
     columns = list(dict.fromkeys((*schema.sensitives, *looked_at)))
     of_persons = {CASES, units(str(schema.person))} if schema.counts_people else set[str]()
     if Need.ONE_COLUMN in traits.needs and of_persons & {*looked_at}:
@@ -286,6 +287,8 @@ def nothing_safe(people: int, failures: Iterable[str]) -> str:
 def traits_of(method: Any) -> Traits:
     """The `traits` of a method, declared in its own class or on itself; else the defaults.
 
+    Traits of a parent class do not count: a subclass may group people in another way.
+
     >>> class Mine:
     ...     traits = Traits(symmetric=True)
     >>> class Other(Mine):
@@ -315,6 +318,7 @@ def grouping_of(
     """Let a method group a table; `explain` asks a search for what it looked at, too."""
     policy = policy and policy.under(microdata.schema).searched
     declared = traits_of(method).grouping
+    # Three ways to ask: a declared function, a `Grouper`, or `partition` alone.
     if declared is not None:
         return declared(microdata, policy, seed, explain=explain)
     if getattr(type(method), "partition", None) is Grouper.partition:
@@ -326,7 +330,8 @@ def grouping_of(
 def as_written(method: Any, microdata: Microdata, policy: Policy) -> Microdata:
     """The table with values rounded to the cells in which a release by this method shows them.
 
-    Columns of priors stay exact. If no labels are written, the table stays as it is.
+    Groups are then judged as readers see them. Columns of priors stay exact. If no labels are
+    written, the table stays as it is.
     """
     microdata = microdata.leveled(policy.levels)
     if not policy.options.labelled:
@@ -336,6 +341,7 @@ def as_written(method: Any, microdata: Microdata, policy: Policy) -> Microdata:
         unrounded = microdata.schema.quasi_identifiers
     exact_columns = {*unrounded, *policy.attributes}
     rounded = microdata.rounded(policy.options.labels, exact_columns, policy.least_listed)
+    # Columns whose rare values share a cell without a grid.
     merged = []
     for a in rounded.attributes:
         if a.cells and a.cells.grid is None:

@@ -43,25 +43,33 @@ class Refusal:
         labels: Labels,
         refuses: Refuses,
     ) -> Refusal:
-        """Make it from the part, the group and the value of each person; parts count from 0."""
+        """Make it from the part, the group and the value of each person; parts count from 0.
+
+        The arrays have an entry for each person of the division. `refuses` says whether groups of
+        parts would be refused.
+        """
         group_codes, group_places = np.unique(group, return_inverse=True)
         n_children = int(child.max()) + 1
+        # Groups that are divided among several parts: only their values could lie otherwise.
         pairs = np.unique(group_places.reshape(-1) * n_children + child) // n_children
         moves = (np.bincount(pairs, minlength=len(group_codes)) > 1)[group_places.reshape(-1)]
+        # All members of another group are in one part, whoever has which value: those counts are
+        # fixed.
         fixed = np.zeros((n_children, len(labels)), dtype=np.int64)
         np.add.at(fixed, (child[~moves], codes[~moves]), 1)
         return cls(people[moves], child[moves], fixed, labels, refuses)
 
     def holds(self, tables: IntArray) -> NDArray[np.bool_]:
-        """For each of the `tables` and cell, whether the cut would be refused there.
+        """For each of the `tables`, whether the division would be refused there.
 
-        `tables` are worlds: how many people of each part of the cut have each value; shape (worlds,
-        parts, values).
+        `tables` are worlds: how many of the people who move have each value, by the part they go
+        to; shape (worlds, parts, values).
         """
         worlds, (n_children, values) = len(tables), self.fixed.shape
         step, is_refused = max(1, _AT_ONCE // n_children), np.zeros(worlds, dtype=bool)
         for start in range(0, worlds, step):
             block = slice(start, min(start + step, worlds))
+            # Everybody in each part: those who move, and the others; a row for each world and part.
             dense = (tables[block] + self.fixed).reshape(-1, values)
             owner = np.repeat(np.arange(len(dense) // n_children), n_children)
             is_refused[block] = self._refuses(self._counts(dense), owner)

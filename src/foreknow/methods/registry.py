@@ -50,6 +50,7 @@ def key_of(name: str) -> str:
     for key in keys:
         if key in (plain_name, name):
             return key
+    # Another tool's name for a method may be known.
     like = ELSEWHERE.get(plain_name)
     hint = f"; most like it is {like!r}" if like else did_you_mean(name, keys)
     raise PolicyError(f"there is no method {name!r}{hint}")
@@ -109,8 +110,10 @@ def method_of(method: Anonymizer | str, policy: Policy) -> Anonymizer:
                 f"a method has partition(microdata, policy, seed); {method!r} has not"
             )
         return method
+    # A name: make the method with its settings in the policy file.
     kind, settings = settings_for(method, policy.options.settings)
     of_policy: Any = getattr(kind, "from_settings", None)
+    # Some classes take more from the policy than settings, such as limits.
     make: Any = kind if of_policy is None else lambda **fields: of_policy(fields, policy)
     anonymizer: Anonymizer = make(**settings)
     return anonymizer
@@ -124,6 +127,7 @@ def policy_schema() -> dict[str, Any]:
     """
     from foreknow.policy.file import policy_settings
 
+    # Only methods that are installed have settings to describe.
     installed = []
     for key, module in METHODS:
         if is_installed(leaf_of(module) or "foreknow"):
