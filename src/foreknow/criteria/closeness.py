@@ -53,10 +53,14 @@ class _OfTable(OfGroups):
     speaks: ClassVar[Any] = KnowledgeReach(1)
 
     def limits_values(self, counts: GroupCounts | None = None) -> bool:
-        """True if a group of a single value fails: distances are convex, so none is farther."""
+        """True if a group whose members share one value fails.
+
+        If none does, no group fails: distances are convex, so such groups are the farthest.
+        """
         if counts is None:
             return True
         codes = self._extremes(counts)
+        # One group for each value that may be farthest, with one person in it.
         ones = np.ones(len(codes), dtype=np.int64)
         single_values = GroupCounts.counted(
             *(ones, np.arange(len(codes) + 1), codes, ones.copy()),
@@ -96,12 +100,13 @@ class _OfTable(OfGroups):
         raise NotImplementedError
 
     def attained(self, release: HasCounts) -> Attained:
-        """The largest distance between a group and the whole release."""
+        """The largest distance between a group and the whole release, exact where it can be."""
         counts = counts_for(self, release)
         table_counts, distances = counts.totals, self.distances(counts, counts.totals)
         largest = distances.max()
         farthest = [int(np.argmax(distances))]
         if np.isfinite(largest):
+            # Floats find the groups that may be farthest; exact numbers decide among them.
             farthest = np.flatnonzero(distances >= largest - CLOSE * max(1.0, largest)).tolist()
         amounts = [self._exact(counts, group, table_counts) for group in farthest]
         amount = max(amounts)
@@ -116,7 +121,11 @@ class _OfTable(OfGroups):
         return super().ledger(semantics, whole)
 
     def failing(self, counts: GroupCounts, table_counts: IntArray) -> BoolArray:
-        """True for each group that is too far away; fractions decide if floats are close."""
+        """True for each group that is too far from the whole table.
+
+        `table_counts` is how many people of the table have each value. Fractions decide if floats
+        are close to the limit.
+        """
         distances, edge = self.distances(counts, table_counts), self._edge
         fails: BoolArray = distances > edge
         close = np.abs(distances - edge) <= CLOSE * max(1.0, edge)
@@ -137,9 +146,11 @@ def _between(
     factor, moved, is_present = float(times), swaps / counts.sizes, table_counts > 0
     share = np.zeros((counts.n_groups, counts.n_values))
     share[counts.cell_groups, counts.codes] = counts.counts / counts.sizes[counts.cell_groups]
+    # Exchanges move the share by at most `moved` either way.
     lowest_share = np.maximum(share[:, is_present] - moved[:, None], 0)
     highest_share = np.minimum(share[:, is_present] + moved[:, None], 1)
     of_table = table_counts[is_present] / table_counts.sum()
+    # A share p with odds times f is f p / (1 + (f - 1) p); with odds over f, p / (p + f (1 - p)).
     return (
         of_table,
         lowest_share / (lowest_share + factor * (1 - lowest_share)),
@@ -148,7 +159,7 @@ def _between(
 
 
 def _shares(counts: GroupCounts, table_counts: IntArray) -> tuple[FloatArray, FloatArray]:
-    """The share of each cell's value in its group and in the whole table."""
+    """For each value that occurs in a group: its share in the group, and in the whole table."""
     of_group = counts.counts / counts.sizes[counts.cell_groups]
     return of_group, table_counts[counts.codes] / table_counts.sum()
 
@@ -164,6 +175,7 @@ def _counts_of_values(
 
 
 def _most_of(cells: FloatArray, counts: GroupCounts) -> FloatArray:
+    """The largest entry of each group; `cells` has one for each value that occurs in a group."""
     return np.maximum.reduceat(cells, counts.offsets[:-1])
 
 
@@ -238,13 +250,19 @@ class TCloseness(_OfTable):
         used = super()._extremes(counts)
         if self.distance != "ordered":
             return used
+        # A distance along an order is largest for a group at one end.
         positions = self._value_positions(counts, counts.totals)[0][used]
         return used[[int(positions.argmin()), int(positions.argmax())]]
 
     def may_fail(
         self, counts: GroupCounts, table_counts: Any, times: Fraction, swaps: int
     ) -> BoolArray:
-        """True for each group that may fail if `swaps` people have other values, by these odds."""
+        """True for each group that may fail if its shares are a little different.
+
+        Namely if `swaps` people have other values, and odds are higher or lower by up to the factor
+        `times`.
+        """
+        # Odds that change by a factor f move a share by at most (f - 1) / 4, and so the distance.
         moved = swaps / counts.sizes + (float(times) - 1) / 4
         return self.distances(counts, table_counts) + moved > self._edge - CLOSE
 
@@ -263,7 +281,8 @@ class TCloseness(_OfTable):
 
     def leaving(self, counts: GroupCounts, table_counts: IntArray) -> IntArray:
         """The least number of people who must leave each group to bring its shares near enough."""
-        # Shares move by no more than the share of people who leave, and each over 1 at most.
+        # If a share x of the people leaves, the distance falls by at most x: so at least the excess
+        # over the limit must leave.
         beyond = np.maximum(self.distances(counts, table_counts) - self._edge - CLOSE, 0)
         return np.floor(counts.sizes * beyond).astype(np.int64)
 
@@ -277,13 +296,17 @@ class TCloseness(_OfTable):
         """How far each group is, nearly."""
         if self.distance == "equal":
             of_group, of_table = _shares(counts, table_counts)
+            # Half the sum of all differences: the share that must move, each part over the distance
+            # 1.
             above = np.maximum(of_group - of_table, 0)
             return np.add.reduceat(above, counts.offsets[:-1])
         if self.distance == "hierarchical":
             return self._distances_in_tree(counts, table_counts)
         positions, steps = self._value_positions(counts, table_counts)
+        # Along the order: all that is too much up to a place must move on from there, one step.
         expected = np.bincount(positions, table_counts, len(positions)) / table_counts.sum()
         distances = np.zeros(counts.n_groups)
+        # As many groups at a time as memory allows.
         rows = max(1, _AT_ONCE // len(positions))
         for first in range(0, counts.n_groups, rows):
             last = min(first + rows, counts.n_groups)
@@ -309,8 +332,11 @@ class TCloseness(_OfTable):
             single_level = [np.arange(counts.n_values)]
             levels = single_level if self.distance == "equal" else self._levels(counts)
             steps = 2 * len(levels)  # what is more in one place is less in another
+        # Shares times people * everybody are whole numbers: work = sum of differences at each
+        # place.
         work = 0
         for nodes in levels:
+            # For each place (a value, or a node of the tree): group minus table.
             extra = [0] * (int(nodes.max()) + 1)
             for node, n_in_table in zip(nodes.tolist(), table_counts.tolist(), strict=True):
                 extra[node] -= n_in_table * people
@@ -326,14 +352,18 @@ class TCloseness(_OfTable):
         nodes; the distance is the mean over the levels.
         """
         levels = self._levels(counts)
+        # Sort each group's values along the tree, so that those of one node are side by side.
         leaves = np.empty(counts.n_values, dtype=np.int64)
         leaves[np.lexsort(levels)] = np.arange(counts.n_values)
         order = np.argsort(counts.cell_groups * counts.n_values + leaves[counts.codes])
         groups, codes, people = counts.cell_groups[order], counts.codes[order], counts.counts[order]
+        # Begin as if no group had any value: the differences are the table's shares, 1 at each
+        # level.
         distances = np.full(counts.n_groups, float(len(levels)))  # the table's shares, each level
         for nodes in levels:
             expected = np.bincount(nodes, table_counts) / table_counts.sum()
             cell_nodes = nodes[codes]
+            # Nodes that occur in a group: correct the difference there.
             first = np.ones(len(cell_nodes), dtype=bool)
             first[1:] = (groups[1:] != groups[:-1]) | (cell_nodes[1:] != cell_nodes[:-1])
             starts = np.flatnonzero(first)
@@ -361,6 +391,7 @@ class TCloseness(_OfTable):
                 hint = did_you_mean(text, list(rows)[:1000])
                 raise InputError(f"TCloseness: the tree does not list the value {text!r}{hint}")
             value_rows.append(rows[text])
+        # A last column with one node is the root, below which everything lies: no distance.
         rooted = len({row[-1] for row in self.tree}) == 1
         columns = list(zip(*value_rows, strict=True))[: -1 if rooted else None]
         return [np.unique(column, return_inverse=True)[1].reshape(-1) for column in columns]
@@ -368,9 +399,10 @@ class TCloseness(_OfTable):
     def _value_positions(
         self, counts: GroupCounts, table_counts: IntArray
     ) -> tuple[NDArray[np.int64], int]:
-        """The place of each value in order, and how many steps there are from first to last.
+        """The place of each value in order, by code, and the number of steps from first to last.
 
-        A value that nobody in the table has is no place: it would make all steps smaller.
+        A value that nobody in the table has gets no place (0 stands there): it would make all steps
+        smaller.
         """
         used = np.flatnonzero(table_counts)
         texts = [str(counts.values[code]) for code in used.tolist()]
@@ -382,6 +414,7 @@ class TCloseness(_OfTable):
                     "TCloseness: the values are no numbers, so their order is unknown; name them "
                     "all from first to last: order = [...]"
                 ) from None
+            # "1" and "1.0" are one number, and so have no order.
             if len({*numbers}) < len(numbers):
                 raise InputError("spelt-twice", "TCloseness")
             ranked = sorted(range(len(texts)), key=lambda i: numbers[i])
@@ -437,8 +470,12 @@ class BetaLikeness(_OfTable):
     def may_fail(
         self, counts: GroupCounts, table_counts: Any, times: Fraction, swaps: int
     ) -> BoolArray:
-        """True for each group in which the largest possible share of a value is too high."""
+        """True for each group in which the largest possible share of a value is too high.
+
+        See `Criterion.may_fail` for `times` and `swaps`.
+        """
         table_share, _, high = _between(counts, table_counts, times, swaps)
+        # The highest (p - q) / q that is allowed for each value, q being its share in the table.
         gain = np.full(len(table_share), self._edge)
         if self.enhanced:
             gain = np.minimum(gain, -np.log(table_share))
@@ -472,6 +509,7 @@ class BetaLikeness(_OfTable):
         if not self.enhanced:
             return fails
         of_group, of_table = _shares(counts, table_counts)
+        # Enhanced: p / q - 1 must be at most -log q. Floats decide unless the two are close.
         gap = of_group / of_table - 1 + np.log(of_table)
         fails |= _most_of(gap, counts) > CLOSE
         for cell in np.flatnonzero(np.abs(gap) <= CLOSE).tolist():
@@ -517,7 +555,10 @@ class DeltaDisclosure(_OfTable):
     def may_fail(
         self, counts: GroupCounts, table_counts: Any, times: Fraction, swaps: int
     ) -> BoolArray:
-        """True for each group in which the least or largest share of a value may fail."""
+        """True for each group in which the least or largest share of a value may fail.
+
+        See `Criterion.may_fail` for `times` and `swaps`.
+        """
         table_share, lowest_share, highest_share = _between(counts, table_counts, times, swaps)
         factor = self._edge * (1 - CLOSE)
         beyond: Any = (highest_share >= table_share * factor) | (
@@ -534,6 +575,7 @@ class DeltaDisclosure(_OfTable):
 
     def _text(self, amount: Fraction | float) -> str:
         delta = self._most
+        # More digits than a float has, since the limit may be shown beside a close amount.
         with localcontext() as context:
             context.prec = 60
             most_allowed = (Decimal(delta.numerator) / delta.denominator).exp()
@@ -567,13 +609,18 @@ class DeltaDisclosure(_OfTable):
 
 
 def _log_is_below(number: Fraction, limit: Fraction) -> bool:
-    """True if the natural logarithm of a number is below a limit above 0: they are never equal."""
+    """True if the natural logarithm of a number is below a limit above 0.
+
+    The two are never equal (the exponential of a fraction other than 0 is no fraction), so with
+    enough digits they can be told apart.
+    """
     digits = 40
     while True:
         with localcontext() as context:
             context.prec = digits
             log = Decimal(number.numerator).ln() - Decimal(number.denominator).ln()
             gap = log - Decimal(limit.numerator) / Decimal(limit.denominator)
+            # Decide only if the gap is far above the rounding errors at this number of digits.
             scale = abs(Decimal(number.numerator).ln()) + abs(Decimal(number.denominator).ln())
             if abs(gap) > (scale + abs(gap) + 1) * Decimal(10) ** (4 - digits):
                 return gap < 0

@@ -45,17 +45,17 @@ class Criterion(Protocol):
 
     @property
     def of_cases(self) -> bool:
-        """True if the criterion can count rows that are cases of people; else it is refused there.
+        """True if the criterion may be asked of a table whose rows are cases, several per person.
 
         Only what a class says in its own body counts: one that inherits from it may count rows.
         """
 
     @property
     def of_groups(self) -> Criterion | None:
-        """The part of a criterion of look-alikes (see `classes_of`) that concerns groups.
+        """The part of a criterion of look-alikes that concerns groups; None for any other one.
 
-        That is where exact columns are published, by which groups change nothing of who is alike.
-        None of any other criterion.
+        It is asked if exact columns are published: then who looks alike does not depend on groups.
+        See `classes_of`.
         """
 
     @property
@@ -106,10 +106,10 @@ class Criterion(Protocol):
     def may_fail(
         self, counts: GroupCounts, table_counts: Any, times: Fraction, swaps: int
     ) -> BoolArray:
-        """True for each group that may fail against a whole table; rather one too many.
+        """True for each group that may fail against the whole table, with some leeway; never less.
 
-        If so many people have another value, and what is believed of anybody is then any of the
-        shares times up to `times`, before they are made to add up to 1.
+        The leeway: `swaps` people of the group have other values, and then the odds of each value
+        are higher or lower by a factor of up to `times`. `table_counts` counts people by value.
         """
 
     def ways_out(self, release: HasCounts) -> Sequence[str]:
@@ -131,7 +131,10 @@ def check_criterion(criterion: Any, name: str) -> None:
 
 
 def refuse_cases(criterion: Any, schema: Any) -> None:
-    """Refuse to count rows where they are cases of people, unless a class itself says it can."""
+    """Refuse a criterion that counts rows if rows are cases of people.
+
+    A class may say in its own body (`of_cases`) that it can count people then.
+    """
     if schema.counts_people and not ("of_cases" in vars(type(criterion)) and criterion.of_cases):
         raise PolicyError(
             f"{criterion} counts rows, and rows are cases of {schema.person!r}: require "

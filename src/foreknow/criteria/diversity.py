@@ -121,19 +121,26 @@ class LDiversity(_OfValues):
         return self.kind == "recursive" or as_fraction(self.l) > 1
 
     def stricter(self, share: Fraction, decoys: int | None) -> LDiversity:
-        """The criterion with a smaller c, or a larger l."""
+        """The criterion with a smaller c, or a larger l.
+
+        It holds even after all that a refusal beside some decoys reveals.
+        """
         if self.kind == "recursive":
             assert self.c is not None
             return replace(self, c=as_fraction(self.c) * share)
+        # Which values are possible does not change.
         if self.kind == "distinct" or decoys is None:
             return self
+        # The entropy H may have fallen by max(1, H) / decoys (docs/research/decoys.md).
         entropy = math.log(as_fraction(self.l))
         entropy = max(entropy + 1 / decoys, entropy * decoys / (decoys - 1))
+        # Rounded up to a millionth, which is on the safe side.
         return replace(self, l=Fraction(math.ceil(math.exp(entropy) * 10**6) + 1, 10**6))
 
     def attained(self, release: HasCounts) -> Attained:
         """The least diverse group of a release."""
         counts = counts_for(self, release)
+        # The measure of the kind: `_distinct`, `_entropy` or `_recursive`.
         amount, group = getattr(self, f"_{self.kind}")(counts)
         amount_text, limit = distinguished(amount, self.l if self.c is None else self.c)
         values = "value" if amount == 1 else "different values"
@@ -153,17 +160,19 @@ class LDiversity(_OfValues):
         return Attained(amount, holds, text, counts.group_label(group))
 
     def failing(self, counts: GroupCounts, table_counts: Any = None) -> BoolArray:
-        """True for each group that fails."""
+        """True for each group that is not diverse enough, decided exactly."""
         if self.kind == "distinct":
             return np.diff(counts.offsets) < float(self.l)
         if self.kind == "entropy":
             minimum = as_fraction(self.l)
             gap = _entropies(counts) - math.log(minimum)
             fails: BoolArray = gap < 0
+            # Too close for floats: decide by whole numbers.
             for g in np.flatnonzero(np.abs(gap) <= CLOSE).tolist():
                 fails[g] = not at_least(_bag(counts, g), minimum)
             return fails
         times = as_fraction(self.c)  # type: ignore[arg-type]
+        # The commonest count must be below c times the sum of the counts from the l-th on.
         return failing_groups(
             lambda top, remaining: top * times.denominator >= times.numerator * remaining,
             *self._compared(counts),
@@ -175,9 +184,11 @@ class LDiversity(_OfValues):
             return np.where(self.failing(counts), counts.sizes, 0)
         if self.kind == "entropy":
             return super().leaving(counts, table_counts)
+        # Recursive: the counts from the l-th on, together, must exceed the commonest / c.
         return counts.fewest_leaving(int(self.l) - 1, 0, 1 / as_fraction(self.c))  # type: ignore[arg-type]
 
     def _compared(self, counts: GroupCounts) -> tuple[Any, Any]:
+        """The commonest count of each group, and the sum of its counts from the l-th on."""
         return counts.top_sums(1), counts.sizes - counts.top_sums(int(self.l) - 1)
 
     def _distinct(self, counts: GroupCounts) -> tuple[int, int]:
@@ -186,8 +197,10 @@ class LDiversity(_OfValues):
         return int(values[group]), group
 
     def _entropy(self, counts: GroupCounts) -> tuple[Fraction, int]:
+        """The least entropy of a group, as a number of equally frequent values, and the group."""
         entropies = _entropies(counts)
         candidates = np.flatnonzero(entropies <= entropies.min() + CLOSE).tolist()
+        # Groups that may be least by floats; equal bags are worked out once.
         group_of_bag: dict[tuple[int, ...], int] = {}
         for g in candidates:
             group_of_bag.setdefault(tuple(sorted(_bag(counts, g))), g)
@@ -195,6 +208,7 @@ class LDiversity(_OfValues):
 
     def _recursive(self, counts: GroupCounts) -> tuple[Fraction | float, int]:
         tops, remaining = self._compared(counts)
+        # Nothing is left after the first l - 1 values: the ratio is infinite.
         if not remaining.all():
             return math.inf, int(np.argmin(remaining))
         return highest(tops, remaining)
@@ -243,6 +257,7 @@ class AlphaK(_OfValues):
 
     def stricter(self, share: Fraction, decoys: int | None) -> AlphaK:
         """The criterion with a smaller alpha."""
+        # Odds may be higher by 1 / share afterwards, so lower the limit's odds by `share`.
         alpha = as_fraction(self.alpha)
         return replace(self, alpha=alpha * share / (1 - alpha * (1 - share)))
 
@@ -268,6 +283,7 @@ class AlphaK(_OfValues):
     def failing(self, counts: GroupCounts, table_counts: Any = None) -> BoolArray:
         """True for each group that fails."""
         alpha, k = as_fraction(self.alpha), self.k
+        # In whole numbers: the commonest count / size is above alpha.
         return failing_groups(
             lambda top, size: top * alpha.denominator > size * alpha.numerator or size < k,
             *(counts.top_sums(1), counts.sizes),
@@ -276,7 +292,8 @@ class AlphaK(_OfValues):
     def leaving(self, counts: GroupCounts, table_counts: Any) -> IntArray:
         """The fewest people who must leave each group until it holds; all if it cannot hold."""
         alpha, tops = float(as_fraction(self.alpha)), counts.top_sums(1)
-        # At best all who leave have the commonest value; where it may be everybody's, none need.
+        # At best all x who leave have the commonest value: (top - x) / (size - x) <= alpha, which
+        # gives x. With alpha = 1 nobody needs to leave.
         excess = np.maximum(tops - alpha * counts.sizes, 0) / max(1 - alpha, CLOSE)
         fewest = np.floor(np.minimum(excess * (1 - CLOSE), tops)).astype(np.int64)
         return np.where(counts.sizes - fewest < self.k, counts.sizes, fewest)
@@ -323,7 +340,10 @@ def is_recursively_diverse(release: HasCounts, c: Number, l: int) -> bool:
 
 
 def highest(above: IntArray, below: IntArray) -> tuple[Fraction, int]:
-    """The highest ratio of whole numbers, and the first group that attains it."""
+    """The highest ratio above / below over all groups, as a fraction, and the first group with it.
+
+    Floats find the groups that may be highest; fractions decide among them.
+    """
     ratios = above / below
     candidates = np.flatnonzero(ratios >= ratios.max() * (1 - CLOSE)).tolist()
     exact = [Fraction(int(above[g]), int(below[g])) for g in candidates]
@@ -331,12 +351,13 @@ def highest(above: IntArray, below: IntArray) -> tuple[Fraction, int]:
 
 
 def _bag(counts: GroupCounts, group: int) -> list[int]:
+    """How often each value occurs in a group; only the counts."""
     bag = counts.counts[counts.offsets[group] : counts.offsets[group + 1]].tolist()
     return list(bag)
 
 
 def _entropies(counts: GroupCounts) -> FloatArray:
-    """The entropy of each group, in nats."""
+    """The entropy of each group in nats: log(n) minus the sum of c log(c) / n over counts c."""
     terms = counts.counts * np.log(counts.counts)
     sums = np.add.reduceat(terms, counts.offsets[:-1])
     return np.log(counts.sizes) - sums / counts.sizes
@@ -365,12 +386,14 @@ def at_least(counts: Sequence[int], l: Fraction) -> bool:
     >>> at_least([10**30, 10**30 + 1], Fraction(2))
     False
     """
+    # Counts in the same proportions have the same entropy: small ones are quicker.
     common = math.gcd(*counts)
     counts = [count // common for count in counts]
     total = sum(counts)
     shares = [float(Fraction(count, total)) for count in counts]
     gap = -math.fsum(share * math.log(share) for share in shares if share)
     gap -= math.log(l.numerator) - math.log(l.denominator)
+    # Floats decide unless the two are close; then 70 digits; then whole numbers.
     if abs(gap) > CLOSE:
         return gap > 0
     with localcontext() as context:
@@ -382,6 +405,7 @@ def at_least(counts: Sequence[int], l: Fraction) -> bool:
             return exactly > 0
     if total > _MOST_POWERS:  # perhaps it is just reached: nobody is told that it is
         return False
+    # Raised to the power e and the total: total ** total >= l ** total * product of c ** c.
     powers: int = math.prod(count**count for count in counts) * l.numerator**total
     reaches: bool = total**total * l.denominator**total >= powers
     return reaches
@@ -395,6 +419,7 @@ def effective_number(counts: Sequence[int]) -> Fraction:
     """
     context, total = Context(prec=60), sum(counts)
     gap = Decimal(0)
+    # Equal counts add the same term: take it once, times their number.
     for count, times in Counter(counts).items():
         gap = context.add(gap, context.multiply(Decimal(count * times), context.ln(Decimal(count))))
     entropy = context.subtract(context.ln(Decimal(total)), context.divide(gap, Decimal(total)))

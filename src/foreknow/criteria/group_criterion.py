@@ -94,7 +94,10 @@ class OfGroups:
         return True
 
     def ledger(self, semantics: Semantics = "single", whole: Any = None) -> Ledger:
-        """Start a ledger for a search; `whole` is how many of the table have each value."""
+        """Start a ledger for a search; `whole` is how many of the table have each value.
+
+        The ledger answers whether the release stays safe if some groups replace others.
+        """
         require(self, {**several_values(semantics), Need.FINISHED: True})
         return EachGroup(
             partial(self.failing, table_counts=whole), partial(self.leaving, table_counts=whole)
@@ -184,7 +187,10 @@ def smallest(counts: GroupCounts) -> str:
 
 
 def failing_groups(fails: Callable[..., bool], *columns: NDArray[Any]) -> BoolArray:
-    """True for each group that fails, by whole numbers of each; equal groups are asked once."""
+    """True for each group that fails, by whole numbers of each; equal groups are asked once.
+
+    `columns` are arrays with an entry for each group, which `fails` gets as arguments.
+    """
     rows, combination_of_group = np.unique(np.stack(columns, 1), axis=0, return_inverse=True)
     combination_fails: BoolArray = np.array([fails(*row) for row in rows.tolist()], dtype=bool)
     return combination_fails[combination_of_group.reshape(-1)]
@@ -210,6 +216,7 @@ def distinguished(amount: Number | float, limit: Number) -> tuple[str, str]:
     if amount == inf:
         return "inf", _digits(exact_limit, 4)
     exactly = as_fraction(amount)
+    # More digits until the two texts differ, or never if the numbers are equal.
     for digits in range(4, 300):
         texts = _digits(exactly, digits), _digits(exact_limit, digits)
         if texts[0] != texts[1] or exactly == exact_limit:
@@ -263,10 +270,14 @@ class SumLedger:
     def evaluate(
         self, removed: GroupCounts | None, added: GroupCounts, owner: NDArray[Any]
     ) -> SumEvaluation:
-        """Measure many proposals; see `Ledger.evaluate`."""
+        """Measure many proposals: the change of the sums by each; see `Ledger.evaluate`.
+
+        Group g of `added` belongs to proposal ``owner[g]``, and replaces groups in `removed`.
+        """
         n_proposals = int(owner.max(initial=-1)) + 1
         changes = _added_up(owner, self.sums(added), n_proposals)
         if removed is not None and self.looks_back:
+            # Which proposal each removed group belongs to; by default the one of its number.
             of_group = np.arange(removed.n_groups) if removed.origin is None else removed.origin
             changes -= _added_up(of_group, self.sums(removed), n_proposals)
         return SumEvaluation(self, changes)

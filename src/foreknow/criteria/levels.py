@@ -121,7 +121,10 @@ class Levels(OfGroups):
 
     @classmethod
     def from_settings(cls, settings: Any, folder: Path) -> Levels:
-        """Build it from its table in a policy file, or from the entry of a certificate."""
+        """Build it from its table in a policy file, or from the entry of a certificate.
+
+        A certificate states the hierarchies of limited columns, too.
+        """
         limits: dict[str, Any] = {}
         hierarchies: dict[str, Any] = {}
         for column, setting in settings.items():
@@ -144,6 +147,7 @@ class Levels(OfGroups):
                 hint = did_you_mean(column, schema.quasi_identifiers)
                 raise PolicyError(f"levels: {column!r} is no quasi-identifier{hint}")
             if "at_least" in limit:
+                # The level must exist in the column's hierarchy.
                 self._level_of(column, hierarchies.get(column), limit["at_least"])
         limited_hierarchies = {}
         for name in self.limits:
@@ -152,7 +156,7 @@ class Levels(OfGroups):
         return replace(self, hierarchies=limited_hierarchies)
 
     def _level_of(self, column: str, hierarchy: Any, at_least: int) -> None:
-        """Refuse a level that a hierarchy does not have."""
+        """Refuse a level that a column's hierarchy does not have."""
         match hierarchy:
             case Intervals():
                 n_levels = len(hierarchy.widths)
@@ -212,7 +216,9 @@ class Levels(OfGroups):
                 )
             position = groups.columns.index(column)
             labels = [None if label[position] is None else str(label[position]) for label in groups]
+            # If no label has a fraction, "5 to 9" stands for all numbers from 5 to below 10.
             are_whole = not any(_FRACTION.search(label or "") for label in labels)
+            # Many groups share a label: judge each label once.
             is_bad = dict[str | None, bool]()
             for label in labels:
                 if label not in is_bad:
@@ -224,6 +230,7 @@ class Levels(OfGroups):
         self, column: str, limit: Mapping[str, Any], label: str | None, are_whole: bool
     ) -> bool:
         """True if a label keeps the limit of its column: top, bottom and level."""
+        # Nothing is shown.
         if label is None:
             return True
         has_ends = "top" in limit or "bottom" in limit
@@ -254,7 +261,7 @@ class Levels(OfGroups):
 
 
 def levels_of(required: Mapping[str, Any]) -> dict[str, Level]:
-    """How fine columns may be by a ``[[require]]`` table of a certificate; nothing by another."""
+    """How fine columns may be by a ``[[require]]`` table of a certificate; {} if it is another."""
     settings = required.get(Levels.key, {})
     if not settings:
         return {}
@@ -288,17 +295,20 @@ def _tells_ends_apart(label: str, limit: Mapping[str, Any]) -> bool:
     """
     bare = label.removesuffix(OR_MISSING)
     ways = meanings_of(bare)
+    # A label that stands for every value shows nothing.
     if any(way.everything for way in ways):
         return False
     if bare.endswith((")", "+", OR_MISSING)):
         return True  # a name of a node, and no number
     lists = [way.members for way in ways if len(way.members) > 1]
     if lists:
+        # A list of values shows each of them.
         members = {*chain.from_iterable(lists)} - {MISSING}
         return any(_tells_ends_apart(member, limit) for member in members)
     dated = any(isinstance(limit.get(key), date) for key in _ENDS)
     types = (datetime,) if dated else (int, Decimal)
     ranges = [way for way in ways if way.is_range_of(*types)]
+    # No range that can be read: assume that it shows too much.
     return not ranges or any(_shows_an_end(way, limit) for way in ranges)
 
 
@@ -311,6 +321,7 @@ def _shows_an_end(way: Any, limit: Mapping[str, Any]) -> bool:
     high = None if way.upper is None else _exactly(way.upper)
     if "top" in limit:
         top = _exactly(limit["top"])
+        # Only "top or more" may begin at the top, and no range may end above it.
         if lower is not None and (lower > top or (lower == top and high is not None)):
             return True  # "95 to 1" shows 95
         if high is not None and (high > top or (high == top and not way.below)):
@@ -320,6 +331,7 @@ def _shows_an_end(way: Any, limit: Mapping[str, Any]) -> bool:
     bottom = _exactly(limit["bottom"])
     if isinstance(limit["bottom"], date):  # all of this day, up to where the next begins
         bottom += timedelta(days=1)
+        # Only "bottom or less" may end at the bottom, and no range may begin at or below it.
         if lower is None:
             return bool(high < bottom)
         return lower < bottom or (high is not None and high <= bottom)  # "2024-04 to 2024-03"
@@ -335,7 +347,10 @@ def _exactly(end: Any) -> Any:
 
 
 def _limit(setting: Any, column: str, key: str) -> Any:
-    """A top or bottom: a number, or a day."""
+    """Read a top or bottom: a number as a fraction, or a day.
+
+    `setting` is as it is written; `column` and `key` are for messages.
+    """
     limit: Any = setting
     if not isinstance(setting, date) or isinstance(setting, datetime):
         try:
@@ -346,6 +361,7 @@ def _limit(setting: Any, column: str, key: str) -> Any:
                 f"Levels: {column}: {key} = {setting!r} is no number and no day; write such as 90, "
                 "or 1936-12-31"
             ) from None
+    # The day after it must exist: a label may say that it begins then.
     if isinstance(limit, date) and limit.year == date.max.year:
         raise InputError("Levels: labels have years up to 9998; write an earlier day")
     if isinstance(limit, Fraction) and abs(limit) >= _TOO_LARGE:
@@ -373,9 +389,10 @@ def _setting(limit: Any) -> Any:
 
 
 def _is_coarse(label: str, hierarchy: Any, level: int, are_whole: bool) -> bool:
-    """True if a label is of a level of a hierarchy, or of a coarser one.
+    """True if a label shows no more than a level of a hierarchy.
 
-    With `are_whole`, all numbers of the column are whole, so that 5 is all from 5 to below 6.
+    It is a node of that level, a coarser one, or several whole ones. With `are_whole`, all numbers
+    of the column are whole, so that 5 is all from 5 to below 6.
     """
     bare = label.removesuffix(OR_MISSING)
     if isinstance(hierarchy, Tree):  # a value of it may be called "unknown or missing"
@@ -390,6 +407,7 @@ def _is_coarse(label: str, hierarchy: Any, level: int, are_whole: bool) -> bool:
         return _is_masked(bare, hierarchy, level)
     if isinstance(hierarchy, Intervals):
         return _is_of_intervals(meanings, hierarchy, level, are_whole)
+    # Dates: each label must begin and end where a period of the level does.
     period = hierarchy.periods[level - 1]
     if bare == "00h to 23h" or (period == "hour" and re.fullmatch("([01][0-9]|2[0-3])h", bare)):
         return True  # of any day
@@ -421,6 +439,7 @@ def _is_of_intervals(
         if meaning.is_range_of(int, Decimal):
             ranges.append(meaning)
     finest = Fraction(str(hierarchy.widths[0]))
+    # Then a label that includes its end, such as 5 to 9, leaves no number out.
     grid_is_whole = are_whole and finest.denominator == origin.denominator == 1
     for numbers in ranges:
         includes_its_end = numbers.upper is not None and not numbers.below
@@ -446,9 +465,10 @@ def _cuts(way: Any) -> Iterable[Fraction]:
 
 
 def _begins(moment: Any, period: str) -> bool:
-    """True if a period of a kind begins at a moment, or the last one ends."""
+    """True if a period, such as a month, begins at a moment; also at the end of all time."""
     if moment == datetime.max:
         return True
+    # The number of the month since year 0; a quarter begins at every third, and so on.
     months = moment.year * 12 + moment.month - 1
     if months % MONTHS.get(period, 1):
         return False
@@ -463,7 +483,9 @@ def _is_node(label: str, rows: Sequence[Sequence[Any]], level: int) -> bool:
     columns = list(map(set, zip(*rows, strict=True)))
     if re.fullmatch(r"\*+", label) and label not in columns[0]:
         return True
+    # A name that stands on several levels is written with its level.
     label_parts = re.fullmatch(r"(.*) \(level (\d{1,3})\)\+*", label, re.DOTALL)
+    # Names of nodes below the level: a label that is also one of these may mean that.
     finer = set[str]().union(*columns[:level])
     if label_parts and label not in finer and level <= int(label_parts[2]) < len(columns):
         return label_parts[1] in columns[int(label_parts[2])]

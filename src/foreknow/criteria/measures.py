@@ -34,7 +34,12 @@ _measuring = partial(
 
 
 def _of_schema(name: str, table: Any, columns: Any, sensitive: Any, needs: Needs) -> Any:
-    """A table as a release by its schema, or by other columns; None if it was not read."""
+    """A table as a release by its schema, or by other columns; None if it is no `Microdata`.
+
+    None as well if the sensitive column is among `columns`; the caller then reads the table by
+    names.
+    """
+    # The rules of a schema about impossible values are refused where `needs` says so.
     itself = isinstance(table, (Microdata, GroupCounts))
     refuse_rules(name, table if itself else getattr(table, "counts", None), needs)
     if not isinstance(table, Microdata):
@@ -54,9 +59,10 @@ def _of_schema(name: str, table: Any, columns: Any, sensitive: Any, needs: Needs
 
 
 def _release_of(name: str, table: Any, columns: Any, sensitive: Any, needs: Needs = RULES) -> Any:
-    """A release as it is; or a table as a release by these columns, with the values in it."""
+    """A release as it is; or a table as a release by these columns, with its exact values."""
     if (released := _of_schema(name, table, columns, sensitive, needs)) is not None:
         return released
+    # Without columns it must be something that has groups already.
     if columns is None and sensitive is None:
         if hasattr(table, "counts") or hasattr(table, "sizes"):
             return table
@@ -113,6 +119,7 @@ def k_anonymity(release: Any, quasi_identifiers: Sequence[str] | str | None = No
         release = released
     elif names is not None:
         source = release.source if isinstance(release, Microdata) else release
+        # Only columns are named: count people by combination, without a sensitive value.
         people = combinations_of(open_table(source), columns).people
         return int(people.min(initial=len(people) and people[0]))
     counts = counts_of(_release_of("k_anonymity", release, None, None, needs))

@@ -94,7 +94,7 @@ class Limits(OfGroups):
         return limit is not None and not self.keeps(Fraction(people, everybody), limit)
 
     def _attained(self, figures: Iterable[Figure], group: Any, suffix: str = "") -> Attained:
-        """The first figure that fails, or else the first."""
+        """All figures in words, with the amount of the first that fails, or else of the first."""
         figures = list(figures)
         failing = [figure for figure in figures if not self.keeps(figure.amount, figure.limit)]
         sentences = []
@@ -247,12 +247,16 @@ class _RiskLedger(SumLedger):
         return np.stack((np.ones_like(sizes), sizes, sizes < self.rule.least, sizes == 1), 1)
 
     def holds(self, sums: IntArray) -> BoolArray:
-        """True for releases whose sums keep the limits."""
+        """True for releases whose sums keep the limits; `sums` has a row for each release.
+
+        Its columns are groups, people, groups that are too small, and people who are alone.
+        """
         rule = self.rule
         groups, people, small, unique = sums.T.astype(object)  # products of any length
         holds: BoolArray = small == 0
         for n_affected, key in ((groups, "average"), (unique, "uniqueness")):
             if (limit := rule.limits.get(key)) is not None:
+                # n / people against the limit, in whole numbers; a release of nobody keeps it.
                 scaled, allowed = n_affected * limit.denominator, people * limit.numerator
                 holds = holds & (
                     (scaled < allowed if rule.strict else scaled <= allowed) | (people == 0)

@@ -141,6 +141,7 @@ class GroupSize(OfGroups):
         return counts.units
 
     def _least(self, counts: GroupCounts) -> Attained:
+        """The smallest group, by people or by units, and whether it is large enough."""
         sizes = self.sizes(counts)
         group = int(np.argmin(sizes))
         size = int(sizes[group])
@@ -267,6 +268,7 @@ class KAnonymity(GroupSize):
         if not self.by_columns:
             return self._least(classes_of(release))
         counts = classes_of(release)
+        # For each list of columns, how many people share its labels; the fewest decide.
         lists, sharing = self._sharing(counts)
         fewest = sharing.min(axis=1)
         worst = int(np.argmin(fewest))
@@ -288,7 +290,7 @@ class KAnonymity(GroupSize):
         return np.asarray((self._sharing(counts)[1] < self.k).any(axis=0))
 
     def _sharing(self, counts: GroupCounts) -> tuple[Lists, IntArray]:
-        """Lists of columns; for each, how many people share them with those of each group.
+        """The lists of columns; and how many people share them with each group's, (lists, groups).
 
         Groups without labels are those of a search: their people share every column.
         """
@@ -299,6 +301,7 @@ class KAnonymity(GroupSize):
         labels = cast("GroupLabels", counts.groups)
         lists = self.lists
         if isinstance(self.of, int):
+            # Columns that only say which release somebody is in are no choice.
             columns_of_people = [name for name in labels.columns if name not in labels.cohorts]
             lists = _combinations(columns_of_people, self.of)
         for name in self.columns:
@@ -309,6 +312,7 @@ class KAnonymity(GroupSize):
                     f"quasi-identifiers, or columns that are also in knowing{hint}"
                 )
         for columns in lists:
+            # Only people of the same release share labels.
             positions = list(map(labels.columns.index, (*labels.cohorts, *columns)))
             numbers: dict[Any, int] = {}  # of what groups show in these columns
             shown_number = np.empty(len(labels), dtype=np.int64)
