@@ -578,10 +578,54 @@ def test_readers_ranges_nobody_meets(tmp_path, how):
                 fk.InputError, match=r"nobody has 'age' in .* or leave the rule out"
             ):
                 judge(tmp_path / "out", policy(condition))
+    for condition in ({"from": 200}, {"to": 10}, {"from": 26, "to": 29}):
+        for judge in (fk.audit, fk.publish):
+            with pytest.raises(SchemaError, match=r"nobody has 'age' in .* or leave the rule out"):
+                judge(table, policy(condition))
     gaps = table.set_column(1, "age", pa.array([None, *ages[1:]]))  # whose age may be any
+    fk.audit(gaps, policy({"from": 200}))
     written(gaps, policy(), tmp_path / "gaps", **form)
     with suppress(CertificateError):
         fk.verify(tmp_path / "gaps", policy({"from": 200}))
+
+
+def test_rules_newcomers_do_not_meet(tmp_path):
+    """Somebody of the whole table meets them; leaving them out would be another question."""
+    rules = [{"values": ["O04"], "where": {"sex": ["m"]}}]
+    roles = {"quasi_identifiers": ["ward", "sex"], "sensitive": "ill", "identifiers": ["pin"]}
+    policy = fk.Policy(
+        [fk.Requirement(fk.Facts(), below="9/10")], fk.Schema(**roles, impossible=rules)
+    )
+    rows = {"pin": [*"abcdefgh"], "ward": ["3"] * 8, "sex": [*"mmffffff"]}
+    table = pa.table({**rows, "ill": ["u", "v", "O04", "u", "O04", "u", "v", "u"]})
+    exact = {"labels": {"ward": "exact", "sex": "exact"}}
+    written(table.slice(0, 4), policy, tmp_path / "first", **exact)
+    written(table, policy, tmp_path / "later", after=[tmp_path / "first"], **exact)
+    assert fk.audit([tmp_path / "first", tmp_path / "later"], policy).safe
+
+
+@pytest.mark.parametrize(
+    "periods",
+    [
+        ("2024-01-31", "2024-02-01"),
+        ("2024-01-31 08:00:00", "2024-01-31 09:00:00"),
+        ("2021", "2022"),
+        ("2021-01", "2021-02"),
+        ("2021-Q1", "2021-Q2"),
+    ],
+)
+def test_exact_periods_settle_rules(periods, tmp_path):
+    """A day is one value beside days: by the judge and by what explains its verdict."""
+    when = [periods[0]] * 4 + [periods[1]] * 4
+    table = pa.table({"when": when, "ward": ["3"] * 8, "ill": [*"uuvv", "O04", "O04", *"uv"]})
+    schema = {"quasi_identifiers": ["when", "ward"], "sensitive": "ill", "types": {"when": "text"}}
+    schema["impossible"] = [{"values": ["O04"], "where": {"when": [periods[0]]}}]
+    asked = {"schema": schema, "require": [{"values": ["O04"], "facts": {}, "below": "2/3"}]}
+    assert fk.audit(table, asked).verdicts[0].disclosure.exact == Fraction(1, 2)
+    asked["publish"] = {"labels": {"when": "exact", "ward": "exact"}}
+    made = fk.publish(table, asked, out=str(tmp_path / "out"))
+    assert made.audit.verdicts[0].disclosure.exact == Fraction(1, 2)
+    fk.verify(tmp_path / "out")
 
 
 @pytest.mark.parametrize("how", ["other", "labels", "exact"])

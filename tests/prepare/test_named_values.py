@@ -7,10 +7,14 @@ import random
 import sqlite3
 import tomllib
 from collections import Counter
-from contextlib import suppress
+from fractions import Fraction
 
+import duckdb
+import pandas as pd
+import polars as pl
 import pyarrow as pa
 import pyarrow.csv as pc
+import pyarrow.parquet as pq
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -23,6 +27,7 @@ import foreknow as fk
 from foreknow.data.labels.generalization import meant_by_sets
 from foreknow.data.labels.ranges import Range
 from foreknow.data.sights import placed
+from foreknow.errors import SchemaError
 from foreknow_judge.errors import CertificateError, PolicyError, UnsupportedError
 from foreknow_judge.output_lines import main
 
@@ -551,22 +556,85 @@ def test_first_policy_lists_no_rarity():
     assert fk.suggest_policy(rows).policy.schema.sensitive == "disease"
 
 
-@pytest.mark.parametrize("text", ["2024-01-31", "2024-01-31 00:00:00", "2024-01-31T00:00"])
-def test_midnights_are_days(text):
-    """A day asked of times, or a time of days, asked nothing, and the rest was safe."""
-    days = [dt.datetime(2024, month, day) for month, day in [(1, 31)] * 3 + [(2, 1)] * 2 + [(3, 1)]]
-    table = pa.table({"age": [1] * 6, "sex": ["f"] * 6, "ill": days})
-    ask = {"values": [text], "facts": {}, "below": "1/3"}
+MIDNIGHTS = [dt.datetime(2024, month, 1) for month in (1, 1, 1, 2, 2, 3)]
+SAME = {"age": [1] * 6, "sex": ["f"] * 6}
+
+
+def midnights(folder):
+    """One table of times that are all midnight, as each source has it."""
+    table = pa.table({**SAME, "ill": MIDNIGHTS})
+    pq.write_table(table, folder / "midnights.parquet")
+    days = table.set_column(2, "ill", pa.array([time.date() for time in MIDNIGHTS]))
+    pc.write_csv(days, folder / "midnights.csv")
+    frame = table.to_pandas()
+    return {
+        "pandas": frame,
+        "objects": frame.assign(ill=pd.Series(MIDNIGHTS, dtype=object)),
+        "categories": frame.astype({"ill": "category"}),
+        "nanoseconds": frame.astype({"ill": "datetime64[ns]"}),
+        "polars": pl.from_arrow(table),
+        "arrow": table,
+        "records": table.to_pylist(),
+        "duckdb": duckdb.from_arrow(table),
+        "parquet": folder / "midnights.parquet",
+        "csv": folder / "midnights.csv",
+        "days": days,
+    }
+
+
+SOURCES = "pandas objects categories nanoseconds polars arrow records duckdb parquet csv days"
+
+
+@pytest.mark.parametrize("source", SOURCES.split())
+def test_midnights_are_days(source, tmp_path):
+    """Every door spells them as days; a policy on the other spelling is refused by all."""
+    table = midnights(tmp_path)[source]
     schema = {"quasi_identifiers": ["age", "sex"], "sensitive": "ill"}
-    asked = {"schema": schema, "require": [ask, {"k_anonymity": 3}]}
-    with suppress(PolicyError):
-        assert not fk.audit(table, asked).safe
-    with pytest.raises((PolicyError, fk.NoSafeRelease)):
-        fk.publish(table, asked)
-    ask["values"] = ["2024-01-31", "2024-01-31 00:00:00"]
+    ask = {"values": ["2024-01-01"], "facts": {}, "below": "2/3"}
+    asked = {"schema": schema, "require": [ask]}
+    days = ["2024-01-01", "2024-02-01", "2024-03-01"]
+    for audit in (fk.audit(table, asked), fk.publish(table, asked).audit):
+        assert [*map(str, audit.counts.values)] == days
+        assert audit.verdicts[0].disclosure.exact == Fraction(1, 2)
+    made = fk.publish(table, asked, out=str(tmp_path / "out"))
+    assert sorted({*map(str, made.to_arrow()["ill"].to_pylist())}) == days
+    doors = [(fk.audit, table), (fk.publish, table), (fk.audit, tmp_path / "out")]
+    for text in ("2024-01-01 00:00:00", "2024-01-01T00:00"):
+        asked["require"] = [{**ask, "values": [text]}, {"k_anonymity": 2}]
+        for door, release in doors:
+            with pytest.raises(PolicyError, match="somebody has '2024-01-01': write it as"):
+                door(release, asked)
+    asked["require"] = [{**ask, "below": "1/2"}]
     assert not fk.audit(table, asked).safe
     with pytest.raises(fk.NoSafeRelease, match="3 of 6 people"):
         fk.publish(table, asked)
+
+
+def test_one_hour_keeps_times():
+    times = [*MIDNIGHTS[:5], dt.datetime(2024, 3, 1, 8)]
+    table = pa.table({**SAME, "ill": times})
+    schema = {"quasi_identifiers": ["age", "sex"], "sensitive": "ill"}
+    asked = {"schema": schema, "require": [{"facts": {}, "below": "2/3"}]}
+    for audit in (fk.audit(table, asked), fk.publish(table, asked).audit):
+        assert str(audit.counts.values[0]) == "2024-01-01 00:00:00"
+
+
+@pytest.mark.parametrize("text", ["2024-01-01 00:00:00", "2024-01-01t00:00"])
+def test_rules_name_days(text):
+    """A midnight names nobody's day: such a rule would do nothing."""
+    ill = ["u", "v", "v", "O04", "u", "v"]
+    table = pa.table({"day": MIDNIGHTS, "ward": ["3"] * 6, "ill": ill, "when": MIDNIGHTS})
+    schema = {"quasi_identifiers": ["day", "ward"], "sensitive": "ill"}
+    ask = {"facts": {}, "below": "9/10"}
+    rules = [
+        (schema, {"values": ["O04"], "where": {"day": [text]}}),
+        ({**schema, "sensitive": "when"}, {"values": [text], "where": {"ward": ["3"]}}),
+    ]
+    for roles, rule in rules:
+        asked = {"schema": {**roles, "impossible": [rule]}, "require": [ask]}
+        for door in (fk.audit, fk.publish):
+            with pytest.raises(SchemaError, match="write it as it stands in the table"):
+                door(table, asked)
 
 
 def test_days_and_midnights_look_alike():

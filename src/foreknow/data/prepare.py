@@ -71,6 +71,8 @@ class Prepared:
     kinds : mapping of str to str or None
         The columns of which `table` has values that were read, with the types that the schema
         gives them.
+    is_part : bool
+        Whether it is some rows of a table that was read.
     """
 
     source: Table
@@ -78,6 +80,7 @@ class Prepared:
     reading: Reading
     raw: bool
     kinds: Mapping[str, Kind | None]
+    is_part: bool = False
     _checked: set[str] = field(default_factory=set, repr=False)
 
     @cached_property
@@ -139,7 +142,7 @@ class Prepared:
 
     def only(self, rows: NDArray[np.bool_]) -> Prepared:
         """Some of its rows; who stands in two of them is looked for again."""
-        return replace(self, source=Selected(self.source, rows), _checked=set())
+        return replace(self, source=Selected(self.source, rows), is_part=True, _checked=set())
 
     def above(self, tables: Sequence[Prepared]) -> Prepared:
         """The same with the rows of other tables below, which are read by the same schema."""
@@ -154,7 +157,8 @@ class Prepared:
         texts = {str(value) for value in rows.column(first).unique().to_pylist()}
         nothing = Relabel(free_name("missing", texts))
         restricted = self.only(Shown.of(rows, self.schema.sensitives).of_any)
-        return replace(restricted, schema=replace(self.schema.of_column(first), missing=nothing))
+        schema = replace(self.schema.of_column(first), missing=nothing)
+        return replace(restricted, schema=schema, is_part=self.is_part)
 
     def refuse_repeats(self, rows: Any = None, *, in_place: bool = False) -> None:
         """Raise `DataError` if rows are to be people, and somebody stands in two.

@@ -145,7 +145,8 @@ class RowsReader(NamedTuple):
             texts = []
             for value in values.to_pylist():
                 texts.append(None if value is None else text_of(value))
-            refuse_unfit(rules, name, texts)
+            if not self.prepared.is_part:  # the rules were met by the whole table
+                refuse_unfit(rules, name, texts, self.schema.hierarchies.get(name))
             columns[name] = codes, texts
         texts_of = {name: texts for name, (_, texts) in columns.items()}
         rules_fired = fired(rules, columns, len(rows), with_nodes(self.schema, texts_of))

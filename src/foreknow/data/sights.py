@@ -515,12 +515,13 @@ def _by_labels(release: Release, shown_release: Any, schema: Schema, joint: Any)
 
 def _check_rules(release: Release, schema: Schema, name: str, texts: Sequence[str | None]) -> None:
     """Refuse rules that nobody meets by a column; the maker's were met in the raw table."""
+    hierarchy = schema.hierarchies.get(name)
     if release.raw is not None:
-        refuse_unfit(schema.impossible, name, texts)
+        refuse_unfit(schema.impossible, name, texts, hierarchy)
         return
     of_maker = (release.schema or PLAIN).impossible
     rules = [rule for rule in schema.impossible if rule not in of_maker]
-    refuse_unmet(rules, name, texts, schema.hierarchies.get(name))
+    refuse_unmet(rules, name, texts, hierarchy)
 
 
 def _with_able(

@@ -103,7 +103,7 @@ class Rules(NamedTuple):
         texts = [str(text) for text in condition]
         if label in texts or any(same_values(label, texts)):
             return True
-        return None if any(_may_hold(label, text) for text in texts) else False
+        return None if any(may_hold(label, text) for text in texts) else False
 
 
 def _met_by_range(label: str, condition: Span) -> bool | None:
@@ -134,7 +134,7 @@ def is_opaque(hierarchy: Table) -> bool:
     return not hierarchy.keys() & {"intervals", "dates"}
 
 
-def _may_hold(label: str, value: str) -> bool:
+def may_hold(label: str, value: str) -> bool:
     """True if a label that reads like a period may stand for a value that is written otherwise."""
     if period_of(label) is None and not HOUR_OF_DAY.fullmatch(label):
         return False

@@ -124,10 +124,19 @@ def look_alike(first: str, second: str) -> bool:
     return all(_same_word(word, other_word, min_letters) for word, other_word in pairs)
 
 
+def without_midnight(text: str) -> str:
+    """A midnight in small letters as its day; any other text as it is.
+
+    >>> without_midnight("2024-01-31 00:00:00"), without_midnight("2024-01-31t08:00")
+    ('2024-01-31', '2024-01-31t08:00')
+    """
+    return _MIDNIGHT.sub("", text)
+
+
 @lru_cache(_KEPT)
 def _key(text: str) -> str:
     """The text without all that spellings differ in."""
-    key = _MIDNIGHT.sub("", plain_spelling(text)).translate(_LATIN).strip(".")
+    key = without_midnight(plain_spelling(text)).translate(_LATIN).strip(".")
     key = re.sub(r"(?<=[^\W\d_])[\s._-]+(?=\w)|(?<=\w)[\s._-]+(?=[^\W\d_])", "", key)
     if key[:1].isalpha():  # in a code, dots between digits say nothing
         key = re.sub(r"(?<=\d)[\s.]+(?=\d)", "", key)

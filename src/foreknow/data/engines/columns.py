@@ -526,6 +526,22 @@ def _as_days(values: list[Any]) -> list[Any]:
     return [None if value is None else value.date() for value in values]
 
 
+def days_of(array: pa.ChunkedArray) -> pa.ChunkedArray:
+    """A column of times as days, if all of them are midnight, in no time zone; others as they are.
+
+    >>> import datetime as dt
+    >>> days_of(pa.chunked_array([[dt.datetime(2024, 1, 31), None]])).to_pylist()
+    [datetime.date(2024, 1, 31), None]
+    """
+    coded = pa.types.is_dictionary(array.type)
+    kind = array.type.value_type if coded else array.type
+    if not pa.types.is_timestamp(kind) or kind.tz is not None or array.null_count == len(array):
+        return array
+    times = array.cast(kind) if coded else array
+    days = times.cast(pa.date32(), safe=False)
+    return days if pc.all(pc.equal(days.cast(kind), times)).as_py() else array
+
+
 def codes_of(array: pa.ChunkedArray) -> tuple[Codes, pa.Array]:
     """Encode a plain column.
 

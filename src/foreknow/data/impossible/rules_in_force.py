@@ -14,12 +14,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from foreknow.data.arrays import BoolArray, combine
+from foreknow.data.columns.spellings import without_midnight
 from foreknow.data.impossible.rules import Between, Condition, OneOf, Rule
 from foreknow.data.labels.label_meaning import Meaning, meanings_of
 from foreknow.data.labels.labels import Labels, chosen, is_pattern, spelt_otherwise
 from foreknow.errors import SchemaError
 from foreknow_judge.errors import DataError, UnsupportedError
-from foreknow_judge.knowledge.impossible_values import is_opaque
+from foreknow_judge.knowledge.impossible_values import is_opaque, may_hold
 from foreknow_judge.numbers import read_number
 from foreknow_judge.text import plain_spelling
 
@@ -53,7 +54,7 @@ def _readings(condition: Condition, label: str) -> set[bool | None]:
     that do not concern the condition.
     """
     if isinstance(condition, OneOf):
-        answers = {_is_one(condition, meaning) for meaning in meanings_of(label)}
+        answers = {_is_one(condition, meaning, label) for meaning in meanings_of(label)}
         if not answers:
             is_open = _HOUR.fullmatch(label) and not all(map(_HOUR.fullmatch, condition))
             answers = {None if is_open else condition.has(label)}
@@ -68,11 +69,15 @@ def _readings(condition: Condition, label: str) -> set[bool | None]:
     return answers
 
 
-def _is_one(condition: OneOf, meaning: Meaning) -> bool | None:
+def _is_one(condition: OneOf, meaning: Meaning, label: str) -> bool | None:
     """Whether all that a label may stand for are among some values; None if some are."""
     if meaning.missing or meaning.everything:
         return None
     members = meaning.members
+    if not members and meaning.ends is None and isinstance(meaning.lower, datetime):
+        if condition.has(label):  # a period is one value beside values that are written like it
+            return True
+        return None if any(may_hold(label, text) for text in condition) else False
     if not members and meaning.lower is not None and meaning.lower == meaning.upper:
         members = (str(meaning.lower),)
     verdicts = {condition.has(member) for member in members}
@@ -96,8 +101,13 @@ def _is_between(condition: Between, meaning: Meaning) -> bool | None:
     return None if has_low or has_high else False
 
 
-def _refuse_values(condition: Condition, name: str, texts: Collection[str]) -> None:
-    """Refuse a condition that does not fit the values of a table."""
+def _refuse_values(
+    condition: Condition, name: str, texts: Collection[str], *, is_known: bool = True
+) -> None:
+    """Refuse a condition that does not fit the values of a table.
+
+    Where it `is_known` what everybody has, a range that nobody meets fits none.
+    """
     if not isinstance(condition, OneOf):
         for text in texts:
             if decided(condition, text) is None and not meanings_of(text):
@@ -106,11 +116,13 @@ def _refuse_values(condition: Condition, name: str, texts: Collection[str]) -> N
                     "values are impossible; write numbers, or dates such as 2024-01-31, or leave "
                     "it missing"
                 )
+        if is_known:
+            _refuse_of_nobody(condition, f"in {condition}", name, texts)
         return
     _refuse_of_nobody(condition, " or ".join(map(repr, condition)), name, texts)
-    text_of_plain = {text.strip().casefold(): text for text in texts}
+    text_of_plain = {_bare(text): text for text in texts}
     for text in condition:
-        similar = text_of_plain.get(text.strip().casefold(), text)
+        similar = text_of_plain.get(_bare(text), text)
         if similar != text and text not in texts:
             raise SchemaError(
                 f"impossible: no {name!r} is {text!r}, but {similar!r} is one; write it as it "
@@ -195,12 +207,16 @@ def _is_unread(condition: Condition, hierarchy: Any) -> bool:
     return hierarchy is not None and (condition.of_values or is_opaque(hierarchy.to_dict()))
 
 
-def refuse_unfit(rules: Iterable[Rule], name: str, texts: Sequence[str | None]) -> None:
+def refuse_unfit(
+    rules: Iterable[Rule], name: str, texts: Sequence[str | None], hierarchy: Any = None
+) -> None:
     """Refuse values of a table with which the conditions of rules do not fit."""
     values = dict.fromkeys(text for text in texts if text is not None)
     for rule in rules:
-        if name in rule.where:
-            _refuse_values(rule.where[name], name, values)
+        condition = rule.where.get(name)
+        if condition is not None:
+            is_known = None not in texts and not _is_unread(condition, hierarchy)
+            _refuse_values(condition, name, values, is_known=is_known)
 
 
 def refuse_unmet(
@@ -224,16 +240,21 @@ def refuse_unmet(
 def refuse_misspelt(name: str, values: Iterable[str], texts: Collection[str]) -> None:
     """Refuse values that nobody has where one is the same number, or differs by case or spaces."""
     present_texts = {*texts}
-    text_of_plain = {text.strip().casefold(): text for text in texts}
+    text_of_plain = {_bare(text): text for text in texts}
     for text in sorted(
         value for value in values if value not in present_texts and not is_pattern(value)
     ):
-        similar = spelt_otherwise(text, texts) or text_of_plain.get(text.strip().casefold())
+        similar = spelt_otherwise(text, texts) or text_of_plain.get(_bare(text))
         if similar is not None:
             raise SchemaError(
                 f"impossible: nobody has {text!r} in {name!r}, but {similar!r}; write it as it "
                 "stands in the table"
             )
+
+
+def _bare(text: str) -> str:
+    """A text without case, blanks and the hour of a midnight."""
+    return without_midnight(text.strip().casefold())
 
 
 def about_of(rules: Sequence[Rule], values: Mapping[str, Labels]) -> dict[str, BoolArray]:

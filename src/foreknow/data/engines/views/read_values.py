@@ -12,7 +12,14 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from foreknow.data.columns.reading_rules import Reading
-from foreknow.data.engines.columns import as_plain_texts, codes_of, is_zoned, plain, plainly_written
+from foreknow.data.engines.columns import (
+    as_plain_texts,
+    codes_of,
+    days_of,
+    is_zoned,
+    plain,
+    plainly_written,
+)
 from foreknow.data.engines.people.households import ELSEWHERE
 from foreknow.data.engines.table import Derived, Table, is_listed, is_text
 from foreknow.data.labels.labels import text_of
@@ -80,13 +87,18 @@ class ReadValues(Derived):
         return f"values of {self.name} are read by a schema"
 
     def read(self, rows: pa.Table) -> pa.Table:
-        """Some rows of the table, of whatever columns, with their values read."""
-        for name in rows.column_names:
+        """Some rows of the table, of whatever columns, with their values read.
+
+        A column of times that are all midnight is one of days.
+        """
+        for place, name in enumerate(rows.column_names):
+            values = days_of(rows.column(name))
             if name in self._kinds:
-                values = self._values(name, rows.column(name))
+                values = self._values(name, values)
                 if name in self._rounding:
                     values = rounded(self.name, name, values, self._rounding[name])
-                rows = rows.set_column(rows.column_names.index(name), name, values)
+            if values is not rows.column(name):
+                rows = rows.set_column(place, name, values)
         return rows
 
     def _values(self, name: str, column: pa.ChunkedArray) -> pa.ChunkedArray:
@@ -109,7 +121,8 @@ class ReadValues(Derived):
 
     def _lists(self, name: str, lists: pa.Array) -> pa.ChunkedArray:
         """A column of lists whose values are read by the schema; a null stays null."""
-        values = self._values(name, pa.chunked_array([pc.list_flatten(lists)])).combine_chunks()
+        flat = days_of(pa.chunked_array([pc.list_flatten(lists)]))
+        values = self._values(name, flat).combine_chunks()
         if pa.types.is_dictionary(values.type):
             values = values.cast(values.type.value_type)
         lengths = pc.fill_null(pc.list_value_length(lists), 0).to_numpy(zero_copy_only=False)
