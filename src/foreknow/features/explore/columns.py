@@ -49,9 +49,13 @@ _EXAMPLES, _ROWS, _MOST_VALUES, _MOST_NAMED = 3, 8, 5000, 5
 
 
 def overview(session: Session, asked_name: Any) -> dict[str, Any]:
-    """The page's view of a table: every column with its role, and what is left open."""
+    """The page's view of a table: every column with its role, and what is left open.
+
+    `asked_name` is the table's name in the session; None: the one that was opened first.
+    """
     name, draft = session.table_of(asked_name, _PURPOSE)
     reasons, mistake = _reasons(session, name), ""
+    # A policy that cannot be read still lets the columns be shown.
     try:
         schema = _schema_of(draft)
     except InputError as error:
@@ -81,6 +85,7 @@ def _open(session: Session, name: str, draft: Draft) -> list[Decision]:
 
 
 def _schema_of(draft: Draft) -> dict[str, Any]:
+    """The [schema] of a draft as plain tables; refused if it is not laid out as such."""
     try:
         schema = from_toml(draft.text).get("schema", {})
     except ValueError as error:
@@ -94,7 +99,10 @@ def _schema_of(draft: Draft) -> dict[str, Any]:
 
 
 def _reasons(session: Session, name: str) -> dict[str, dict[str, str]]:
-    """The suggested role of each column, with the reason and the question; empty if none was."""
+    """The suggested role of each column, with the reason and the question.
+
+    Empty if the table was opened with a policy, so that nothing was suggested.
+    """
     suggestion = session.suggested(name)
     if suggestion is None:
         return {}
@@ -107,6 +115,10 @@ def _reasons(session: Session, name: str) -> dict[str, dict[str, str]]:
 
 
 def _profile_columns(session: Session, name: str) -> list[Profile]:
+    """A profile of each column; read a second time if its values suggest another reading.
+
+    A reading is how texts become numbers and dates, such as by decimal commas.
+    """
     reading = _reading(session, name)
     table = open_table(session.path_of(name), reading)
     columns = profiles(table, reading)
@@ -121,6 +133,7 @@ def _profiles_of(session: Session, name: str) -> list[Profile]:
 
 
 def _reading(session: Session, name: str) -> Reading:
+    """The reading of values that the policy states; the usual one if it is not valid."""
     draft = session.draft(name)
     try:
         return Reading.of({} if draft is None else _schema_of(draft).get("reading", {}))
@@ -135,7 +148,7 @@ def _column(
     hierarchies = schema.get("hierarchies", {})
     hierarchy = hierarchies.get(profile.name) if isinstance(hierarchies, Mapping) else None
     role = _role(profile.name, schema)
-    reason = reason if reason.get("role") == role else {}  # of the role that was suggested
+    reason = reason if reason.get("role") == role else {}  # it is about the suggested role
     return {
         "name": profile.name,
         "shown": visible(profile.name),
@@ -154,7 +167,10 @@ def _column(
 
 
 def _rows_are(schema: Mapping[str, Any]) -> str | None:
-    """How the rows of one person count; None without a person column, or if columns differ."""
+    """The policy's word for what the rows of one person are: "row" for cases, or a semantics.
+
+    None without a person column, or if sensitive columns differ in that.
+    """
     if schema.get("person") is None:
         return None
     how = schema.get("semantics", "single")
@@ -170,6 +186,7 @@ def _role(name: str, schema: Mapping[str, Any]) -> str:
 
 
 def _frequent(profile: Profile) -> list[Any]:
+    """Some values of a column, the most frequent first; none if it was not counted."""
     if profile.people is None or not len(profile.domain):
         return []
     order = np.argsort(-profile.people[: len(profile.domain)], kind="stable")[:_ROWS]
@@ -194,16 +211,19 @@ def set_role(session: Session, inputs: Mapping[str, Any]) -> dict[str, Any]:
     schema = _schema_of(draft)
     roles_before = {header: _role(header, schema) for header in column_names}
     roles = dict(roles_before)
+    # Another person column becomes an identifier.
     if role == "person":  # there is one such column
         persons = [header for header in column_names if roles[header] == role]
         roles |= dict.fromkeys(persons, "identifier")
     roles[column] = role
     suggested = session.suggested(name)
+    # Changes go into the text key by key, so that everything else in it stays.
     comments, text = comments_of(roles, suggested), draft.text
     for path, value in _role_edits(schema, roles_before, roles):
         text = changed(text, ["schema", *path], value, comments)
     for path, value in _coarsening_edits(schema, roles, column, inputs):
         text = changed(text, ["schema", *path], value)
+    # Requirements follow their columns: they must name them once there are several sensitive ones.
     text = _name_sensitive(text, schema, from_toml(text).get("schema", {}))
     for path, value in [*moved_requirements(from_toml(draft.text), from_toml(text))]:
         text = changed(text, path, value)
@@ -213,7 +233,10 @@ def set_role(session: Session, inputs: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def decide(session: Session, inputs: Mapping[str, Any]) -> dict[str, Any]:
-    """Carry out a chosen way to settle an open decision; return the new overview."""
+    """Carry out a chosen way to settle an open decision; return the new overview.
+
+    The way is named by its key; it must be one of those that the policy offers now.
+    """
     name, draft = session.table_of(inputs.get("of"), _PURPOSE)
     ways = chain.from_iterable(decision.ways for decision in _open(session, name, draft))
     chosen = [way for way in ways if way.key == inputs.get("way")]
@@ -222,6 +245,7 @@ def decide(session: Session, inputs: Mapping[str, Any]) -> dict[str, Any]:
     way = chosen[0]
     column_names, text = [profile.name for profile in _profiles_of(session, name)], draft.text
     for path, value in way.changes:
+        # Lists of columns keep the comments of those columns.
         lists_columns = path[0] == "schema" and path[-1] in _KEYS.values()
         text = changed(text, path, value, {} if lists_columns else None)
     schema_before, schema = _schema_of(draft), _schema_of(draft.saying(text))
@@ -235,16 +259,22 @@ def decide(session: Session, inputs: Mapping[str, Any]) -> dict[str, Any]:
 def _role_edits(
     schema: Mapping[str, Any], roles_before: Mapping[str, str], roles: Mapping[str, str]
 ) -> Iterator[tuple[list[Any], Any]]:
-    """Yield the keys of the schema whose columns change, with the columns that they get."""
+    """Yield the keys of the schema whose columns change, with the columns that they get.
+
+    Pairs of a path and a value; None removes the key. A key keeps its order, and new columns come
+    last.
+    """
     for role, key in _KEYS.items():
         listed = columns_in(schema, key)
         names = []
         for column in listed:
+            # Columns without a profile (the table lacks them) stay where they are.
             if roles.get(column) in (role, roles_before.get(column)):
                 names.append(column)
         names += [column for column in roles if roles[column] == role and column not in names]
         if names == listed:
             continue
+        # One column is written as a text, several as a list.
         is_single = key in ("person", "sensitive") and len(names) == 1
         yield [key], names[0] if is_single else None if key == "person" else names
 
@@ -252,7 +282,10 @@ def _role_edits(
 def _coarsening_edits(
     schema: Mapping[str, Any], roles: Mapping[str, str], column: str, inputs: Mapping[str, Any]
 ) -> Iterator[tuple[list[Any], Any]]:
-    """Yield the changes of hierarchies and types that the new roles need."""
+    """Yield the changes of hierarchies and types that the new roles need.
+
+    Pairs of a path and a value; None removes the key. Columns that get another role lose theirs.
+    """
     allowed = {"hierarchies": ("quasi-identifier", "sensitive"), "types": ("quasi-identifier",)}
     hierarchy = inputs.get("hierarchy")
     if hierarchy is not None and roles[column] in allowed["hierarchies"]:
@@ -270,7 +303,10 @@ def _coarsening_edits(
 def _name_sensitive(
     text: str, schema_before: Mapping[str, Any], schema_after: Mapping[str, Any]
 ) -> str:
-    """The policy text; requirements name their column once there are several sensitive ones."""
+    """The policy text, in which requirements name their column if there are several to choose from.
+
+    If there was one sensitive column before, requirements without a column were about that one.
+    """
     first_sensitive, sensitive_after = schema_before.get("sensitive"), schema_after.get("sensitive")
     first_sensitive = (
         first_sensitive[0]
@@ -283,6 +319,7 @@ def _name_sensitive(
         or first_sensitive not in sensitive_after
     ):
         return text
+    # Criteria that only count people are about no sensitive column.
     keys = {*ADVERSARIES, *(key for key, kind in CRITERIA.items() if not kind.of_people)}
     required = from_toml(text).get("require", ())
     for position, requirement in enumerate(required if isinstance(required, list) else ()):
@@ -309,6 +346,7 @@ def preview(session: Session, inputs: Mapping[str, Any]) -> dict[str, Any]:
     if described is None or not len(described.domain):
         raise InputError(f"there is no column {column!r} with values")
     domain: list[Any] = list(described.domain[:_MOST_VALUES])
+    # Intervals and dates take values as they are, the others texts.
     if "intervals" not in table and "dates" not in table:
         domain = list(map(str, domain))
     covered, uncovered = _split_covered(hierarchy, domain, column)
@@ -333,7 +371,10 @@ def preview(session: Session, inputs: Mapping[str, Any]) -> dict[str, Any]:
 def _split_covered(
     hierarchy: Any, domain: Sequence[Any], column: str
 ) -> tuple[list[Any], list[Any]]:
-    """The values that a hierarchy has a place for; and the others, each with the reason."""
+    """The values that a hierarchy has a place for; and the others, each with the reason.
+
+    All at once first, which is much faster; one by one only if that fails.
+    """
     try:
         hierarchy.levels(domain, column, None)
         return list(domain), []
@@ -350,7 +391,7 @@ def _split_covered(
 
 
 def _label_rows(levels: Any, covered: Sequence[Any], profile: Profile) -> Iterator[tuple[str, ...]]:
-    """Yield some values with their labels at each level, in the order of the hierarchy."""
+    """Yield some values with their labels at each level, evenly spread over the hierarchy."""
     order = levels.order.tolist()
     step = max(1, len(order) // _ROWS)
     for leaf in range(0, len(order), step):

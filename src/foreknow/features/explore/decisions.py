@@ -58,7 +58,10 @@ def columns_in(schema: Mapping[str, Any], key: str = "sensitive") -> list[str]:
 
 
 def open_decisions(table: Mapping[str, Any], columns: Sequence[Profile]) -> list[Decision]:
-    """The decisions that a policy leaves open for a table with these columns."""
+    """The decisions that a policy leaves open for a table with these columns.
+
+    About missing sensitive values, repeated identifiers, and requirements without a column.
+    """
     schema = table.get("schema", {})
     if not isinstance(schema, Mapping):
         return []
@@ -70,7 +73,10 @@ def open_decisions(table: Mapping[str, Any], columns: Sequence[Profile]) -> list
 
 
 def _of_missing(schema: Mapping[str, Any], columns: Sequence[Profile]) -> Iterator[Decision]:
-    """Yield the decision about rows without a sensitive value, if it is open."""
+    """Yield the decision about rows without a sensitive value, if it is open.
+
+    It is open if people have one value each and the schema does not say what to do.
+    """
     semantics = schema.get("semantics", "single")
     values = set[str]()
     rows: list[str] = []
@@ -83,6 +89,7 @@ def _of_missing(schema: Mapping[str, Any], columns: Sequence[Profile]) -> Iterat
             rows.append(f"{visible(column.name)} in {some(column.nulls, 'row', 'rows')}")
     if not rows or schema.get("missing", "error") != "error":
         return
+    # A label that no value of the table has.
     label = "missing"
     while label in values:
         label += "?"
@@ -100,12 +107,16 @@ def _of_missing(schema: Mapping[str, Any], columns: Sequence[Profile]) -> Iterat
 
 
 def _of_repeated(schema: Mapping[str, Any], columns: Sequence[Profile]) -> Iterator[Decision]:
-    """Yield the decision about what a row is, if an identifier repeats and it is open."""
+    """Yield the decision about what a row is, if an identifier repeats and it is open.
+
+    It is settled by a person column, or by rows that are cases.
+    """
     identifiers = schema.get("identifiers", [])
     is_decided = schema.get("person") is not None or schema.get("unit") == "row"
     if is_decided or not isinstance(identifiers, list):
         return
     for column in columns:
+        # `known` rows have a value; fewer distinct values than that means that some repeat.
         if column.name not in identifiers or column.distinct >= column.known:
             continue
         other_identifiers = []
@@ -139,7 +150,10 @@ def _of_repeated(schema: Mapping[str, Any], columns: Sequence[Profile]) -> Itera
 def _of_requirements(
     table: Mapping[str, Any], sensitive_columns: Sequence[str]
 ) -> Iterator[Decision]:
-    """Yield, for each requirement about a column that is not sensitive, what it may be about."""
+    """Yield a decision for each requirement about a column that is not sensitive.
+
+    It may be about another column, or go. Changes are pairs of a path and a value (None: remove).
+    """
     for number, requirement in _requirements(table):
         column = requirement.get("sensitive")
         if not isinstance(column, str) or column in sensitive_columns:
@@ -158,7 +172,7 @@ def _of_requirements(
 
 
 def _requirements(table: Mapping[str, Any]) -> list[tuple[int, Mapping[str, Any]]]:
-    """The requirements of a policy, with their places."""
+    """The requirements of a policy that are tables, each with its place in the list."""
     required = table.get("require", ())
     pairs = enumerate(required if isinstance(required, list) else ())
     return [pair for pair in pairs if isinstance(pair[1], Mapping)]
@@ -167,9 +181,13 @@ def _requirements(table: Mapping[str, Any]) -> list[tuple[int, Mapping[str, Any]
 def _requirement_about(
     requirement: Mapping[str, Any], column: str, hidden: Sequence[str]
 ) -> dict[str, Any]:
-    """The requirement, changed to be about another column, which it no longer takes as known."""
+    """The requirement, changed to be about another column, which it no longer takes as known.
+
+    `hidden` are the sensitive columns; with only one, the requirement need not name it.
+    """
     moved: dict[str, Any] = {}
     for key, value in requirement.items():
+        # Values of the secret belong to the column that it was about.
         if key in (*SECRET, "sensitive"):
             continue
         moved[key] = value
@@ -185,6 +203,8 @@ def moved_requirements(
 
     They are about a sensitive column that no other requirement is about; where there is none, they
     go: what they kept hidden is to be hidden no longer.
+
+    Yields pairs of a path and a value (None: remove), the last requirement first.
     """
     sensitive_columns = columns_in(policy_after.get("schema", {}))
     no_longer_sensitive = {*columns_in(policy_before.get("schema", {}))} - {*sensitive_columns}
@@ -194,6 +214,7 @@ def moved_requirements(
     for name in sensitive_columns:
         if name not in hidden_by_others:
             free_columns.append(name)
+    # From the end, so that removing one does not change the places of the others.
     for number, requirement in reversed(requirements):
         column = requirement.get("sensitive")
         if not isinstance(column, str) or column not in no_longer_sensitive:
@@ -213,7 +234,10 @@ def moved_requirements(
 
 
 def questions(text: str) -> list[str]:
-    """The questions in the comments of a policy, each after the name of its column."""
+    """The questions in the comments of a policy, each after the name of its column.
+
+    A question beside a column is one line; one on lines of its own goes on to the first full stop.
+    """
     lines, sentences = text.splitlines(), []
     for number, line in enumerate(lines):
         before_sign, sign, question = line.partition(_QUESTION)
@@ -248,8 +272,8 @@ def without_stale_comments(
 ) -> str:
     """The policy text without comments on the roles that columns had before.
 
-    The number of decisions in its headline is counted again. The text is unchanged if that would
-    alter what the policy says.
+    The number of decisions in its headline is counted again. The text is unchanged if removing
+    comments would alter what the policy says.
     """
     changed = [name for name in roles if roles[name] != roles_before[name]]
     if not changed:
@@ -262,7 +286,7 @@ def without_stale_comments(
 
 
 def _without_column_comments(text: str, changed: Sequence[str], roles: Mapping[str, str]) -> str:
-    """The policy without the comments in its head, and on hierarchies, of the changed columns."""
+    """The policy without comments on the changed columns in its head and on hierarchies."""
     quoted = "|".join(re.escape(toml_value(name)) for name in changed)
     comment_lines = re.compile(rf"^# .*(?:{quoted}).*\n", re.MULTILINE)
     policy_text = _HEAD.sub(lambda matched: comment_lines.sub("", matched[0]), text, count=1)
@@ -283,6 +307,7 @@ def _stale_notes(
     if suggested is None:
         return []
     notes = [*suggested.notes, *suggested.costs]
+    # Notes about costs count with the sensitive columns: if these change, all notes are stale.
     if any("sensitive" in (roles_before[name], roles[name]) for name in changed):
         return notes
     return [note for note in notes if any(repr(name) in note for name in changed)]
@@ -291,6 +316,7 @@ def _stale_notes(
 def _without_notes(text: str, notes: Sequence[str]) -> str:
     """The policy without the comments that say these notes, in one line or several."""
     for note in notes:
+        # Words of a note with a line break and "# " anywhere between them.
         pattern = r"\s+(?:# )?".join(map(re.escape, one_line(f"{note}.").split()))
         text = re.sub(rf"^# {pattern}\n", "", text, flags=re.MULTILINE)
     return text
@@ -308,7 +334,7 @@ def _with_counted_questions(text: str) -> str:
 def _with_list_of_others(
     text: str, roles: Mapping[str, str], suggested: PolicySuggestion | None
 ) -> str:
-    """The policy with a list of the columns that have no role.
+    """The policy with a list, in comments, of the columns that have no role.
 
     Unchanged if it had no such list and no roles were suggested.
     """
@@ -316,6 +342,7 @@ def _with_list_of_others(
     if listed is None and suggested is None:
         return text
     listed_lines = _LISTED.finditer(listed[1]) if listed else ()
+    # Columns that were listed keep their line.
     lines = {from_toml(f"x = {line[1]}")["x"]: line[0] for line in listed_lines}
     comments = comments_of(roles, suggested)
     comment_lines = []

@@ -13,7 +13,10 @@ _PLAIN = {None, "string", "integer", "number", "boolean"}  # what one line can s
 
 @cache
 def form() -> dict[str, Any]:
-    """The fields of a policy file that the form shows, by part of a requirement, and to publish."""
+    """The fields of a policy that the form shows, from its JSON Schema, by part.
+
+    Parts are kinds of knowledge and criteria, the secret, the limit, and what is about publishing.
+    """
     tables = policy_schema()["$defs"]
     publish = tables["Publish"]["properties"]
     form_parts: dict[Any, dict[str, Any]] = {}
@@ -40,9 +43,11 @@ def form() -> dict[str, Any]:
 def _kind(schema: Mapping[str, Any], tables: Mapping[str, Any]) -> dict[str, Any]:
     """The fields of a kind of knowledge or of a criterion, and its first values.
 
-    Empty for a kind that no field can show: it stays as the file has it.
+    Empty for a kind that no field can show: it stays as the file has it. `tables` are the
+    definitions of the JSON Schema.
     """
     alternatives = [*_alternatives(schema, tables)]
+    # A plain value has one field without a key.
     settings = _settings(schema, tables) or {"": alternatives[0]}
     required = alternatives[0].get("required", [""])
     fields = [*_fields(settings, tables)]
@@ -52,6 +57,7 @@ def _kind(schema: Mapping[str, Any], tables: Mapping[str, Any]) -> dict[str, Any
             start_of_field[field["key"]] = field["start"]
     first_values: dict[str, Any] = {}
     for key, start in start_of_field.items():
+        # A field starts filled in if it is required, or has a usual value.
         setting = settings.get(key, {})
         is_usual = setting.get("examples") and setting.get("default", 0) is not None
         if is_usual or key in required:
@@ -62,13 +68,16 @@ def _kind(schema: Mapping[str, Any], tables: Mapping[str, Any]) -> dict[str, Any
 
 
 def _settings(schema: Mapping[str, Any], tables: Mapping[str, Any]) -> Mapping[str, Any]:
-    """The keys of a table; none if it may also be a plain value."""
+    """The keys of a table in the JSON Schema; none if it may also be a plain value."""
     properties: Mapping[str, Any] = next(iter(_alternatives(schema, tables))).get("properties", {})
     return properties
 
 
 def _alternatives(schema: Mapping[str, Any], tables: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
-    """Yield the types of value that a key may have, each with the description of the key."""
+    """Yield the types of value that a key may have, each with the description of the key.
+
+    References to other definitions are followed, and choices (anyOf, oneOf) are gone through.
+    """
     shared_keys = {}
     for key, value in schema.items():
         if key not in ("anyOf", "oneOf", "$ref"):
@@ -93,6 +102,7 @@ def _fields(settings: Mapping[str, Any], tables: Mapping[str, Any]) -> Iterator[
                 plain_types.append(sort.get("type"))
         first_sort = alternatives[0]
         default = first_sort.get("default")
+        # Long texts, tables and what only programs write have no field.
         if first_sort.get("readOnly") or isinstance(default, dict) or not (is_list or plain_types):
             continue
         examples = first_sort.get("examples", [])
@@ -115,7 +125,7 @@ def _is_list(sort: Mapping[str, Any]) -> bool:
 
 
 def _choices(sort: Mapping[str, Any]) -> list[tuple[Any, str]]:
-    """The values of a key that has only a few, each with its label."""
+    """The values of a key that has only a few, each with its label; empty for any other key."""
     values = [False, True] if sort.get("type") == "boolean" else sort.get("enum", [])
     descriptions = (
         sort.get("enumDescriptions") or ["no", "yes"] * (values == [False, True]) or values

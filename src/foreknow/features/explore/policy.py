@@ -33,7 +33,10 @@ _BEGINS = re.compile(r"\s*\"?([\w-]+)\"?\s*=")
 
 
 def overview(session: Session, asked_name: Any) -> dict[str, Any]:
-    """The page's view of a policy: its text, table and words, and what is wrong with it."""
+    """The page's view of a policy: its text, table and words, and what is wrong with it.
+
+    `asked_name` is a table, release or policy; None: the one that was opened first.
+    """
     name = session.name_of(asked_name)
     draft = session.draft(name)
     if draft is None:
@@ -61,7 +64,7 @@ def overview(session: Session, asked_name: Any) -> dict[str, Any]:
 
 
 def _plain(value: Any) -> Any:
-    """Numbers as whole numbers or as they are written."""
+    """A table of TOML as plain values for JSON; a decimal becomes its text in the file."""
     if isinstance(value, Mapping):
         return {key: _plain(inner) for key, inner in value.items()}
     if isinstance(value, list):
@@ -72,7 +75,10 @@ def _plain(value: Any) -> Any:
 
 
 def _mistake(draft: Draft) -> dict[str, Any]:
-    """The mistake in a draft, with its line and its key."""
+    """The mistake in a draft: the message, its line and the path of its key.
+
+    Errors of TOML name the line; errors of the policy name the key.
+    """
     message = draft.mistake
     position = _AT.search(message)
     if position is not None:
@@ -83,11 +89,16 @@ def _mistake(draft: Draft) -> dict[str, Any]:
 
 
 def _path_in(message: str, table: Mapping[str, Any]) -> list[Any]:
-    """The path of the key that a message names; empty if it names none."""
+    """The path of the key that a message names, such as ["require", 0, "below"]; empty if none.
+
+    `table` is the policy: a key is only taken if it is there.
+    """
     path = _PATH.search(message)
+    # Messages name keys as schema.types.age or require[0].facts; or requirements by their names.
     if path is not None:
         steps = re.findall(r"\[(\d+)\]|\.([\w-]+)", path[2])
         keys: list[Any] = [path[1], *[int(index) if index else key for index, key in steps]]
+        # Walk down to the table that the path leads to; an empty one if it leads nowhere.
         table_inside: Any = table
         for key in keys:
             valid_keys = (
@@ -106,6 +117,7 @@ def _path_in(message: str, table: Mapping[str, Any]) -> list[Any]:
         name = requirement.get("name") if isinstance(requirement, Mapping) else None
         if isinstance(name, str) and f"{name}:" in message:
             return ["require", number]
+    # Last, any key of the schema that the message mentions.
     keys = [key for key in table.get("schema", {}) if re.search(rf"\b{re.escape(key)}\b", message)]
     return ["schema", keys[0]] if keys else []
 
@@ -139,6 +151,7 @@ def set_key(session: Session, inputs: Mapping[str, Any]) -> dict[str, Any]:
     path, value = inputs.get("path"), inputs.get("value")
     if not isinstance(path, list) or not 1 <= len(path) <= _DEEPEST:
         raise InputError("a path is a list of keys")
+    # Fields of the page are texts, also those of numbers.
     if inputs.get("number") and isinstance(value, str):
         value = _number_or_text(value)
     session.set_policy(name, draft.saying(changed(draft.text, path, value)))
@@ -162,7 +175,7 @@ def use_policy_file(session: Session, inputs: Mapping[str, Any]) -> dict[str, An
 
 
 def _number_or_text(text: str) -> Any:
-    """Read a number; anything else, such as 1/3, stays a text."""
+    """A number in a text as a number; anything else, such as 1/3, stays a text."""
     text = text.strip()
     if not _NUMBER.fullmatch(text):
         return text
@@ -170,7 +183,7 @@ def _number_or_text(text: str) -> Any:
 
 
 def save(session: Session, inputs: Mapping[str, Any]) -> dict[str, Any]:
-    """Write the policy: into its own file, or into a new one of the folder."""
+    """Write the policy into its own file, or into a new one of the folder; return the overview."""
     name, draft = _draft_to_change(session, inputs)
     file = inputs.get("file")
     if draft.mistake:
@@ -182,6 +195,7 @@ def save(session: Session, inputs: Mapping[str, Any]) -> dict[str, Any]:
             raise OutputError("name a file of this folder, such as policy.toml")
         if is_device(file):
             raise OutputError(f"{file!r} is a device on Windows; choose another name")
+        # A path in the policy is relative to its file, so the file cannot move.
         if draft.policy_folder.resolve() != session.folder and draft.has_paths:
             raise OutputError("the policy names files that lie beside its own; write it there")
         write_new(session.folder / file, draft.text)
@@ -223,6 +237,7 @@ def changed(
     k_anonymity = 2
     <BLANKLINE>
     """
+    # Once as plain tables, for what the policy shall say; once as a document that keeps comments.
     try:
         target = from_toml(text)
         _put_value(
@@ -236,6 +251,7 @@ def changed(
         new_text = _BELOW.sub(
             lambda match: match[2].replace("#^above", "#") + match[1], tomlkit.dumps(document)
         )
+        # The text is only taken if it says just that.
         if from_toml(new_text) == target:
             return new_text
     except InputError:
@@ -246,13 +262,17 @@ def changed(
 
 
 def _inward(match: re.Match[str]) -> str:
+    """Comments above a header, moved below it and marked, so that they stay with its table."""
     return match[2] + _COMMENT.sub(r"\1^above", match[1]) if match[2] else match[0]
 
 
 def _item(
     comments: Mapping[str, str] | None, new_value: Any, container: Any, old_value: Any = None
 ) -> Any:
-    """The value as tomlkit stores it; an entry of an array of tables has a line for each key."""
+    """A value as tomlkit stores it; an entry of an array of tables has a line for each key.
+
+    `comments` (None: keep no comments) are those of columns, if the value names columns.
+    """
     if not isinstance(container, AoT):
         toml_item = tomlkit.value(toml_value(new_value))
         return toml_item if comments is None else _columns(new_value, old_value, comments)
@@ -263,12 +283,13 @@ def _item(
 
 
 def _columns(column_names: Any, old_item: Any, comments: Mapping[str, str]) -> Any:
-    """The item for columns, with the comments they had.
+    """The item for columns, each with the comments it had, or else its own from `comments`.
 
-    A new column gets its own from `comments`.
+    `column_names` is one name or a list of names; `old_item` is what stood there before, or None.
     """
     comments_of_columns, comments_after = _comments_in(old_item)
     names = [column_names] if isinstance(column_names, str) else column_names
+    # For each name: the comment lines above it, its name, and the comment beside it.
     lines, has_comments = "", bool(comments_after)
     for name in names:
         comment = f"# {comments[name]}" if comments.get(name) else ""
@@ -276,6 +297,7 @@ def _columns(column_names: Any, old_item: Any, comments: Mapping[str, str]) -> A
         lines += f"{comment_above}  {toml_value(name)},{comment_beside and '  '}{comment_beside}\n"
         has_comments = has_comments or bool(comment_above or comment_beside)
     text, trivia = toml_value(column_names), getattr(old_item, "trivia", None)
+    # A list without any comment stays on one line.
     if names is column_names and has_comments:
         text = f"[\n{lines}{comments_after}]"
     toml_item = tomlkit.value(text)
@@ -291,10 +313,14 @@ _MEMBER = re.compile(r"""[ \t]*("(?:[^"\\]|\\.)*"|'[^']*')[ \t]*,?[ \t]*(#.*)?""
 
 
 def _comments_in(old_item: Any) -> tuple[dict[str, tuple[str, str]], str]:
-    """The comments above and beside each column of an item, and those after the last column."""
+    """The comments above and beside each column of an item, and those after the last column.
+
+    Raises `ValueError` if columns on one line share a comment.
+    """
     if isinstance(old_item, String):
         return {str(old_item): ("", old_item.trivia.comment)}, ""
     comments, comment_above = dict[str, tuple[str, str]](), ""
+    # Each column of the list stands on a line of its own if comments are to be told apart.
     for line in "" if old_item is None else old_item.as_string()[1:-1].splitlines():
         if member := _MEMBER.fullmatch(line):
             comments[from_toml(f"x = {member[1]}")["x"]] = comment_above, member[2] or ""
@@ -307,9 +333,12 @@ def _comments_in(old_item: Any) -> tuple[dict[str, tuple[str, str]], str]:
 
 
 def _put_value(table: Any, path: Sequence[Any], value: Any, as_item: Callable[..., Any]) -> None:
-    """Put a value at a path, or remove it.
+    """Put a value at a path of nested tables and lists, or remove it (None).
 
     Of a table in a list, only the keys that differ change.
+
+    `as_item` makes what is stored from a value, the table it goes into, and the value before. A
+    table in a list is changed key by key. Raises `InputError` if the path leads nowhere.
     """
     *parent_keys, last_key = path
     for key in parent_keys:
@@ -320,6 +349,7 @@ def _put_value(table: Any, path: Sequence[Any], value: Any, as_item: Callable[..
             raise InputError(f"there is no {key!r} in the policy")
         table = table[key]
     if isinstance(table, list):
+        # One past the end of a list appends.
         is_valid, exists = _is_place(last_key, len(table) + 1), last_key in range(len(table))
     else:
         is_valid = isinstance(table, dict) and isinstance(last_key, str)
@@ -357,11 +387,13 @@ def line_of(text: str, path: Sequence[Any]) -> int | None:
     5
     """
     key, *inner_keys = path or [""]
+    # For a list of tables, such as [[require]], the number says which of them.
     asked_number = inner_keys.pop(0) if inner_keys and isinstance(inner_keys[0], int) else 0
     table_number, is_inside, best_line = -1, False, None
     for number, line in enumerate(text.splitlines(), 1):
         if header := _HEADER.match(line):
             is_inner = header[2] is not None
+            # The headers [key] and [[key]] count; [key.inner] belongs to the one before.
             table_number += header[1] == key and not is_inner
             is_inside = header[1] == key and max(table_number, 0) == asked_number
             if is_inside and (

@@ -97,7 +97,10 @@ def _weights(draft: Draft) -> dict[str, float]:
 
 
 def _detail_kept(ncp: Mapping[str, float], weights: Mapping[str, Any]) -> float | None:
-    """The share of the detail of quasi-identifiers that is kept, by weights of columns."""
+    """The share of the detail of quasi-identifiers that is kept, by weights of columns.
+
+    `ncp` is the share lost of each column. None if there are no columns with a weight.
+    """
     weight_of = {name: float(weights.get(name, 1)) for name in ncp}
     total = sum(weight_of.values())
     return 1 - sum(weight_of[name] * ncp[name] for name in ncp) / total if total else None
@@ -116,7 +119,11 @@ class _ProgressNote(logging.Handler):
 
 
 def _publish(order: _Order, job: str) -> KeptRelease:
-    """Publish a release aside, and measure it; if it is refused, the reason is kept."""
+    """Publish a release aside, and measure it; if it is refused, the reason is kept.
+
+    It runs in a process of its own. `job` is the name of the method.
+    """
+    # Messages of the search go into a file, which the page shows as progress.
     log = logging.getLogger("foreknow")
     log.setLevel(logging.INFO)
     log.addHandler(_ProgressNote(order.release_folder.parent / _NOTE))
@@ -144,9 +151,13 @@ def _publish(order: _Order, job: str) -> KeptRelease:
 
 
 def _people(certificate: Certificate, microdata: Microdata, order: _Order) -> Table | None:
-    """A table of some people, with what is published of each of their values below it."""
+    """A table of some people, with what is published of each of their values below it.
+
+    None for tables that are too large to be read once more.
+    """
     if microdata.n_rows > _MOST_READ:
         return None
+    # The owner's file says which row each member is; some members are taken, evenly spread.
     published, _ = read_noted(owners_folder(order.release_folder) / MEMBERS)
     schema = microdata.schema
     raw_table = open_table(order.table, microdata.reading)
@@ -169,6 +180,7 @@ def _people(certificate: Certificate, microdata: Microdata, order: _Order) -> Ta
         if row not in kept_rows:
             rows.append((*map(_or_missing, raw_values), "left out"))
             continue
+        # Below each value is its label, or what else became of it.
         for name, value in zip(columns, raw_values, strict=True):
             label = labels.get(name, value)
             if value is None and name in schema.sensitives and isinstance(schema.missing, Relabel):
@@ -186,7 +198,7 @@ def _people(certificate: Certificate, microdata: Microdata, order: _Order) -> Ta
 
 
 def _texts(table: Any, columns: Sequence[str]) -> list[list[str | None]]:
-    """Rows of some columns, as they print."""
+    """The rows of some columns, each value as it prints; None where it is missing."""
     texts: list[list[str | None]] = []
     for row in table.select(list(columns)).to_pylist():
         values = [row[name] for name in columns]
@@ -210,10 +222,11 @@ _OF_METHOD = {
 
 
 def audit_rows(audit: Audit) -> Iterator[tuple[str, Any]]:
-    """Yield the rows by which releases are compared: verdicts, people over limits, utility."""
+    """Yield titles and cells by which releases are compared: verdicts, people, utility."""
     page = page_of(audit)
     yield "Verdict", Cell(page.headline, page.mood)
     tables = [block for block in page.glance() if isinstance(block, Table)]
+    # The first table of the page has a row for each requirement on knowledge.
     for _, secret, knows, worst, limit, _ in tables[0].rows if tables else ():
         yield f"{secret}, against an adversary who knows {knows}; limit {limit}", worst
     for verdict in audit.criteria:
@@ -267,7 +280,7 @@ class Press:
         self._stop = threading.Event()
 
     def close(self) -> None:
-        """Stop what runs, and remove releases that were not written."""
+        """Stop the run, and remove releases that were not written."""
         self._stop.set()
         if self._running is not None:
             self._running.join(10)
@@ -278,7 +291,7 @@ class Press:
             self._aside = None
 
     def overview(self, asked_name: Any) -> dict[str, Any]:
-        """The methods, and the releases that were made of a table."""
+        """The page's view: the methods, and the releases that were made of a table."""
         name, draft = self._session.table_of(asked_name, _PURPOSE)
         table = {} if draft.is_broken else from_toml(draft.text)
         settings, schema = (_table_of(table, key) for key in ("publish", "schema"))
@@ -299,7 +312,7 @@ class Press:
         }
 
     def state(self, asked_name: Any) -> dict[str, Any]:
-        """The progress, and the releases made so far."""
+        """The progress of the run, and the releases made so far, the best first."""
         name, draft = self._session.table_of(asked_name, _PURPOSE)
         note = None if self._aside is None else self._aside[0] / CONTENT / _NOTE
         progress = note.read_text("utf-8") if note is not None and note.is_file() else ""
@@ -308,6 +321,7 @@ class Press:
         for request in self._requests:
             if request.table == name:
                 views.append(_request_values(request, weights))
+        # Running ones first, then those that keep most detail; sorted upwards, and turned round.
         views.sort(key=lambda view: (view["state"] == "running", view["share"], view["place"]))
         return {
             "said": visible(progress),
@@ -331,6 +345,7 @@ class Press:
         if draft.is_broken:
             raise InputError("mend the text of the policy first: it is no TOML")
         table = from_toml(draft.text)
+        # The method and its settings of the form replace those of the policy.
         settings_table = table.get("publish", {})
         own = settings_table.get(method, {}) if isinstance(settings_table, dict) else None
         if not isinstance(own, dict):
@@ -339,6 +354,7 @@ class Press:
         settings_table[method] = {**own, **settings} or None
         settings_given = settings_table.items()
         table["publish"] = {key: value for key, value in settings_given if value is not None}
+        # A mistake is said now, not by the other process.
         draft.check(table)
         with self._lock:
             if self._running is not None and self._running.is_alive():
@@ -363,6 +379,7 @@ class Press:
         return self.state(name)
 
     def _make_place(self) -> tuple[Path, int]:
+        """A folder aside in which releases are made, and its lock; on the disk of the session."""
         try:
             folder, lock = scratch_folder(self._session.folder)
         except OSError as error:
@@ -373,7 +390,7 @@ class Press:
         return folder, lock
 
     def _run(self, request: PublishRequest, order: _Order) -> None:
-        """Publish a release in another process, and note how it ended."""
+        """Publish a release in another process, and note on the request how it ended."""
         started = time.monotonic()
         outcome: Any = None
         try:
@@ -417,6 +434,7 @@ class Press:
         with self._lock:
             if request.written_to is not None:
                 raise OutputError(f"it was written already, to {visible(request.written_to)}")
+            # The owner's folder is moved with it, so neither may exist.
             owner = owners_folder(target)
             for path in (target, owner):
                 if path.exists() or path.is_symlink():
@@ -436,7 +454,10 @@ class Press:
         raise InputError(f"there is no release {number!r}")
 
     def compare(self, inputs: Mapping[str, str]) -> dict[str, Any]:
-        """The page's view of two releases of a table side by side, or of one and the table."""
+        """The page's view of two releases of a table side by side, or of one and the table.
+
+        "a" and "b" are numbers of releases; none or 0 stands for the table as it is.
+        """
         name, _ = self._session.table_of(inputs.get("of"), _PURPOSE)
         titles, columns, figures = [], [], []
         people: list[dict[str, Any] | None] = []
@@ -455,6 +476,7 @@ class Press:
             figures.append(request.kept_release.sizes)
             shown_people = request.kept_release.people
             people.append(None if shown_people is None else table_values(shown_people))
+        # Rows of the second that the first lacks come last.
         first, second = columns
         labels = [*first, *(label for label in second if label not in first)]
         rows = [(label, first.get(label, "–"), second.get(label, "–")) for label in labels]
@@ -489,7 +511,7 @@ def _title(request: PublishRequest) -> str:
 
 
 def _request_values(request: PublishRequest, weights: Mapping[str, Any]) -> dict[str, Any]:
-    """The page's view of a release that was asked for."""
+    """The page's view of a release that was asked for: state, verdict and detail kept."""
     kept_release = request.kept_release
     share = None if kept_release is None else _detail_kept(kept_release.ncp, weights)
     return {

@@ -50,7 +50,7 @@ _MOST_ROWS = 20
 
 
 def overview(looked: JudgedSource) -> dict[str, Any]:
-    """The page's view of a release before a dial is turned."""
+    """The page's view of a release before a dial is turned: verdicts, scope, and the dials."""
     audit = looked.audit
     page: Any = page_of(audit)
     assert isinstance(page, AuditPage)
@@ -71,13 +71,18 @@ def overview(looked: JudgedSource) -> dict[str, Any]:
 
 
 def _dial(looked: JudgedSource, dial: Dial) -> dict[str, Any]:
-    """The page's view of a dial: its requirement, its values, where it starts and ends."""
+    """The page's view of a dial: its requirement, its values, where it starts and ends.
+
+    A dial sets the amounts l, k and m of facts (values that the target lacks, people whose values
+    are known, linked people), and the limit.
+    """
     requirement, start_point = dial.requirement, dial.start
     noun = sensitive_noun(looked.policy, requirement)
     counts = counts_of(dial.requirement_counts.seen)
     facts = start_point.adversary
     assert isinstance(facts, Facts)
     n_other_values = max(int(np.count_nonzero(counts.totals)) - 1, 0)
+    # Up to twice what the policy has, or a little more; l at most to all other values.
     highest_amounts = (
         min(n_other_values, max(8, 2 * facts.l)),
         max(20, 2 * facts.k),
@@ -104,7 +109,7 @@ def _place_of(value: str) -> tuple[bool, Any, str]:
 
 
 def rows(looked: JudgedSource) -> list[dict[str, Any]]:
-    """Some rows of each table, as they are in the files; only its owner may see them."""
+    """Some rows of each table, as they are in the files; only the owner may see them."""
     if looked.published:
         tables = open_published(looked.path).rows()
     else:
@@ -174,6 +179,7 @@ def judge(looked: JudgedSource, inputs: Mapping[str, str]) -> dict[str, Any]:
     positions = DialPositions.of(looked, inputs)
     dial = positions.dial
     policy = replace(looked.policy, requirements=[positions.counted.requirement])
+    # A release is counted by one request at a time.
     with looked.lock:
         new_audit = audit(looked.release, policy, learned=False)
     (verdict,), (requirement_counts,) = new_audit.verdicts, new_audit.counted
@@ -208,7 +214,10 @@ def _groups(exposed: Exposed) -> Table:
 
 
 def skyline(looked: JudgedSource, inputs: Mapping[str, str]) -> dict[str, Any]:
-    """The skyline of one value at the limit: its heat map, and what each point means."""
+    """The skyline of one value at the limit: its heat map, and what each point means.
+
+    A point is an amount of facts that the release withstands at this limit.
+    """
     positions = DialPositions.of(looked, inputs)
     noun = sensitive_noun(looked.policy, positions.dial.requirement)
     if not positions.value:
@@ -217,6 +226,7 @@ def skyline(looked: JudgedSource, inputs: Mapping[str, str]) -> dict[str, Any]:
         )
     value = next(label for label in positions.dial.values if str(label) == positions.value)
     title = f"The knowledge that {visible(value)} withstands at {limit_text(positions.limit)}"
+    # A verdict may know more than counts of people, and then a skyline would differ from it.
     if reason := _why_uncounted(positions.counted):
         message = f"There is no skyline here: it would count each row as a person, and {reason}."
         return {"title": title, "least": message, "points": [], "words": [], "figure": None}
@@ -236,7 +246,7 @@ def skyline(looked: JudgedSource, inputs: Mapping[str, str]) -> dict[str, Any]:
 
 
 def _why_uncounted(requirement_counts: RequirementCounts) -> str:
-    """A phrase for what a verdict takes into account and a skyline of counts does not."""
+    """A phrase for what a verdict takes into account and a skyline does not; empty if nothing."""
     if requirement_counts.number_of_cases is not None:
         return "people may have several cases"
     if requirement_counts.requirement.shown is not None:
@@ -259,7 +269,10 @@ def _names_people(looked: JudgedSource) -> bool:
 
 
 def _named_release(looked: JudgedSource, *, look: bool = True) -> Release:
-    """The release with the names of its people, which the owner's table or folder has."""
+    """The release with the names of its people, from the owner's table or folder.
+
+    With `look` False, only whether there are names is found out.
+    """
     if looked.published:
         owned_release = OwnRelease.open(looked.path, must_be_beside=True)
         return owned_release.named() if look else owned_release.published.release
@@ -269,7 +282,10 @@ def _named_release(looked: JudgedSource, *, look: bool = True) -> Release:
 
 
 def ask(looked: JudgedSource, inputs: Mapping[str, Any]) -> dict[str, Any]:
-    """The probabilities of one person's values, before and after statements are known."""
+    """The probabilities of one person's values, before and after statements are known.
+
+    "statements" is a text with one statement a line; "about" is the person's name.
+    """
     texts = inputs.get("statements")
     person = inputs.get("about")
     if not isinstance(texts, str) or not isinstance(person, str):

@@ -97,7 +97,8 @@ class Keys:
     def exchange(self, token: str) -> tuple[str, str] | None:
         """A cookie and a secret in exchange for the token, which is then spent; else None.
 
-        Another browser needs the next token.
+        A token that comes again was seen by somebody else, so the owner is warned. A new token is
+        announced, since another browser needs one of its own.
         """
         if _is_one_of(token, self._spent):
             if self._warn is not None:
@@ -142,7 +143,7 @@ class Guard:
         self._cookie = f"foreknow-{port}"  # browsers tell hosts apart by their cookies, not ports
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Refuse, exchange a token, or pass on."""
+        """Refuse a request, exchange its token for a cookie, or pass it on to the application."""
         if scope["type"] == "lifespan":
             await self._app(scope, receive, send)
             return
@@ -159,6 +160,7 @@ class Guard:
             await self._enter(scope, send, token)
         elif not self._keys.knows(cookie):
             await _say(send, 403, _NO_COOKIE)
+        # Data takes the cookie and the secret: browsers send cookies to every port of a host.
         elif scope["path"].startswith(_DATA) and not self._keys.agree(
             cookie, "".join(_header_values(scope, SECRET.encode()))
         ):
@@ -169,6 +171,7 @@ class Guard:
 
     def _refused(self, scope: Scope) -> tuple[int, str] | None:
         """The status and the reason if a request is refused, whoever sends it; else None."""
+        # Another host name was made to point to this machine (DNS rebinding).
         hosts = _header_values(scope, b"host")
         if len(hosts) != 1 or hosts[0] not in self._hosts:
             return 421, "This server answers to its own name only."
@@ -194,11 +197,12 @@ class Guard:
         return None
 
     async def _enter(self, scope: Scope, send: Send, token: str) -> None:
-        """Exchange a token for a cookie and a secret, and go to the address without it."""
+        """Exchange a token for a cookie and a secret, and go to the address without the token."""
         parameters = parse_qsl(scope["query_string"].decode("latin-1"), keep_blank_values=True)
         query = urlencode([(name, value) for name, value in parameters if name != "token"])
         path = "/" + scope["path"].lstrip("/").partition("?")[0]  # "//host" would lead elsewhere
         target = quote(path, safe="/") + (f"?{query}" if query else "")
+        # A browser that has a cookie already needs none; the token of another stays valid.
         if self._keys.knows(self._cookie_of(scope)) and not _equal_in_constant_time(
             token, self._keys.token
         ):
@@ -225,6 +229,7 @@ class Guard:
 
     async def _pass(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass a request on to the application, with a limit on its size, and guard the answer."""
+        # If the answer has begun, and how many bytes of the request came.
         has_begun, n_bytes = False, 0
 
         async def counted() -> MutableMapping[str, Any]:
@@ -278,7 +283,7 @@ class Strangers:
             self._most = min(self._most, files // 4) if files > 0 else self._most
 
     def came(self, transport: asyncio.Transport) -> None:
-        """A connection was opened."""
+        """Count a connection that was just opened, and end it if no cookie comes in time."""
         client = transport.get_extra_info("peername")
         if client is None:  # gone already
             return
@@ -348,7 +353,10 @@ async def _say(
 
 
 def inside(folder: Path, name: str) -> Path:
-    """The path of a visible name in a folder; links are followed, and may not lead out of it."""
+    """The path of a visible name in a folder; links are followed, and may not lead out of it.
+
+    Raises the same `InputError` for names that do not exist, lead out, or begin with a dot.
+    """
     message = f"there is no {name!r} in the folder that foreknow explore was started in"
     if not name or "\0" in name:
         raise InputError(message)

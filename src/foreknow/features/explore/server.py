@@ -59,7 +59,10 @@ _log = logging.getLogger(__name__)
 
 
 def application(session: Session, press: Press | None = None) -> Starlette:
-    """The web application of one session."""
+    """The web application of one session: its pages, and the addresses they get data from.
+
+    `press` makes releases; None: one of its own.
+    """
     press = press or Press(session)
     routes = [
         Route("/", _start(session)),
@@ -131,7 +134,7 @@ def _answers(path: str, answer: Callable[[Mapping[str, str]], Any]) -> Route:
 
 
 def _changes(path: str, change: Callable[[Mapping[str, Any]], Any]) -> Route:
-    """A POST route, which takes JSON."""
+    """A POST route that takes JSON; what it sends is given to `change` as a mapping."""
 
     async def endpoint(request: Request) -> Response:
         try:
@@ -147,7 +150,10 @@ def _changes(path: str, change: Callable[[Mapping[str, Any]], Any]) -> Route:
 
 
 async def _answered(answer: Callable[[Any], Any], inputs: Any) -> Response:
-    """The result of a function that runs beside other requests; a mistake becomes one line."""
+    """The result of a function as JSON; it runs in a thread, beside other requests.
+
+    A mistake of the user becomes one line, with status 400; a refusal, with 409.
+    """
     try:
         content = await run_in_threadpool(answer, inputs)
     except InputError as error:
@@ -158,7 +164,7 @@ async def _answered(answer: Callable[[Any], Any], inputs: Any) -> Response:
 
 
 def _start(session: Session) -> Callable[[Request], Response]:
-    """The view of the first page: a list of files, or the release or table that was named."""
+    """The handler of the first page: a list of files, or the release or table that was named."""
 
     def endpoint(request: Request) -> Response:
         query, first = request.query_params, session.first
@@ -187,6 +193,7 @@ def _page(key: str, title: str) -> Response:
 
 
 def _static(request: Request) -> Response:
+    """The answer with a script or style sheet; 404 for any other name."""
     name = request.path_params["name"]
     if not _STATIC.fullmatch(name):
         return Response("There is no such file.\n", 404, media_type="text/plain")
@@ -215,7 +222,10 @@ def serve(
     announce: Callable[[str], None],
     warn: Callable[[str], None],
 ) -> None:
-    """Serve a session until Ctrl-C ends it, or its terminal is closed."""
+    """Serve a session until Ctrl-C ends it, or its terminal is closed.
+
+    `port` None: any free one. `announce` and `warn` print lines for the owner.
+    """
     import uvicorn
 
     with closing(_listen(port)) as listening_socket:
@@ -240,6 +250,7 @@ def serve(
         announce(f"Foreknow explores {visible(session.folder)}. Open, once:")
         announce(f"  {address(keys.token)}")
         announce("Ctrl-C ends it.")
+        # The address holds a token, so the browser is given a file that leads to it.
         forward = _forward(address(keys.token)) if browser else None
         try:
             if forward is not None:
@@ -253,14 +264,14 @@ def serve(
 
 
 def _forward(address: str) -> Path:
-    """A file that leads to an address, which all users would see in the list of processes."""
+    """A private file that leads to an address; the address itself would be seen by all users."""
     path = new_file(".html")
     path.write_text(_FORWARD.format(address=address), "utf-8")
     return path
 
 
 def settings_of(guard: Guard) -> uvicorn.Config:
-    """The settings of the server. It logs no addresses, since these hold names and values."""
+    """The settings of the server; it logs no addresses, since these hold names and values."""
     import uvicorn
     from uvicorn.protocols.http.h11_impl import H11Protocol
 
@@ -290,9 +301,10 @@ def settings_of(guard: Guard) -> uvicorn.Config:
 
 
 def _listen(port: int | None) -> socket.socket:
-    """A socket that listens to this machine only, at a port; at any free one by default."""
+    """A socket that listens to this machine only, at a port (None: any free one)."""
     listening_socket = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
     try:
+        # A port that was just in use can be taken again at once.
         if os.name == "posix":
             listening_socket.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         listening_socket.bind((HOST, port or 0))
@@ -307,7 +319,7 @@ def _listen(port: int | None) -> socket.socket:
 
 
 async def _until_the_terminal_ends(server: uvicorn.Server, listening_socket: socket.socket) -> None:
-    """Serve until the process that started this one has ended."""
+    """Serve until Ctrl-C, or until the process that started this one has ended."""
     parent = os.getppid()
     logged: set[str] = set()
 
@@ -320,6 +332,7 @@ async def _until_the_terminal_ends(server: uvicorn.Server, listening_socket: soc
     def end() -> None:
         server.should_exit = server.force_exit = True
 
+    # If the parent ends, another process becomes the parent.
     async def watch() -> None:
         while os.getppid() == parent:
             await asyncio.sleep(_WATCH)

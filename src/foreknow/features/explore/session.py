@@ -70,7 +70,10 @@ class Draft:
         return self.check(table)
 
     def check(self, table: Mapping[str, Any]) -> Policy:
-        """The policy in these tables, with paths as if they were in this file; or an error."""
+        """The policy in these tables, with paths as if they were in this file; or an error.
+
+        Files that it names must be inside the folder, and the method and its settings must exist.
+        """
         name = "policy" if self.name is None else Path(self.name).name
         self.check_paths(table)
         policy = Policy.from_dict(table, self.policy_folder, name)
@@ -118,6 +121,7 @@ class Draft:
             self._check_inside(path)
 
     def _check_inside(self, name: str) -> None:
+        """Refuse the path of a file that is neither in the folder nor beside the policy."""
         full_path = (self.policy_folder / name).resolve()
         for folder in {self.folder, self.policy_folder.resolve()}:
             try:
@@ -151,7 +155,11 @@ class Dial:
     def turned(
         self, amounts: tuple[int, int, int], limit: Fraction, value: str
     ) -> RequirementCounts:
-        """The requirement with other amounts and another limit, about one value or all."""
+        """The requirement with other amounts of facts and another limit, about one value or all.
+
+        `value` is the text of a value, or the name of a set where the requirement is about sets;
+        empty: all.
+        """
         requirement_counts = self.requirement_counts
         if value and requirement_counts.requirement.about_sets:
             requirement_counts = requirement_counts.called(value)
@@ -167,7 +175,10 @@ class Dial:
 
     @property
     def start(self) -> Point:
-        """The point at which the dial stands at first: the policy's, if it is of facts."""
+        """The point at which the dial stands at first: the policy's, if it is of facts.
+
+        Otherwise three known people, at the first limit that is a probability, or one half.
+        """
         points = []
         for p in self.requirement.points:
             if isinstance(p.adversary, Facts):
@@ -244,7 +255,10 @@ class Session:
         return name
 
     def path_of(self, name: str) -> Path:
-        """The path of a name: in the folder, or as it was given at the start."""
+        """The path of a name: in the folder, or as it was given at the start.
+
+        Refuses pipes and devices, and links that lead out of the folder.
+        """
         start_path = self._given.get(name)
         path = self._inside(name) if start_path is None else start_path
         if _is_no_file(path):
@@ -262,6 +276,7 @@ class Session:
         path = inside(self.folder, name if key is None else os.path.relpath(file, self.folder))
         if key is None:
             return path
+        # A slash in a table's name would look like another folder.
         if {"/", os.sep} & {*table_name}:
             raise InputError(f"{name!r}: the page opens no {key} whose name has a slash")
         return path.with_name(f"{path.name}?{key}={table_name}")
@@ -287,7 +302,10 @@ class Session:
         return [*start_choices, *self._choices_in(self.folder, _DEEP)][:_MOST_FILES]
 
     def _choices_in(self, folder: Path, depth: int) -> Iterator[Choice]:
-        """Yield what can be opened in a folder, and in folders inside it down to a depth."""
+        """Yield what can be opened in a folder, and in folders inside it down to a depth.
+
+        Folders that hold an owner's files are not offered.
+        """
         try:
             entries = sorted(os.scandir(folder), key=lambda entry: entry.name)[: 10 * _MOST_FILES]
         except OSError:
@@ -304,7 +322,10 @@ class Session:
                 yield from self._choices_in(path, depth - 1)
 
     def parts(self, name: str) -> list[str]:
-        """The tables of a database or the sheets of a workbook, by the names that open them."""
+        """The tables of a database or the sheets of a workbook, by the names that open them.
+
+        Empty for other files. Read once, and again if the file changes.
+        """
         path = self.path_of(name)
         if not name.lower().endswith(_WITH_PARTS):
             return []
@@ -326,7 +347,10 @@ class Session:
         return Draft(text, name, self.folder, path.parent)
 
     def draft(self, name: str) -> Draft | None:
-        """The draft by which a source is judged; None for a release without a policy of its own."""
+        """The draft by which a source is judged; None for a release without a policy of its own.
+
+        It is the one that was worked on, the policy given at the start, or else a suggested one.
+        """
         with self.lock:
             if name not in self._drafts and self.kind_of(name) == "policy":
                 self._drafts[name] = self.load_policy(name)
@@ -365,6 +389,7 @@ class Session:
         with self.lock:
             before = self.draft(name)
             if before is not None and before.text != draft.text:
+                # The last changes can be undone.
                 self._before[name] = [*self._before.get(name, ()), before][-_UNDONE:]
             self._drafts[name] = draft
 
@@ -399,7 +424,7 @@ class Session:
         return "table" if kind == "tables" else kind
 
     def table_of(self, asked_name: Any, purpose: str) -> tuple[str, Draft]:
-        """The name of a table that is not published yet, and its policy."""
+        """The name of a table that is not published yet, and its policy; else refused."""
         name = self.name_of(asked_name)
         kind = self.kind_of(name)
         draft = self.draft(name) if kind == "table" else None
@@ -415,6 +440,8 @@ class Session:
             raise InputError(f"{name!r} is a policy; choose a table or a release")
         with self.lock:
             draft = self.draft(name)
+            # If a file or the policy changes, the key is another one, and the source is judged
+            # anew.
             key = name, None if draft is None else draft.text, self._files_of(name, draft)
             if key not in self._looked:
                 self._looked[key] = self._open(name, draft)
@@ -424,7 +451,10 @@ class Session:
             return self._looked[key]
 
     def _files_of(self, name: str, draft: Draft | None) -> tuple[Any, ...]:
-        """The state of the files that are judged, and of those that the policy names."""
+        """The state of the files that are judged, and of those that the policy names.
+
+        Each with its number, time and size, so that a changed file is noticed.
+        """
         path = named_part(self.path_of(name))[0]
         files = sorted(path.rglob("*")) if path.is_dir() else [path]
         if draft is not None and not draft.is_broken:
@@ -439,6 +469,7 @@ class Session:
         return tuple(states)
 
     def _open(self, name: str, draft: Draft | None) -> JudgedSource:
+        """The source as its policy judges it; refused if it cannot be judged."""
         path = self.path_of(name)
         # which files it names is looked at anew
         policy = self.policy_of(name) if draft is None else draft.saying(draft.text).policy
@@ -449,7 +480,7 @@ class Session:
 
 
 def _refuse_links(release: Path, folder: Path) -> None:
-    """Refuse a release, or what its owner has of it, in which a link leads out of a folder."""
+    """Refuse a release, or its owner's folder, in which a link leads out of a folder."""
     owner = owners_folder(release)
     for path in (*release.rglob("*"), owner, *owner.rglob("*")):
         if path.is_symlink() and not path.resolve().is_relative_to(folder.resolve()):
@@ -479,7 +510,7 @@ def _kind(path: Path) -> str | None:
 
 
 def _paths(table: Any, key: str = "") -> Iterator[str]:
-    """Yield the texts in a policy's tables that are paths."""
+    """Yield the texts in a policy's tables that are paths, by the keys that hold paths."""
     if isinstance(table, Mapping):
         for name, entry in table.items():
             yield from _paths(entry, name)
@@ -492,7 +523,7 @@ def _paths(table: Any, key: str = "") -> Iterator[str]:
 
 @cache
 def path_keys() -> frozenset[str]:
-    """The keys of a policy below which a text is the path of a file, as its grammar says."""
+    """The keys of a policy below which a text is the path of a file, as its JSON Schema says."""
     tables = policy_schema()["$defs"].values()
     keys = chain.from_iterable(table.get("properties", {}).items() for table in tables)
     return frozenset(key for key, says in keys if _is_path(says)) | {_OF_A_TREE}

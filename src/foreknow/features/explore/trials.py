@@ -47,12 +47,16 @@ def _source(looked: JudgedSource, tables: Sequence[str]) -> str:
 
 
 def run_learned(session: Session, inputs: Mapping[str, Any]) -> dict[str, Any]:
-    """The result of an attack that learns from a release; with its table, guesses are counted."""
+    """The result of an attack that learns from a release; with its table, guesses are counted.
+
+    Inputs: "of" (the release), "by" (columns that the attacker knows) and "table".
+    """
     looked = session.looked(inputs.get("of"))
     columns, table = _names(inputs.get("by"), "by"), inputs.get("table")
     if table and session.kind_of(str(table)) != "table":
         raise InputError(f"{visible(table)} is no table")
     people = session.path_of(str(table)) if table else None
+    # A folder has the owner's file beside it, which says who is in which group.
     release = looked.path if looked.published else looked.release
     policy = looked.policy if people is not None else None
     learned_report = load("foreknow.features.trials.measured_guesses:learned_report")
