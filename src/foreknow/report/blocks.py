@@ -97,20 +97,26 @@ Row: TypeAlias = Sequence[str | Cell]
 def bar_cell(
     text: str, share: float | Fraction, mood: Mood = "", limit: Fraction | None = None
 ) -> Cell:
-    """A share and its bar, perhaps with a mark at a limit."""
+    """A cell with a share and its bar; with `limit`, also a mark at the limit.
+
+    Width and mark are percentages of the cell's width, as texts.
+    """
     mark = "" if limit is None else f"{100 * float(limit):.2f}"
     return Cell(text, mood, f"{100 * float(share):.2f}", mark)
 
 
 def mood_of(holds: bool, limits: bool = True) -> Mood:
-    """Safe or unsafe; neither where what holds limits no inference."""
+    """The mood "safe" or "unsafe"; "" if a requirement holds that limits no inference."""
     if not holds:
         return "unsafe"
     return "safe" if limits else ""
 
 
 def word_of(holds: bool, limits: bool = True, idle: bool = False) -> Cell:
-    """Say whether something holds, in a word with a sign."""
+    """A cell with a word for a verdict: "safe", "holds", "FAILS", or that nothing was asked.
+
+    `limits` is if the requirement limits inference, and `idle` if it asks nothing of the table.
+    """
     if idle:
         return Cell("asks nothing", sign=True)
     text = "FAILS" if not holds else "safe" if limits else "holds"
@@ -198,7 +204,10 @@ def at_a_glance(blocks: Iterable[Block]) -> Iterator[Block]:
 
 
 def all_made(blocks: Iterable[Block]) -> Iterator[Block]:
-    """The blocks, with each `Later` replaced by the blocks that it makes."""
+    """Yield the blocks, with each `Later` replaced by the blocks that it makes.
+
+    What was made later belongs to the whole page only, so it is marked `whole`.
+    """
     for block in blocks:
         if isinstance(block, Later):
             yield from (replace(inner_block, whole=True) for inner_block in all_made(block.make()))
@@ -207,7 +216,10 @@ def all_made(blocks: Iterable[Block]) -> Iterator[Block]:
 
 
 def reworded(content: Any, word: Callable[[str], str]) -> Any:
-    """The content with `word` applied to every text in it."""
+    """The content, a text or a nest of lists and dataclasses, with `word` applied to every text.
+
+    Tuples become lists; anything else stays as it is.
+    """
     if isinstance(content, str):
         return word(content)
     if isinstance(content, (tuple, list)):

@@ -50,10 +50,12 @@ class Axis:
 
 
 def amounts(title: str, most: float, least: float = 0, room: float = 0, above: float = 0) -> Axis:
-    """Make an axis of whole numbers, with `room` at both ends, and a share `above` of it on top.
+    """Make an axis of whole numbers from `least` to `most`.
 
     >>> [text for _, text in amounts("people", 4).ticks]
     ['0', '1', '2', '3', '4']
+
+    `room` is added at both ends, and `above` is a share of `most` that is added on top.
     """
     most = max(most, least + 1)
     ticks = [(amount, f"{amount:,.0f}") for amount in round_numbers(least, most, 1)]
@@ -72,10 +74,13 @@ def shares(title: str, most: float = 1) -> Axis:
 
 
 def round_numbers(low: float, high: float, least_step: float = 0) -> Iterator[float]:
-    """Choose round numbers from low to high, six at most, that are at least so far apart."""
+    """Yield round numbers from low to high: at most six, and at least `least_step` apart."""
+    # The step is 1, 2 or 5 times a power of ten. A little more than 5 intervals allows for
+    # rounding.
     needed = max(least_step, (high - low) / 5.001)
     steps = (factor * 10.0**power for power, factor in product(range(-9, 40), (1, 2, 5)))
     step = next(step for step in steps if step >= needed)
+    # The first multiple at or above `low`: -(-a // b) rounds up.
     first = -int(-low // step)
     yield from (round(i * step, 9) for i in range(first, int(high / step + 1e-9) + 1))
 
@@ -155,7 +160,10 @@ class Chart:
         return f"{100 - self.y.at(y):.2f}".rstrip("0").rstrip(".")
 
     def path(self, series: Series) -> str:
-        """The line through the points of a series, as an SVG path in percents."""
+        """The line through the points of a series, as an SVG path in percents of the plot.
+
+        A point of None ends a line; the next point begins another.
+        """
         commands, starts_line = [], True
         for x, y in zip(series.x, series.y, strict=True):
             if x is None or y is None:
@@ -166,7 +174,7 @@ class Chart:
         return "".join(commands)
 
     def marks(self, series: Series) -> Iterator[tuple[str, str, str]]:
-        """The places of its marks, and what they say."""
+        """Yield the place of each mark across and from the top, and the text that it shows."""
         for number, (x, y) in enumerate(zip(series.x, series.y, strict=True)):
             if x is not None and y is not None:
                 text = series.texts[number] if series.texts else ""
@@ -192,7 +200,7 @@ class Panel:
 
     @property
     def edge(self) -> Sequence[int]:
-        """How many squares of each row, from the left, are inside."""
+        """How many squares of each row are inside; they are the first ones, from the left."""
         lengths = []
         for row in self.rows:
             inside = [square for square in row if square.inside]
@@ -229,7 +237,8 @@ class HeatMap:
         return wide, self.high * (len(self.rows) + 1) + 4
 
     def outline(self, panel: Panel) -> str:
-        """The line around what is inside: up along its right end, row by row."""
+        """An SVG path around the squares inside: up along their right ends, row by row."""
+        # Pixels from the top; rows come from the bottom up.
         bottom = height = self.high * len(self.rows) + 2
         steps = []
         for length in panel.edge:
@@ -239,5 +248,5 @@ class HeatMap:
 
 
 def bar_table(head: tuple[str, str], rows: Iterable[tuple[str, int]]) -> Table:
-    """The bars of a chart as a table, without those that are empty."""
+    """The bars of a chart as a table, without empty ones."""
     return Table(head, [(name, f"{amount:,}") for name, amount in rows if amount])

@@ -26,6 +26,7 @@ def progress(
     INFO messages of the ``foreknow`` logger make the line, once `delay` seconds have passed; they
     do not reach other handlers unless they would have without it.
     """
+    # Nothing is shown in files, pipes and notebooks.
     terminal = console or Console(stderr=True)
     if not terminal.is_terminal or (console is None and not sys.stderr.isatty()):
         yield
@@ -35,6 +36,7 @@ def progress(
     handler = _Line(title, terminal, logger.getEffectiveLevel(), logger.propagate)
     timer = threading.Timer(delay, handler.appear)
     timer.daemon = True
+    # The logger is set to show progress, and put back as it was in the end.
     logger.addHandler(handler)
     logger.propagate = False
     logger.setLevel(min(logging.INFO, logger.getEffectiveLevel()))
@@ -69,7 +71,7 @@ class _Line(logging.Handler):
                 self._status.start()
 
     def emit(self, record: logging.LogRecord) -> None:
-        """Show a message in the line; pass warnings on to the handlers above."""
+        """Show a message in the line; pass it on to the handlers that would have had it."""
         try:
             if record.levelno >= logging.INFO:
                 self._status.update(self._text(f"{self._title}: {visible(record.getMessage())}"))

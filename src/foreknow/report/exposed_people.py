@@ -37,7 +37,7 @@ COLUMNS = (
 
 
 def exposed_blocks(exposed: Iterable[tuple[str, Exposed]]) -> Iterator[Block]:
-    """Who is over each limit, and what that means."""
+    """Yield a table of how many people are over each limit, and what that means."""
     yield Heading("People over each limit", "exposed")
     yield exposed_table(exposed)
     yield Sentence(MEANING, "note")
@@ -50,7 +50,7 @@ def exposed_table(exposed: Iterable[tuple[str, Exposed]]) -> Table:
 
 
 def _count_cells(exposed: Exposed) -> list[str | Cell]:
-    """The cells of a table: how many people and groups are over the limit, and how many certain."""
+    """The cells of a table row: people over the limit, their groups, suspected and certain ones."""
     over, certain = exposed.over, exposed.certain
     if over is None:
         return ["not counted", "–", "–", "–"]
@@ -76,6 +76,7 @@ def exposed_sentence(exposed: Exposed) -> str:
         return "How many people that is so of, this kind of knowledge does not say."
     where = some(over.groups, "group", "groups")
     noun = "person" if over.people == 1 else "people"
+    # Where people have several cases or households are meant, `unit` is the column that is counted.
     noun = noun if exposed.unit is None else f"different {visible(exposed.unit)}"
     people = f"{count_text(over)} {noun} in {where}"
     people = people[0].upper() + people[1:]
@@ -94,10 +95,14 @@ def exposed_sentence(exposed: Exposed) -> str:
 
 
 def exposed_figure(exposed: Exposed, anchor: str, title: str = "") -> Iterator[Figure]:
-    """A bar chart of people by how sure an adversary could be of them: 0 to 10%, 10 to 20%, ..."""
+    """A bar chart of people by how sure an adversary could be of them, in steps of 10%.
+
+    Nothing if nobody is counted. `anchor` is the id of the figure on the page.
+    """
     limit, people_by_chance = exposed.verdict.required.at(None), exposed.by_chance
     if not any(people_by_chance):
         return
+    # Ten ranges and, set a little apart, those of whom an adversary is certain.
     ranges = [f"{10 * i}% to {10 * i + 10}%" for i in range(9)]
     ranges += ["90% to less than 100%", "certain"]
     is_absolute = not exposed.verdict.required.relative
@@ -129,7 +134,7 @@ def exposed_figure(exposed: Exposed, anchor: str, title: str = "") -> Iterator[F
 
 
 def _caption(exposed: Exposed) -> str:
-    """The caption that says which people the figure counts."""
+    """The caption that says which people or values the figure counts."""
     amount = number(sum(exposed.by_chance))
     if exposed.about == "suspected":
         return (
@@ -152,7 +157,7 @@ def exposed_rows(exposed: Iterable[tuple[str, Exposed]]) -> Iterator[tuple[str, 
 
 
 def _row(exposed: Exposed, group: ExposedGroup) -> Iterator[str]:
-    """The cells of one exposed group: its label, sizes, and worst value with its chance."""
+    """Yield the cells of one exposed group: its label, sizes, and worst value with its chance."""
     yield group_text(group.label)
     yield str(group.size)
     yield str(group.people)
@@ -167,7 +172,7 @@ def _row(exposed: Exposed, group: ExposedGroup) -> Iterator[str]:
 
 
 def exposed_csv(exposed: Iterable[tuple[str, Exposed]]) -> str:
-    """The exposed people as a CSV file for spreadsheets, in which no text is a formula."""
+    """The exposed groups as a CSV file for spreadsheets, in which no text is a formula."""
     text = StringIO()
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(COLUMNS)

@@ -32,8 +32,13 @@ from foreknow_judge.verdict import Limit, Verdict
 
 
 def size_bins(sizes: Sequence[int], n_bins: int = 40) -> tuple[list[int], list[int], int]:
-    """Count groups by size: the least size of each bin, its number of groups, and the bin width."""
+    """The least size of each bin of group sizes, the groups in each, and the width of a bin.
+
+    The width is the smallest round number (1, 2 or 5 times a power of ten) with at most `n_bins`
+    bins.
+    """
     smallest, largest = int(min(sizes)), int(max(sizes))
+    # -(-a // b) rounds up.
     needed = -(-(largest - smallest + 1) // n_bins)
     round_widths = (factor * 10**power for power, factor in product(range(19), (1, 2, 5)))
     width = next(width for width in round_widths if width >= needed)
@@ -43,8 +48,9 @@ def size_bins(sizes: Sequence[int], n_bins: int = 40) -> tuple[list[int], list[i
 
 
 def worst_cell(disclosure: Disclosure, required: Limit, limits: bool = True) -> Cell:
-    """A probability beside its limit; `limits`: whether the requirement limits inference at all."""
+    """A probability beside its limit; `limits`: whether the requirement limits inference."""
     limit, safe = required.at(disclosure.prior), disclosure.keeps(required)
+    # Rounding up never shows a chance as lower than it is; a chance over its limit needs no care.
     chance = percent(disclosure, limit, 1, "up" if safe or disclosure.bounded else "nearest")
     chance = f"at most {chance}" if disclosure.bounded else chance
     return bar_cell(chance, disclosure.probability, mood_of(safe, limits), limit)
@@ -73,11 +79,16 @@ _MOST, _LISTED = 1_000, 20  # marks, and of these in the table
 
 
 def priors_figure(counts: GroupCounts, verdict: Verdict, anchor: str) -> Iterator[Figure]:
-    """A chart of priors beside posteriors, if the requirement is on priors and they are known."""
+    """A chart of priors beside posteriors, if the requirement is on priors and they are known.
+
+    Nothing otherwise. Each mark is a kind of people and a value: across the prior, up the highest
+    posterior in any group.
+    """
     priors, required = verdict.judged, verdict.required
     all_posteriors = _judged_before(counts, verdict)
     if not any(all_posteriors):
         return
+    # Only values that the requirement protects.
     is_secret = verdict.requirement.meant(counts.values).about
     clouds = []
     for posteriors, (color, symbol, _) in zip(all_posteriors, cycle(STYLES), strict=False):
@@ -87,6 +98,7 @@ def priors_figure(counts: GroupCounts, verdict: Verdict, anchor: str) -> Iterato
     if not before:
         return
     same = Series((0, 1), (0, 1), "nothing learned", "#7a8290", dash="2 4")
+    # The limit as a line: a constant, or so many times the prior, up to 1.
     below = float(required.amount or 0)
     if required.relative:
         limit = Series((0, 1 / below, 1), (0, 1, 1), "the limit", LIMIT, dash="8 5")
@@ -115,9 +127,14 @@ def priors_figure(counts: GroupCounts, verdict: Verdict, anchor: str) -> Iterato
 def _cloud(
     posteriors: ReleasePosteriors, is_secret: np.ndarray[Any, Any], color: str, symbol: str
 ) -> Series:
-    """The points of one table of priors: the prior of each kind of people, and its posterior."""
+    """The points of one table of priors: for each kind of people and value, prior and posterior.
+
+    The posterior is the highest in any group. `is_secret` is a mask of the values that are shown.
+    """
+    # Four arrays with an entry for each point.
     signature_of_point, value_of_point, prior, after = posteriors.surest()
     cells = np.flatnonzero(is_secret[value_of_point])
+    # The highest posteriors first, and only so many.
     cells = cells[np.argsort(-after[cells], kind="stable")][:_MOST]
     names = posteriors.table.attributes
     texts = []
@@ -136,7 +153,10 @@ def _cloud(
 
 
 def _judged_before(counts: GroupCounts, verdict: Verdict) -> list[ReleasePosteriors | None]:
-    """The posteriors by each table of priors; none if the requirement is about sets."""
+    """The posteriors by each table of priors, as the verdict had them; None where not kept.
+
+    Empty if the requirement is not on priors, or is about sets of values.
+    """
     priors = verdict.judged
     if not isinstance(priors, Priors) or verdict.requirement.about_sets:
         return []
@@ -148,7 +168,10 @@ _MORE, _MOST_CELLS = range(6), 100_000
 
 
 def more_known_figure(counts: GroupCounts, verdict: Verdict, anchor: str) -> Iterator[Figure]:
-    """A chart of how sure an adversary with priors becomes, by the number of facts of each kind."""
+    """A chart of how sure an adversary with priors becomes with more facts of each kind.
+
+    Nothing if posteriors were not kept, or there are too many to work out again.
+    """
     priors, disclosure = verdict.judged, verdict.found
     judges = _judged_before(counts, verdict)
     all_posteriors = [judge for judge in judges if judge is not None]
@@ -162,6 +185,7 @@ def more_known_figure(counts: GroupCounts, verdict: Verdict, anchor: str) -> Ite
         chances, texts = [], []
         for n_facts in _MORE:
             n_known = list(priors.amounts)
+            # One kind gets more facts, the others stay as the requirement has them.
             n_known[position] += n_facts
             l, k, m = n_known
             informed = [judge.with_facts((l, k, m)) for judge in all_posteriors]
@@ -186,7 +210,7 @@ def more_known_figure(counts: GroupCounts, verdict: Verdict, anchor: str) -> Ite
 
 
 def measures(utility: Utility) -> Table:
-    """A table of measures: the name of each, its value, and what to compare it with."""
+    """A table of measures of groups and labels: name, value, and what to compare it with."""
     smallest = number(utility.smallest_group)
     least_discernibility = optimal_discernibility(utility.people, utility.smallest_group)
     ratio_text = f"{utility.discernibility / least_discernibility:,.2f} times the least"

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 def document(page: Page[Any], only: type[Block] = Block) -> str:
-    """Write one HTML page, or only its blocks of one kind.
+    """Write one HTML page of a result, or only its blocks of the type `only`.
 
     No script is admitted: nothing in a label could run even if it got past the escaping.
     """
@@ -43,7 +43,7 @@ def document(page: Page[Any], only: type[Block] = Block) -> str:
 
 
 def _sections(blocks: Iterable[Block]) -> list[list[Block]]:
-    """The blocks of each section, which begins with a heading."""
+    """The blocks of each section; a heading of level 2 begins a new one."""
     sections: list[list[Block]] = [[]]
     for block in blocks:
         match block:
@@ -65,7 +65,7 @@ def _template(name: str) -> Template:
 
 @cache
 def templates(package: str) -> Environment:
-    """The environment of a package's templates; what they show is escaped."""
+    """The environment of a package's templates; texts that they show are escaped."""
     return Environment(
         loader=PackageLoader(package, "templates"),
         autoescape=True,

@@ -67,7 +67,11 @@ class Terms:
     # ---- amounts in a sentence ------------------------------------------------------------
 
     def known(self, l: int, k: int, m: int) -> str:
-        """The facts of these amounts in words, to follow "knows"; empty if there are none."""
+        """The facts of these amounts in words, to follow "knows"; empty if there are none.
+
+        l values that the target does not have, k people whose values are known, m people linked to
+        the target.
+        """
         phrases: list[str] = []
         if l:
             phrases.append(self._values(l))
@@ -80,7 +84,10 @@ class Terms:
         return " and ".join(phrases)
 
     def people(self, k: int, named_before: bool = False) -> str:
-        """Write the second kind of facts (k): other people whose values are known."""
+        """The facts about k other people, whose values are known.
+
+        `named_before` says that the value was named before, so that a pronoun will do.
+        """
         if k == 1:
             return f"one other person's {self.noun}"
         return f"{number(k)} other people's {plural(self.noun)}"
@@ -210,11 +217,14 @@ class Description:
 def describe(
     adversary: Any, witness: Any = None, noun: str = NOUN, semantics: Semantics = "single"
 ) -> Description:
-    """Describe an adversary's knowledge in words.
+    """A description, in words, of an adversary's knowledge.
 
     With a witness it is the facts that the witness uses; without one, the most facts that are
     allowed.
+
+    `noun` is the name of the sensitive column in a sentence.
     """
+    # Without a witness nothing was found: if nobody has the value, the sentence says that instead.
     is_hypothetical = witness is None
     match adversary, witness:
         case Facts(), FactsWitness():
@@ -263,7 +273,7 @@ def is_learned(adversary: Any) -> bool:
 
 
 def facts_used(facts: Facts, witness: FactsWitness, noun: str = NOUN) -> Description:
-    """A description of the facts that a witness uses."""
+    """A description of the facts that a witness (a worst case) uses."""
     terms = Terms.of(witness.semantics, noun, named(witness.value))
     n_known_people, ruled_out = sum(witness.known.values()), ""
     if witness.ruled_out:
@@ -273,6 +283,7 @@ def facts_used(facts: Facts, witness: FactsWitness, noun: str = NOUN) -> Descrip
     phrases += [some(witness.family, "link", "links")] if witness.family else []
     knows = f"knows {' and '.join(phrases)}" if phrases else _NOTHING
     if ruled_out:
+        # Joined to the phrases that follow: "and" before one, a comma before two.
         joining = ("", " and ", ", ")[len(phrases)]
         knows = f"knows that the target {ruled_out}{joining}{knows if phrases else ''}"
     return Description(
@@ -286,7 +297,10 @@ def facts_used(facts: Facts, witness: FactsWitness, noun: str = NOUN) -> Descrip
 def _facts_one_by_one(
     witness: FactsWitness, ruled_out: str, terms: Terms
 ) -> tuple[tuple[str, str], ...]:
-    """The facts of a witness as pairs of a title and a text: target, known and linked people."""
+    """Pairs of a title and a text for the target, the known and the linked people of a witness.
+
+    `ruled_out` is a phrase on the values that the target does not have; empty if there are none.
+    """
     target = f"in {group_words(witness.target_group)}"
     details = [("The target", f"{target}; {ruled_out}" if ruled_out else target)]
     if witness.known_group is not None:
@@ -302,7 +316,10 @@ def _facts_one_by_one(
 
 
 def _implications_used(k: int, witness: ImplicationsWitness) -> Description:
-    """A description of the implications that a witness uses."""
+    """A description of the implications ("if this, then that") that a witness uses.
+
+    `k` is how many are allowed.
+    """
     n_used = len(witness.implications)
     amount = some(n_used, "implication", "implications")
     value, verb = named(witness.value), "ends" if n_used == 1 else "end"
@@ -323,6 +340,7 @@ def implications_text(witness: ImplicationsWitness) -> str:
     for implication in witness.implications:
         by_person.setdefault((implication.position, implication.person), []).append(implication)
     sentences, value = [], named(witness.value)
+    # Conditions about the target itself say that it does not have these values.
     if about_target := by_person.pop((witness.target_position, 0), []):
         values = values_text(implication.value for implication in about_target)
         conclusion = f"does not have {values}" if len(about_target) == 1 else "has none of these"
@@ -350,7 +368,7 @@ def values_text(values: Iterable[Label]) -> str:
 
 
 def known_priors(priors: Priors, noun: str) -> str:
-    """Say which statistics the adversary knows, after "who"."""
+    """A phrase for the statistics that the adversary knows, to follow "who"."""
     sets = [listing(map(visible, table.attributes), n_shown=8) for table in priors.tables]
     between = "each by itself, " if len(sets) > 1 else ""
     by = listing([f"by {columns}" for columns in sets], "or", n_shown=8)
@@ -366,7 +384,7 @@ def _on_top(priors: Priors, noun: str) -> str:
 
 
 def short_priors(priors: Priors) -> str:
-    """The priors for a narrow column: by which columns, and how they are read."""
+    """The priors in few words for a narrow column: by which columns, and how they are read."""
     sets = [", ".join(map(visible, table.attributes)) for table in priors.tables]
     text = f"priors by {'; '.join(sets)} ({priors.semantics})"
     facts = Terms().short(*priors.amounts)
@@ -374,7 +392,7 @@ def short_priors(priors: Priors) -> str:
 
 
 def reader_of(priors: Any) -> str:
-    """Name an adversary with facts on top of priors, by tables and amounts; else an empty text.
+    """A phrase for an adversary with facts on top of priors; empty for any other.
 
     >>> from foreknow.adversaries.priors.table import PriorTable
     >>> table = PriorTable(("sex",), ("Flu",), {("f",): (Fraction(1),)}, "by_sex.csv")
@@ -383,6 +401,7 @@ def reader_of(priors: Any) -> str:
     """
     if not isinstance(priors, Priors) or not any(priors.amounts):
         return ""
+    # A table without a name of its own is named by its columns.
     default = PriorTable.__dataclass_fields__["name"].default
     names = []
     for table in priors.tables:
@@ -400,7 +419,7 @@ def used_prior(witness: PriorsWitness) -> str:
 
 
 def prior_details(witness: PriorsWitness) -> tuple[tuple[str, str], ...]:
-    """Pairs of a title and a text: the target, the prior, and the share of the group alone."""
+    """Pairs of a title and a text: the target, the prior, and the share in the group alone."""
     group = group_words(witness.group)
     people = some(witness.people, "person there is", "people there are")
     share = Fraction(witness.holders, witness.size)

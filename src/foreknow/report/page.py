@@ -110,7 +110,7 @@ class Page(ABC, Generic[R]):
         return blocks
 
     def brief(self) -> Iterator[Block]:
-        """The blocks that a terminal of 80 columns and a notebook show below the headline."""
+        """Yield the blocks that a terminal and a notebook show below the headline."""
         yield from [Sentence(self.said(self.scope))] if self.scope else []
         yield from self.glance()
         yield from self.beside()
@@ -134,7 +134,7 @@ class Page(ABC, Generic[R]):
         return fragment(self.said(self.headline), self.name, self.brief(), self.mood)
 
     def drawn(self) -> str:
-        """Its figures as an HTML page."""
+        """Its figures alone, as an HTML page; refused if there are none."""
         from foreknow.report.html import document
 
         if not any(isinstance(block, Figure) for block in self.shown()):

@@ -44,7 +44,11 @@ TOLD_OF_PEOPLE = (
 def spread_limits(
     columns: Sequence[str], limited: Iterable[tuple[str | None, str | None]]
 ) -> dict[str, SpreadLimits]:
-    """The criteria that limit each sensitive column, given (column, criterion) of each verdict."""
+    """The limits on each sensitive column: the criteria, and if something else limits it, too.
+
+    `limited` has a pair (column, criterion) for each verdict: a column of None is the first one,
+    and a criterion of None is a limit on what adversaries with knowledge infer.
+    """
     criteria: dict[str, list[str | None]] = {column: [] for column in columns}
     for sensitive, criterion in limited:
         column = sensitive if sensitive in criteria else columns[0]
@@ -75,7 +79,7 @@ def sentences(reader: Reader, *, claimed: bool = False) -> list[str]:
 
 
 def _one_at_a_time(reader: Reader) -> Iterator[str]:
-    """Say that several columns, each with limits on what is inferred, are not judged together."""
+    """Yield a sentence that limited columns are not judged together, if there are several."""
     columns = []
     for name, limits in reader.spread.items():
         if limits.some_alone:
@@ -88,7 +92,7 @@ def _one_at_a_time(reader: Reader) -> Iterator[str]:
 
 
 def sight(scope: Scope) -> list[str]:
-    """Say which columns an adversary knows, which not, and which were not judged."""
+    """Sentences that say which columns an adversary knows, which not, and which were not judged."""
     remarks = (
         column_remarks.KNOWN,
         column_remarks.ASSUMED,

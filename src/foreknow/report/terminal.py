@@ -36,6 +36,7 @@ class Laid:
         self._blocks, self._heading, self._of = list(at_a_glance(blocks)), heading, subject
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        """Yield the headline and the blocks as renderables for this console."""
         self._encoding = options.encoding
         # A row of many columns stays a line in a file or a pipe, which has no width.
         self._wide = None if console.is_terminal else options.update(width=_WIDE)
@@ -54,7 +55,7 @@ class Laid:
         return Text(encodable(message, self._encoding), style)
 
     def _renderables(self, block: Block) -> Iterator[RenderableType]:
-        """Yield what the console shows of a block."""
+        """Yield the renderables of a block; a figure has none."""
         match block:
             case Sentence(_, mood):
                 text = self._text(str(block), _STYLES.get(mood, ""))
@@ -71,6 +72,7 @@ class Laid:
                 yield from [self._text(block.remark)] if block.remark else []
 
     def _pairs(self, pairs: Pairs) -> Grid:
+        """The pairs as a grid of two columns; several texts of a name stand below each other."""
         grid = Grid.grid("", "", padding=(0, 2), pad_edge=False)
         for name, content in pairs.rows:
             text = content if isinstance(content, str) else "\n".join(content)
@@ -78,7 +80,10 @@ class Laid:
         return grid
 
     def _table(self, table: Table) -> Grid:
-        """The table as a grid; joined columns are one, and roomy ones are hidden."""
+        """The table as a grid of the console.
+
+        Columns in `roomy` are hidden; where columns are joined, they become one in front.
+        """
         grid = Grid(box=box.SIMPLE_HEAD, expand=False, padding=(0, 1), pad_edge=False)
         joined_columns = list(table.left) if table.joined else []
         if joined_columns:
@@ -89,6 +94,7 @@ class Laid:
             title = self._text(table.head[column])
             if column in table.left:
                 grid.add_column(title, overflow="fold")
+            # Numbers stay on one line, but a long title above them may be broken.
             elif len(title) > _LONG_TITLE:
                 grid.add_column(title, justify="right", max_width=_LONG_TITLE)
             else:
@@ -102,6 +108,7 @@ class Laid:
         return grid
 
     def _cell(self, cell: str | Cell, bars: bool) -> Text:
+        """A cell as a text: its sign, a bar of "=" if bars are shown, and the line below it."""
         mood: Mood = getattr(cell, "mood", "")
         bar = ""
         if bars and isinstance(cell, Cell) and cell.width:

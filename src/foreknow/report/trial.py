@@ -34,7 +34,10 @@ _OF_OTHERS = "They may be surer of other values."
 
 
 def trial_sentences(trial: Trial) -> list[str]:
-    """Sentences on a trial: how many guesses are right, and how sure the attacker becomes."""
+    """Sentences on a trial: how many guesses are right, and how sure the attacker becomes.
+
+    If right guesses were not counted, they say what an attacker would claim.
+    """
     columns = listing(map(visible, trial.by), n_shown=8)
     noun = noun_of(trial.sensitive)
     attacker = f"Somebody who learns from the release how {noun} goes with {columns}"
@@ -42,6 +45,7 @@ def trial_sentences(trial: Trial) -> list[str]:
     limit = percentage(trial.limit, 0)
     certainty_text = f"up to {percentage(trial.surest, 0, 'down')} sure"
     width_text = "" if trial.near is None else f" to within {visible(trial.near)}"
+    # Without the owner's table: a claim.
     if not trial.measured:
         if trial.about is None:
             claim = (
@@ -55,6 +59,7 @@ def trial_sentences(trial: Trial) -> list[str]:
             f"{attacker} would claim to {claim} That is a claim: nobody here knows who has which. "
             f"By the groups alone, it is guessed right for {by_groups}.{_surest(trial)}"
         ]
+    # With it: counted guesses, beside those that the groups alone allow.
     guess_text = f"{attacker} guesses at least {right_text} of people's values right{width_text}; "
     guess_text += "by the groups alone, "
     # Nobody is surer than 100%, so a count of those says nothing.
@@ -83,19 +88,20 @@ def _surest(trial: Trial) -> str:
 
 
 def limit_passed(trial: Trial) -> Fraction | None:
-    """The least limit of the policy, if an attacker becomes surer than that."""
+    """The least limit of the policy, if some attacker that was tried becomes surer than that."""
     highest = trial.surest if trial.surest_tried is None else trial.surest_tried.surest
     return trial.required if trial.required is not None and highest > trial.required else None
 
 
 def _of_those(trial: Trial) -> str:
-    """Begin a sentence with the values of which it is said how sure somebody becomes."""
+    """The beginning of a sentence about the values that a requirement is about."""
     values = list(map(named, trial.about or ()))
     what = "value" if len(values) == 1 else "values"
     return f"Of {listing(values, 'or')}, the {what} that a requirement is about,"
 
 
 def _rightly(trial: Trial) -> str:
+    """A phrase for the people of whom the attacker is sure, and how many of these rightly."""
     if not trial.sure:
         return "nobody"
     people = some(trial.sure, "person", "people")
@@ -105,6 +111,7 @@ def _rightly(trial: Trial) -> str:
 
 
 def _share(trial: Trial, key: str) -> str:
+    """The share of right guesses, or the baseline, by its key; with its interval, if known."""
     share = trial.shares.get(key)
     return f"{percentage(getattr(trial, key), 0)}{_between(share) if share is not None else ''}"
 
@@ -121,7 +128,7 @@ def what_it_is(trial: Trial) -> str:
 
 
 def trial_notes(audit: Audit, *, published: bool = False) -> list[str]:
-    """Sentences that say what trials found, or that none was run, and how to run one.
+    """Sentences that say what trials found, or that none was run and how to run one.
 
     If `published`, the counts are left out: they stay with the owner.
     """
@@ -143,7 +150,7 @@ def trial_notes(audit: Audit, *, published: bool = False) -> list[str]:
 
 
 def lacking_for_trial(audit: Audit) -> str:
-    """The needs of a trial that the release does not meet, in words."""
+    """The needs of a trial that the release does not meet, in words, with semicolons between."""
     schema, groups = audit.policy.schema, audit.utility.groups
     lacking = []
     if schema is not None and len(schema.sensitives) > 1:

@@ -19,7 +19,7 @@ def block_values(blocks: Iterable[Block]) -> list[dict[str, Any]]:
 
 
 def _fields(block: Block) -> dict[str, Any]:
-    """The fields of a block as plain values; those of charts and tables by their own rules."""
+    """The fields of a block as plain values; charts and tables have rules of their own."""
     match block:
         case Table():
             return table_values(block)
@@ -67,7 +67,7 @@ def _chart(chart: Chart) -> dict[str, Any]:
 
 
 def _heat(heat: HeatMap) -> dict[str, Any]:
-    """A heat map: its squares in rows from the bottom, and the line around those inside."""
+    """A heat map as plain values: its squares in rows from the bottom, and a line around some."""
     panels = []
     for panel in heat.panels:
         outline = heat.outline(panel) if any(panel.edge) else ""

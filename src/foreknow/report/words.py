@@ -75,12 +75,15 @@ def signature_words(columns: Iterable[str], signature: Iterable[object]) -> list
 def secret_words(
     secret: Secret, noun: str = "value", most: int = 6, meant: Mapping[str, Sequence[str]] = {}
 ) -> str:
-    """Say what must stay hidden; `meant` has the values of a table that a label stands for.
+    """A phrase for what must stay hidden: values, sets of values, or all of them.
 
     >>> secret_words(Secret(sets={"HIV": ("B20", "Z21"), "low": {"to": 15000}}))
     'any of HIV (B20 or Z21) and low (value up to 15000)'
+
+    `meant` has the values of a table that a label stands for; at most `most` values are listed.
     """
 
+    # A set is named, unless its name only lists its values.
     def listed(labels: Iterable[Any], last: str = "and") -> str:
         return listing(map(named, labels), last, n_shown=most)
 
@@ -109,7 +112,7 @@ def secret_words(
 
 
 def setting_text(setting: object) -> str:
-    """Write a setting as a policy file has it; of long lists in it, only how long they are.
+    """A setting as a policy file has it; long lists only by their length.
 
     >>> setting_text({"alpha": "1/4", "k": 20}), setting_text(5)
     ('{ alpha = 1/4, k = 20 }', '5')
@@ -128,7 +131,7 @@ def setting_text(setting: object) -> str:
 
 
 def _brief(key: str, setting: object) -> str:
-    """A setting as a short text: long lists by their length, paths by their names."""
+    """A setting as a short text: long lists by their length, paths by their file's name."""
     if key == "population":  # of a path only the name: where files lie is the owner's
         return visible(re.split(r"[/\\]", str(setting))[-1])
     if isinstance(setting, Mapping):
@@ -193,7 +196,7 @@ _MOST_DIGITS = 60
 def percent(
     disclosure: Disclosure, limit: Fraction, digits: int = 0, to: Rounding = "nearest"
 ) -> str:
-    """Write a probability as a percentage with so many decimals, or more.
+    """A probability as a percentage with so many decimals, or more.
 
     It equals the limit only where the probability does, and is else on the same side of it; it
     is 0% or 100% only where the probability is 0 or 1. What is said to be the most is rounded up.
@@ -201,7 +204,10 @@ def percent(
     >>> found = Disclosure("AIDS", 0.6204)
     >>> percent(found, Fraction("0.5")), percent(found, Fraction("0.62"))
     ('62%', '62.04%')
+
+    `limit` is the limit that it stands beside.
     """
+    # As exact as it takes to say on which side of the limit it is.
     chance = _settled_chance(disclosure, limit)
     if chance == limit:
         return limit_text(limit)
@@ -263,7 +269,7 @@ def required_text(limit: Limit, prior: str = "× prior") -> str:
 
 
 def limit_of(disclosure: Disclosure, limit: Limit) -> str:
-    """Write the limit of a disclosure, for a narrow column."""
+    """The limit of a disclosure, for a narrow column; a relative one also as a percentage."""
     text = required_text(limit)
     if not limit.relative:
         return text
@@ -292,7 +298,11 @@ def reaches_just(disclosure: Disclosure, limit: Fraction) -> bool:
 
 
 def _settled_chance(disclosure: Disclosure, limit: Fraction) -> Fraction:
-    """The probability, as exact as a comparison with the limit needs."""
+    """The probability, as exact as a comparison with the limit needs.
+
+    A float that is near 0, 1 or the limit gives way to the exact fraction. Where none was worked
+    out, a float within rounding of the limit counts as the limit.
+    """
     chance = disclosure.probability
     if min(chance, 1 - chance, abs(chance - float(limit))) > _NEAR:
         return Fraction(chance)
@@ -305,7 +315,7 @@ def _fraction(disclosure: Disclosure, otherwise: Fraction) -> Fraction:
 
 
 def _ending_decimal(number: Fraction) -> str | None:
-    """Write a positive number with all its decimals; None if they do not end, or are many."""
+    """A positive number with all its decimals as a text; None if they do not end, or are many."""
     for digits in range(_MOST_DIGITS):
         if (number * 10**digits).denominator == 1:
             return fixed(number, digits)

@@ -129,7 +129,7 @@ class AuditPage(Page[Audit]):
 
     @property
     def mood(self) -> Mood:
-        """The mood of the page: whether all requirements hold."""
+        """Safe only if all requirements hold, some limit inference, and nothing is open."""
         audit = self.result
         is_open = audit.has_earlier or any(audit.provisos[0])
         limits = audit.limits_inference and not (audit.scope.foreign or is_open)
@@ -142,6 +142,7 @@ class AuditPage(Page[Audit]):
         if all(idle):
             subject = "the requirement is" if len(idle) == 1 else "the requirements are"
             return f"Nothing was judged: nobody has a value that {subject} about"
+        # A requirement that asks nothing of this table is neither safe nor unsafe.
         safe = []
         for verdicts, is_idle in zip(by_requirement(self.result), idle, strict=True):
             if not is_idle:
@@ -160,7 +161,10 @@ class AuditPage(Page[Audit]):
         return [all(map(_is_idle, verdicts)) for verdicts in by_requirement(self.result)]
 
     def _settled(self, is_safe: list[bool]) -> str:
-        """The part of the headline that says whether the release is safe."""
+        """The part of the headline that says whether the release is safe.
+
+        `is_safe` has an entry for each requirement that was judged.
+        """
         n_judged, n_failing = len(is_safe), is_safe.count(False)
         if n_failing not in (0, n_judged):
             verb = "fails" if n_failing == 1 else "fail"
@@ -211,11 +215,13 @@ class AuditPage(Page[Audit]):
             scope = for_readers(scope, schema)
         attack = "" if self.published else self.attack
         notes = notes_beside_verdicts(audit, nouns, scope, attack, owner=not self.published)
+        # A trial that passed a limit is the most important; readers of a release are not shown it.
         trials_first = not self.published and any(
             trial.required is None or limit_passed(trial) for trial in audit.trials or ()
         )
         notes = [*found_by_trials, *notes] if trials_first else [*notes, *found_by_trials]
         notes = [*map(_beyond_the_judge, audit.too_large), *notes]
+        # That nobody chose the requirements comes before everything else.
         has_requirements = all(
             requirement.name != BY_DEFAULT for requirement in audit.policy.requirements
         )
@@ -233,6 +239,7 @@ class AuditPage(Page[Audit]):
             return limits
         if self.published:
             return (*limits, ONCE_CLAIMED)
+        # With a column that names people, it was seen that each is counted once.
         is_seen = schema is not None and (schema.identifiers or schema.person)
         return limits if is_seen else (*limits, ONCE_UNSEEN)
 
@@ -252,6 +259,7 @@ class AuditPage(Page[Audit]):
             for heading, verdict in titles_and_verdicts
             if not verdict.of_groups
         ]
+        # Limits may be relative to priors or not, and the table says which kinds it has.
         relatives = {v.required.relative for v in audit.verdicts if not v.of_groups}
         if rows:
             worst_title = " or ".join(
@@ -261,6 +269,7 @@ class AuditPage(Page[Audit]):
             yield Table(titles, rows, (0, 1, 2, 5), title="Verdicts", style="verdicts")
         if True in relatives:
             yield Sentence(RELATIVE, "note")
+        # Criteria of groups are a sentence each, after the table.
         for position, verdict in enumerate(audit.verdicts):
             if verdict.of_groups:
                 yield Sentence(self._sentence(position), verdict_mood(audit, verdict))
@@ -287,7 +296,10 @@ class AuditPage(Page[Audit]):
         return exposed_csv(titled_exposed(self.result))
 
     def _row(self, title: str, anchor: str, verdict: Verdict) -> Row:
-        """The row of a verdict in the overview table."""
+        """The row of a verdict: word, secret, knowledge, worst figure, limit, and case.
+
+        A requirement without a name of its own has its number above the secret.
+        """
         values, is_numbered = self._about(verdict), title.startswith("Requirement ")
         secret = Cell(
             values if is_numbered else f"{title}: {values}",
@@ -309,7 +321,7 @@ class AuditPage(Page[Audit]):
         return self._word(verdict), secret, self._allowed(verdict).short, worst, limit, case
 
     def _part(self, title: str, anchor: str, position: int) -> Iterator[Block]:
-        """The blocks of one verdict: its sentence and what supports it."""
+        """Yield the blocks of one verdict: its sentence and what supports it."""
         verdict = self.result.verdicts[position]
         is_idle = _is_idle(verdict)
         yield Heading(f"{title}: {self._about(verdict)}", anchor, word=self._word(verdict))
@@ -330,11 +342,13 @@ class AuditPage(Page[Audit]):
             title = "Whom it is about" if disclosure.bounded else "The facts that achieve it"
             yield Heading(title, level=3)
             yield Pairs(title, details)
+        # Values of a set are counted as one value.
         counts, sets = requirement_counts.together(disclosure), requirement_counts.meant.sets
         yield from priors_figure(counts, verdict, anchor)
         yield from more_known_figure(counts, verdict, f"{anchor}-more")
         if not self.published:
             yield from exposed_figure(audit.exposed[position], f"{anchor}-people")
+        # Only some of the other values are listed, those nearest to the limit first.
         if verdict.others:
             required, limits = verdict.required, limits_of(audit, verdict)
             rows: list[Row] = []
@@ -373,7 +387,10 @@ class AuditPage(Page[Audit]):
         return values_phrase(verdict.requirement, noun, sets=sets)
 
     def _withheld(self, verdict: Verdict) -> str | None:
-        """Why the published page leaves a worst case out; None where it is shown."""
+        """The reason why the published page leaves a worst case out; None where it is shown.
+
+        Learned priors, and counts of the owner, would tell more than the release does.
+        """
         if not self.published:
             return None
         if is_learned(verdict.judged):
@@ -381,7 +398,10 @@ class AuditPage(Page[Audit]):
         return _BY_OWNER if self.result.policy.asks_owner(verdict.requirement) else None
 
     def _allowed(self, verdict: Verdict) -> Description:
-        """The most knowledge that the requirement allows an adversary, in words."""
+        """The most knowledge that the requirement allows an adversary, in words.
+
+        Columns that are known of everybody are added.
+        """
         audit = self.result
         noun = sensitive_noun(audit.policy, verdict.requirement)
         semantics = (verdict.counts or audit.counts).semantics
@@ -465,6 +485,7 @@ def _legend(audit: Audit) -> str:
 
 
 def _is_idle(verdict: Verdict) -> bool:
+    """True if a verdict asks nothing of the table, and the page may say so."""
     return verdict.idle and not is_learned(verdict.judged)
 
 
@@ -487,7 +508,11 @@ def verdict_mood(audit: Audit, verdict: Verdict) -> Mood:
 def notes_beside_verdicts(
     audit: Audit, nouns: str, scope: Scope, attack: str = ATTACK, *, owner: bool = True
 ) -> list[str]:
-    """The notes on what the verdicts of an audit do not cover, one sentence each."""
+    """The notes on what the verdicts of an audit do not cover, one sentence each.
+
+    `nouns` names the sensitive columns; `owner` says that the notes are for the owner.
+    """
+    # Which columns are limited, and by which criteria (None: by knowledge).
     schema = audit.policy.schema
     limited_columns = []
     for verdict in audit.verdicts:
@@ -524,7 +549,7 @@ def sizes_block(audit: Audit) -> Figure:
 
 
 def _holders(sets: Mapping[str, Sequence[str]], counts: GroupCounts, value: Any) -> str:
-    """How many people have a value, or a value of a set."""
+    """How many people have a value, or a value of a set, as a text; a dash if it is not known."""
     if value in counts.values.codes:
         return number(int(counts.totals[counts.code(value)]))
     members = set(sets.get(str(value), ()))
@@ -540,9 +565,11 @@ def _holders(sets: Mapping[str, Sequence[str]], counts: GroupCounts, value: Any)
 
 
 def verdict_sentence(verdict: Verdict, noun: str = NOUN) -> str:
-    """The worst that an adversary can find out, about whom, and how sure they would be.
+    """A sentence on the worst that an adversary can find out, about whom, and how surely.
 
     For a criterion: what the release attains.
+
+    `noun` is the name of the sensitive column in a sentence.
     """
     disclosure, limit = verdict.found, verdict.limit
     columns = list(map(visible, verdict.known))
@@ -560,6 +587,7 @@ def verdict_sentence(verdict: Verdict, noun: str = NOUN) -> str:
         value = f"{noun} {value}"
     description = describe(verdict.judged, disclosure.witness, noun)
     knowledge = "".join(f", and {knowledge_of_all}," for knowledge_of_all in _of_everybody(columns))
+    # A probability of 0 is not a case: nobody has the value.
     if disclosure.probability == 0 and (description.nobody or disclosure.witness is None):
         return (
             f"Nobody in the release has {value}, so there is nothing to find out; {limit_sentence}."
@@ -570,6 +598,7 @@ def verdict_sentence(verdict: Verdict, noun: str = NOUN) -> str:
             f"At most {percent(disclosure, limit, to='up')} for {value} of {description.whose}"
         )
         return f"{bound_text}, for {reader}{knowledge.rstrip(',')}; {limit_sentence}."
+    # "Only so sure" if the limit holds, else "certain" or how sure.
     adversary, reaches_limit = "Someone", reaches_just(disclosure, limit)
     if verdict.safe:
         adversary, certainty = "Even someone", f"only {percent(disclosure, limit, to='up')} sure"
@@ -579,6 +608,7 @@ def verdict_sentence(verdict: Verdict, noun: str = NOUN) -> str:
         certainty = f"{'exactly ' if reaches_limit else ''}{percent(disclosure, limit)} sure"
     if not verdict.safe and reaches_limit:
         limit_sentence += ", which must not be reached"
+    # A bound says why it is no exact figure.
     elif disclosure.bounded:
         summed_groups = getattr(disclosure.witness, "groups", ())
         reason = f"their {len(summed_groups)} cases are added up"
@@ -601,6 +631,7 @@ def _of_everybody(names: Sequence[str]) -> list[str]:
 
 
 def _bound(verdict: Verdict) -> str:
+    """A clause on the limit; a relative one with the prior and the chance that it comes to."""
     required, before = verdict.required, verdict.found.prior
     if not required.relative:
         return f"the limit is {required_text(required)}"
@@ -611,7 +642,7 @@ def _bound(verdict: Verdict) -> str:
 
 
 def by_requirement(audit: Audit) -> list[tuple[Verdict, ...]]:
-    """The verdicts of each requirement, in the policy's order; several under a skyline."""
+    """The verdicts of each requirement, in the policy's order; a skyline has several."""
     by_place: dict[int, list[Verdict]] = {}
     for verdict in audit.verdicts:
         by_place.setdefault(verdict.place, []).append(verdict)
@@ -619,7 +650,7 @@ def by_requirement(audit: Audit) -> list[tuple[Verdict, ...]]:
 
 
 def titled(audit: Audit) -> Iterator[tuple[str, str]]:
-    """The title of each verdict and its anchor: its requirement, and which point of several."""
+    """Yield the title and the anchor of each verdict; of several points, each has its number."""
     for position, verdicts in enumerate(by_requirement(audit), 1):
         title, anchor = (
             requirement_title(verdicts[0].requirement, position),
@@ -648,7 +679,7 @@ def criterion_text(requirement: Requirement) -> str:
 
 
 def sensitive_noun(policy: Policy, requirement: Requirement | None = None) -> str:
-    """Name the sensitive attribute as a noun; "sensitive value" where the policy does not."""
+    """The name of the sensitive column in a sentence; "sensitive value" if there are several."""
     if requirement is not None and requirement.sensitive is not None:
         return noun_of(requirement.sensitive)
     is_single = policy.schema is not None and len(policy.schema.sensitives) == 1
@@ -656,7 +687,7 @@ def sensitive_noun(policy: Policy, requirement: Requirement | None = None) -> st
 
 
 def labels_of(audit: Audit) -> Iterator[str]:
-    """Names of columns, requirements, values and groups, as they stand in sentences."""
+    """Yield names of columns, requirements, values and groups, as they stand in sentences."""
     if audit.policy.schema is not None:
         yield from map(noun_of, audit.policy.schema.columns)
         yield from map(visible, audit.policy.schema.columns)
@@ -686,7 +717,7 @@ def values_phrase(
 
 
 def utility_line(utility: Utility) -> str:
-    """One line that says what the release is worth."""
+    """One line on people, groups, their sizes, and the detail that is lost."""
     people, groups = some(utility.people, "person", "people"), utility.groups
     line = f"{people} in {some(groups, 'group', 'groups')}"
     smallest, largest = number(utility.smallest_group), number(utility.largest_group)
@@ -730,6 +761,9 @@ def policy_rows(
     """Pairs of a title and lines that say what a policy asks and how it was published.
 
     `counted_requirements` are those that an audit counted.
+
+    `published` adds how it was published; `semantics` is how many values a person has, if the
+    policy does not say.
     """
     rows: list[tuple[str, list[str]]] = []
     counts_of_requirements = {}
@@ -737,6 +771,7 @@ def policy_rows(
         counts_of_requirements[id(requirement_counts.requirement)] = requirement_counts
     for position, requirement in enumerate(policy.requirements, 1):
         noun = sensitive_noun(policy, requirement)
+        # A criterion is one sentence; a limit on knowledge is one line for each point.
         if requirement.criterion is not None:
             sentence = f"Every group must hold {visible(criterion_text(requirement))}."
             rows.append((requirement_title(requirement, position), [sentence]))
@@ -775,7 +810,10 @@ def policy_rows(
 def _sight_lines(
     policy: Policy, requirement: Requirement, judged_columns: Sequence[str] | None
 ) -> list[str]:
-    """Lines that say which columns an adversary is assumed to know, and not to know."""
+    """Lines that say which columns an adversary is assumed to know, and not to know.
+
+    `judged_columns` are those that the audit took as known; None: those of the policy.
+    """
     seen_columns = requirement.seen_columns(policy.layout)
     known_columns = list(
         map(visible, seen_columns.known if judged_columns is None else judged_columns)
@@ -802,7 +840,10 @@ def _must(point: Point) -> str:
 
 
 def schema_rows(schema: Schema) -> list[tuple[str, list[str]]]:
-    """Pairs of a title and lines that say what each column of the schema is."""
+    """Pairs of a title and lines that say what each column of the schema is.
+
+    Roles without a column are left out.
+    """
     sensitive = list(map(visible, schema.sensitives))
     known_columns = [_column(schema, column) for column in schema.quasi_identifiers]
     title_of_sensitive = "Sensitive columns" if len(sensitive) > 1 else "Sensitive column"
@@ -828,7 +869,7 @@ def schema_rows(schema: Schema) -> list[tuple[str, list[str]]]:
 
 
 def _of_missing(missing: Any) -> list[str]:
-    """Say what the schema does with rows that lack a sensitive value."""
+    """A line on rows that lack a sensitive value; none if they are an error."""
     if isinstance(missing, Relabel):
         return [f"Published with the label {named(str(missing))}, as a value like others"]
     return ["Left out"] if missing == "drop" else []
@@ -846,7 +887,7 @@ def _coarsening_text(schema: Schema, column: str) -> str:
 
 
 def coarsening(table: Mapping[str, Any]) -> str:
-    """How the values of a column coarsen, in words; `table` is the hierarchy in a policy file."""
+    """A phrase on how the values of a column coarsen, by its hierarchy in a policy file."""
     match dict(table):
         case {"intervals": widths}:
             return f"in ranges of {', then '.join(map(visible, widths))}"

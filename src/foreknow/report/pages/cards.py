@@ -96,6 +96,7 @@ class UtilityCard(Card[Utility]):
 
 
 def _pairs(card: Card[R], rows: list[tuple[str, list[str]]]) -> Pairs:
+    """The rows (title and lines) as pairs; sentences follow each other, others are listed."""
     pairs = []
     for title, lines in rows:
         are_sentences = lines[0].endswith(".")

@@ -51,7 +51,11 @@ class LatticePage(Page[LatticeResult]):
             yield from map(visible, (column, *levels))
 
     def blocks(self) -> Iterator[Block]:
-        """Yield the chosen node, a figure of the lattice, and a table of the minimal nodes."""
+        """Yield the chosen node, a figure of the lattice, and a table of the minimal nodes.
+
+        A node is a choice of one level for each column; it is minimal if it is safe with none safe
+        below.
+        """
         result, caption = self.result, _caption(self.result)
         yield Sentence(chosen_sentence(result, self.form), "lead")
         yield Sentence(search_sentences(result, self.form), "note")
@@ -68,7 +72,7 @@ class LatticePage(Page[LatticeResult]):
 
 
 def _nodes(result: LatticeResult) -> Table:
-    """A table of the chosen node and the minimal ones."""
+    """A table of the chosen node and the minimal ones (safe, with none safe below)."""
     nodes = [result.chosen, *(node for node in result.minimal if node != result.chosen)]
     rows = []
     for node in nodes:
@@ -101,7 +105,10 @@ _FINDS_OF_HELD = {
 
 
 def chosen_sentence(result: LatticeResult, form: Form) -> str:
-    """A sentence that says which levels were chosen, and what became of suppressed people."""
+    """A sentence on the levels that were chosen, and on people who were suppressed.
+
+    Suppressed people are in one group of their own, or get "*" only in some columns.
+    """
     words_of_levels = result.in_words(result.chosen)
     phrases = [f"{visible(name)} {level_text}" for name, level_text in words_of_levels.items()]
     levels = listing(phrases, n_shown=len(phrases))
@@ -148,7 +155,7 @@ def search_sentences(result: LatticeResult, form: Form) -> str:
 
 
 def _cut(result: LatticeResult) -> str:
-    """Why the search ended early, and how far from the best it may be."""
+    """A clause on why the search ended early, and how far from the best it may be."""
     if result.gap is None:
         return "the time budget was used up"
     if not np.isfinite(result.gap):
@@ -204,13 +211,17 @@ _STATUS_OF_HELD = {"safe": "holds", "unsafe": "fails"}
 
 
 def lattice_figure(result: LatticeResult) -> Chart:
-    """A chart of the nodes of a lattice by height, with a colour for each kind."""
+    """A chart of the nodes of a lattice by height, with a colour for each kind.
+
+    Height is the number of levels climbed; lines lead from a node to those one level above it.
+    """
     lattice = Lattice(result.tops)
     x, y = _node_positions(lattice)
     has_lines = len(lattice) <= _MOST_LINES
     series = [_lines(lattice, x, y)] if has_lines else []
     nodes = list(map(lattice.node, range(len(lattice))))
     kind_of_node = [kind_of(result, node) for node in nodes]
+    # Kinds are drawn in order, so that the chosen node lies on top.
     for kind, name, name_if_held, color, symbol, size in _KINDS:
         if not result.limits_inference:
             name, color = name_if_held, _HELD if color == _GREEN else color
@@ -231,7 +242,7 @@ def lattice_figure(result: LatticeResult) -> Chart:
 
 
 def kind_of(result: LatticeResult, node: Node) -> str:
-    """The most specific status of a node, such as chosen, minimal or safe."""
+    """The most specific kind of a node, such as chosen, minimal or safe."""
     if node == result.chosen:
         return "chosen"
     if node in result.minimal_set:
@@ -241,7 +252,7 @@ def kind_of(result: LatticeResult, node: Node) -> str:
 
 
 def _hover(result: LatticeResult, node: Node) -> str:
-    """The text of a node: its levels, status, suppressed people and loss."""
+    """The text of a node's mark: its levels, status, suppressed people and loss."""
     text_of_level = result.in_words(node)
     lines = [f"{visible(name)}: {level_text}" for name, level_text in text_of_level.items()]
     status = result.status_of(node)
@@ -259,7 +270,7 @@ def _hover(result: LatticeResult, node: Node) -> str:
 
 
 def _node_positions(lattice: Lattice) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
-    """The place of each node: at its height, beside the others of it, in order of their levels."""
+    """The place of each node across and up: nodes of a height stand side by side, centred."""
     heights = lattice.heights
     x = np.empty(len(lattice))
     for height in range(int(heights.max()) + 1):
@@ -269,7 +280,7 @@ def _node_positions(lattice: Lattice) -> tuple[np.ndarray[Any, Any], np.ndarray[
 
 
 def _lines(lattice: Lattice, x: np.ndarray[Any, Any], y: np.ndarray[Any, Any]) -> Series:
-    """The lines from each node to those directly above."""
+    """The lines from each node to those directly above it, as one series with gaps."""
     xs: list[float | None] = []
     ys: list[float | None] = []
     for low in range(len(lattice)):

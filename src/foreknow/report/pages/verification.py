@@ -66,6 +66,7 @@ class VerificationPage(Page[Verification]):
         groups = some(result.n_groups, "group", "groups")
         group_columns = ", ".join(map(visible, result.groups))
         owner_text = "of your policy " if result.own_policy else ""
+        # Columns without a requirement are not named as kept.
         required = []
         for name in result.sensitives:
             if name not in result.scope.unrequired:
@@ -78,6 +79,7 @@ class VerificationPage(Page[Verification]):
         else:
             ending = f"{unlimited(result, reach)}{by_word_of(result.scope)}"
             claim = f"every requirement {owner_text}holds{ending}"
+        # Requirements about values that nobody has ask nothing of this table.
         n_asking = len({finding.place for finding in result.findings if not finding.idle})
         n_idle = len({finding.place for finding in result.findings}) - n_asking
         verb = "asks" if n_idle == 1 else "ask"
@@ -92,7 +94,7 @@ class VerificationPage(Page[Verification]):
     def mood(self) -> Mood:
         """Safe; neutral if nothing is limited, or if more is claimed than the files show.
 
-        What is not safe is an error, and no verification.
+        Anything unsafe is an error before there is a page.
         """
         result = self.result
         _, beyond = how_far(result)
@@ -100,7 +102,7 @@ class VerificationPage(Page[Verification]):
 
     @property
     def notes(self) -> list[str]:
-        """Notes about what the verdicts do not cover, and the publisher's remarks."""
+        """Notes on what the verdicts do not cover, and then on what the publisher claims."""
         result = self.result
         noun = nouns_of(result.sensitives) if len(result.sensitives) == 1 else NOUN
         reader = Reader(
@@ -112,6 +114,7 @@ class VerificationPage(Page[Verification]):
         )
         claimed = sentences(reader, claimed=True)
         claimed += [f"{one_line(note)}." for note in result.claimed]
+        # Which columns are limited, and by which criteria, for the sentences on what is not.
         limited_columns = []
         for finding in result.findings:
             if result.limits(finding):
@@ -121,6 +124,7 @@ class VerificationPage(Page[Verification]):
         notes = sentences(
             reader._replace(scope=result.scope, spread=limits_by_column, attack=self.attack)
         )
+        # Two sentences read otherwise where earlier releases, or cases, were judged, too.
         replacements: dict[str, str] = {}
         if result.claimed_scope.word:
             replacements[SEVERAL_CASES] = CASES_OF_FILES
@@ -194,6 +198,7 @@ def _finding(finding: Verdict) -> str:
         f"{finding.requirement['sensitive']}: " if "sensitive" in finding.requirement else ""
     )
     ((key, setting),) = finding.judged.items()
+    # A criterion of groups: k-anonymity and so on.
     if finding.of_groups:
         by_columns = (
             f" in groups divided by {_full_listing(finding.known)}" if finding.known else ""
@@ -213,6 +218,7 @@ def _finding(finding: Verdict) -> str:
             f"{of_column}{key} = {setting_text(setting)}{by_columns}: {attained_text}; "
             f"{about(kind, unit)}"
         )
+    # A limit on what an adversary with some knowledge can infer.
     required = finding.required
     reached_text, limit = exact_text(finding.found.exact), finding.limit
     if required.relative:
@@ -229,12 +235,12 @@ def _finding(finding: Verdict) -> str:
 
 
 def _above(limit: Fraction) -> str:
-    """A limit as it is, where that is short; else rounded up, so that it stays above."""
+    """A limit as a fraction, if that is short; else a decimal that is rounded up."""
     return text if len(text := str(limit)) <= _SHORT else significant(limit, to="up")
 
 
 def _amounts(amounts: Mapping[str, Any]) -> str:
-    """An adversary's amounts; of priors, by which columns they are."""
+    """An adversary's amounts as "l = 1, k = 2"; for priors, the columns they are by."""
     if "tables" in amounts:
         sets = "; ".join(", ".join(table["attributes"]) for table in amounts["tables"])
         facts = amounts.get("facts") or {}
@@ -258,7 +264,7 @@ def _full_listing(names: Iterable[str]) -> str:
 
 
 def _file_names(files: Iterable[str]) -> Iterator[str]:
-    """Files by their names, parts of a table by how many they are."""
+    """Yield the files by their names; a table in several parts, once with their number."""
     n_parts = Counter(name.partition("/")[0] for name in files)
     for name, parts in n_parts.items():
         yield name if name in files else f"{name} ({some(parts, 'part', 'parts')})"
