@@ -31,6 +31,7 @@ def main() -> None:
         code = run(interrupts)
     except KeyboardInterrupt:
         code = interrupts.farewell()
+    # An interrupt during an import may come out as any other error.
     except Exception as error:
         if interrupts.came:
             code = interrupts.farewell()  # what an import made of it

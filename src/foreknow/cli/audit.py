@@ -82,6 +82,7 @@ def audit(
     settings_of_columns = (
         getattr(columns, name) for name in ("policy", "group", *COLUMNS, *CRITERIA)
     )
+    # A published folder alone is judged by the policy in its certificate, as foreknow verify does.
     to_files = (output.html, output.json, output.exposed)
     folders = [path if path.is_dir() else path.parent for path in release]
     if (
@@ -92,6 +93,7 @@ def audit(
         if not output.quiet:
             print_plain(f"By the policy in the certificate of {visible(str(folders[0]))}.")
         return verify_release(folders[0], quiet=output.quiet)
+    # With only a size to hold, no sensitive column is needed.
     is_table = len(release) == 1 and not is_published(release[0])
     if columns.asks_size_only and is_table and not any((*to_files, counts)):
         holds, sentence = columns.judge_size(release[0])
@@ -150,6 +152,7 @@ def sql(
     from foreknow.data.release_tables import COUNT
 
     columns = tally_columns(policy_at(policy))
+    # The column of counts gets a name that no other column has.
     used_names = set(map(str.casefold, columns))  # as most databases compare names
     amount, numbers = COUNT, counted_up(2)
     while amount in used_names:

@@ -76,13 +76,14 @@ class Command(click.Command):
     def _parameters_and_bundles(
         self,
     ) -> tuple[dict[str, click.Parameter], dict[str, tuple[Any, list[str]]]]:
-        """The options of a command by name, and its bundles.
+        """The options and arguments of a command by name, and its bundles.
 
         A bundle is a parameter of the command's function that holds several options: its class, and
         the names of its options.
         """
         options: dict[str, click.Parameter] = {}
         bundles: dict[str, tuple[Any, list[str]]] = {}
+        # Plain parameters become an option or argument each; bundles become one for each field.
         for parameter in inspect.signature(self._body, eval_str=True).parameters.values():
             name, annotation = parameter.name, parameter.annotation
             kind, *parts = get_args(annotation) or (annotation,)
@@ -97,8 +98,10 @@ class Command(click.Command):
             only = only_parts[0] if only_parts else None
             forwarded = kind is ForwardedOptions
             fields = _plain(self._public, only) if forwarded else _fields(kind, only)
+            # --table is taken: it then does not name the table within a source.
             if isinstance(options.get("table"), click.Option):
                 fields.pop("part", None)
+            # An option that another bundle has already is not made twice.
             names = [option for option in fields if option not in options]
             for option in names:
                 annotation, default = fields[option]
@@ -107,11 +110,16 @@ class Command(click.Command):
         return options, bundles
 
     def _call(self, **values: Any) -> None:
-        """Call the function with what the command line gives."""
+        """Call the command's function with the values of the command line.
+
+        A policy of the folder is taken if needed, bundles are put together, and outputs must not
+        replace inputs.
+        """
         if address_space() is None:  # else imports may fail in any place
             from foreknow_judge.files.pandas_guard import spare_pandas
 
             spare_pandas()
+        # Click gives several values as a tuple; none at all is None.
         for name, value in values.items():
             if isinstance(value, tuple):
                 values[name] = list(value) or None
@@ -122,6 +130,7 @@ class Command(click.Command):
             values["quiet"] = True
         if (part := values.get("part")) is not None:
             _name_part(values, "table" if "table" in self._options else source, part)
+        # Everything but outputs may be a path that is read.
         output_names = ("out", *Output.__annotations__)
         inputs_read = [value for name, value in values.items() if name not in output_names]
         bundles: dict[str, Any] = {}
@@ -149,6 +158,7 @@ class Command(click.Command):
                 options.append(option)
         names = [str(option.name) for option in options]
         flags = {flag for option in options for flag in (*option.opts, *option.secondary_opts)}
+        # Words as other tools write them become ours, step by step; then Click reads them.
         args = list(map(with_slashes, args))
         words = in_full(in_our_names(args, names, flags), flags, _long_flags(options))
         words = with_policy(with_source(to_page(words, flags), flags), names)
@@ -181,6 +191,8 @@ class Command(click.Command):
         """The key of the advice for an error: the option that it is about, or a kind of mistake.
 
         `args` is the command line, `words` the same in our names, and `names` are those of options.
+
+        None if there is no special advice.
         """
         option: str | None = getattr(error, "option_name", None)
         if option is None:
@@ -197,9 +209,11 @@ class Command(click.Command):
         return "extra" if "quasi_identifiers" in names else None
 
     def _each_option_once(self, ctx: click.Context, words: list[str]) -> list[str]:
-        """The words, with a list that is named in several options as one.
+        """The words of the command line, with a list that several options name as one.
 
         Of another option that is given twice, only the last value would hold: `UsageError`.
+
+        Raises `UsageError` if another option is given twice, since only the last value would hold.
         """
         order: list[click.Parameter] = []
         with suppress(click.UsageError):  # which is said where the words are read
@@ -225,13 +239,17 @@ class Command(click.Command):
         return flags
 
     def _with_out(self, ctx: click.Context, words: list[str]) -> list[str]:
-        """The words, with --out before a new name that stands beside the source."""
+        """The words, with --out before a new name that stands beside the source.
+
+        Unchanged if --out is given, or if it is not clear that the name is meant so.
+        """
         if "out" not in self._options:
             return words
         values, extra, _ = self.make_parser(ctx).parse_args([*words])
         name = extra[0] if len(extra) == 1 else ""
         if not name or values.get("out") is not None or exists(name):
             return words
+        # The name must follow the source, or the policy that follows the source.
         position = words.index(name)
         source_place = (
             position - 3 if position > 2 and words[position - 2] == "--policy" else position - 1
@@ -284,7 +302,10 @@ def command(public: str = "") -> Callable[[Callable[..., int | None]], Command]:
 
 
 def _name_part(values: dict[str, Any], source: str, part: str) -> None:
-    """Say which table of a source is meant."""
+    """Say which table of a source is meant, in the path of the source.
+
+    `values` are those of the command line, in which the source is replaced.
+    """
     paths = values[source]
     if paths is None:
         raise InputError("--table says which table of a source is meant; name the source")
@@ -300,6 +321,9 @@ def _policy_here(
     """The policy.toml of the folder, if a command needs a policy and nothing else names columns.
 
     A command that can go by the certificate of a release does, whatever policy lies here.
+
+    `values` are those of the command line; `source` is the name of its first argument. None if no
+    policy is taken.
     """
     kinds = [kind for kind, _ in bundles]
     sources = values[source] if isinstance(values[source], list) else [values[source]]
@@ -311,6 +335,7 @@ def _policy_here(
     if certified and any(getattr(kind, "by_certificate", False) for kind in kinds):
         return None
     needed = any(getattr(kind, "needs_policy", False) for kind in kinds)
+    # A file that is no folder has no certificate either.
     if isinstance(values[source], Path) and not values[source].is_dir():  # it has no certificate
         takes = any(getattr(kind, "takes_policy", False) for kind in kinds)
         needed = needed or (takes and values.get("group") is None)
@@ -357,7 +382,10 @@ def _words_of(bundle: Any) -> dict[str, str]:
 
 
 def _plain(public: Source, only: Only | None) -> dict[str, tuple[Any, Any]]:
-    """The type and the default of each option that a public function's plain parameters become."""
+    """The type and the default of each option that a public function's plain parameters become.
+
+    `only`, if given, lists the parameters that become options.
+    """
     options: dict[str, tuple[Any, Any]] = {}
     for name, (annotation, default) in public.options.items():
         kind: Any = _PLAIN.get(annotation.partition(" | ")[0])
@@ -365,6 +393,7 @@ def _plain(public: Source, only: Only | None) -> dict[str, tuple[Any, Any]]:
             kind = list[Path] if "Sequence" in annotation else Path
         if kind is None or name in ("name", "policy", "reading") or name not in (only or [name]):
             continue
+        # Defaults are shown in the help, where lists have commas.
         if isinstance(default, tuple):
             default = ",".join(map(str, default))
         elif kind is str and default not in (None, REQUIRED):

@@ -66,7 +66,7 @@ def script(app: click.Command, shell: str) -> str:
 
 
 def install(app: click.Command, shell: str) -> str:
-    """Have a shell run that when it starts; say what was written."""
+    """Have a shell run the completion script when it starts; return a line on what was written."""
     shell = _shell_named(shell)
     script_path = Path.home() / ".config" / "foreknow" / f"completion.{shell}"
     starts = Path.home() / _STARTS[shell]
@@ -74,6 +74,7 @@ def install(app: click.Command, shell: str) -> str:
     for path in (script_path, starts):
         path.parent.mkdir(parents=True, exist_ok=True)
     script_path.write_text(script(app, shell), encoding="utf-8")
+    # A second time nothing is added.
     before = starts.read_text(encoding="utf-8") if starts.exists() else ""
     if line not in before.splitlines():
         with starts.open("a", encoding="utf-8") as file:

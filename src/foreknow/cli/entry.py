@@ -102,7 +102,12 @@ class _Foreknow(click.Group):
         return _load_command(name) if name in _PLACES else None
 
     def resolve_command(self, ctx: click.Context, args: list[str]) -> Any:
-        """The command that is called, the one that a file or folder is for, or the most like it."""
+        """The command that is called, the one that a file or folder is for, or the most like it.
+
+        Words that are no command are taken for one in turn, which is said on stderr: a table or
+        release, a criterion such as k-anonymity, a word that asks to describe a table, the
+        beginning of a command's name.
+        """
         word = args[0]
         if self.get_command(ctx, word) is None and (meant := _command_of(args)):
             click.echo(f"Taken for: foreknow {meant} {visible(shlex.join(args))}", err=True)
@@ -168,7 +173,10 @@ def _nearest_command(word: str) -> str:
 
 
 def _begun_by(word: str) -> str:
-    """The command that a word begins, also by names elsewhere; empty if there are several."""
+    """The command that a word begins; empty if none or several do.
+
+    Names of other tools count, too.
+    """
     begins = _plain(word)
     is_cut_short = len(begins) >= _SHORTEST and begins not in TO_TYPE
     names = {*_PLACES, *COMMON, *TO_TYPE} if is_cut_short else ()
@@ -180,7 +188,10 @@ def _begun_by(word: str) -> str:
 
 
 def _command_first(words: list[str], names: list[str]) -> list[str]:
-    """The words of a command line, with the command before options that stand before it."""
+    """The words of a command line, with the command before options that stand before it.
+
+    Without a command, the file that is named comes first.
+    """
     for position, word in enumerate(words):
         is_command = _plain(word) in names and words[position - 1] not in ("-o", "--out")
         if is_command and not exists(word):
@@ -196,6 +207,8 @@ def _command_of(words: list[str]) -> str:
     """The command for a table or release that is named in place of one; empty if none is meant.
 
     Its options say which: a policy or columns are for an audit, and with --out for a release.
+
+    A folder with a certificate is verified; a table alone is for `init`.
     """
     path, options = Path(words[0]), {word.partition("=")[0] for word in words if word[:1] == "-"}
     if isfile(path / CERTIFICATE) and not options - {"-q", "--quiet"}:
@@ -210,7 +223,7 @@ def _command_of(words: list[str]) -> str:
 
 
 def _about_file(path: Path) -> str:
-    """The advice for a file or folder that is named in place of a command."""
+    """The advice for a file or folder that is named in place of a command, if there is one."""
     name = shlex.quote(str(path))
     if path.suffix.lower() == _TOML and isfile(path):
         return (
@@ -324,7 +337,8 @@ def _call_command() -> int | None:
 
 
 def _outcome(interrupts: Interrupts) -> int:
-    """Call the command; the exit code, also of an error, an interruption or a lack of memory."""
+    """Call the command, and return the exit code, also of an error or an interruption."""
+    # Memory that is set free on an error, so that the error can be said.
     spare_memory = [bytes(_SPARE)]
     try:
         prepare_memory()
@@ -343,7 +357,7 @@ def _outcome(interrupts: Interrupts) -> int:
 
 
 def _report(error: BaseException) -> int:
-    """Say what went wrong, and return the exit code of it."""
+    """Say what went wrong, and return its exit code."""
     if isinstance(error, (NoSafeRelease, NotSettled)):
         code = UNSAFE
     elif isinstance(error, (InputError, NotEnoughMemory)):

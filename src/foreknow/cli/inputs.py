@@ -90,7 +90,11 @@ class Columns(Files):
         return self._as_adversary_sees(self.whole(path), needs)
 
     def whole(self, path: Path, policy: Policy | None = None) -> Release:
-        """Open a release with all its sensitive columns; no other column counts as known."""
+        """Open a release with all its sensitive columns; no other column counts as known.
+
+        A table is opened by `policy` (None: that of the options) or by options; a published folder
+        by its certificate.
+        """
         from foreknow.data.release import Release
         from foreknow.releases.written_release import open_published
 
@@ -114,7 +118,7 @@ class Columns(Files):
         return open_published(path, policy.schema).release
 
     def together(self, paths: Sequence[Path], *, counts: bool = False) -> Release:
-        """Open several releases of the same people as one."""
+        """Open several releases of the same people as one; refused if they name nobody."""
         for path in paths:
             if counts or not is_published(path):
                 absent = [str(path) for path in paths if not path.exists()]
@@ -151,7 +155,7 @@ class Columns(Files):
         return self._as_adversary_sees(release)
 
     def own(self, path: Path, members: Path | None, table: Path | None = None) -> Release:
-        """Open a published folder with the names of its people; with TABLE, also their values."""
+        """Open a published folder with the names of its people; with `table`, also their values."""
         from foreknow.data.microdata import Microdata
         from foreknow.releases.members import OwnRelease
 
@@ -165,7 +169,7 @@ class Columns(Files):
         return self._as_adversary_sees(release.named(self.person, Microdata(table, schema)))
 
     def raw(self, path: Path) -> Microdata:
-        """Open a raw table, to be generalized."""
+        """Open a raw table that is to be generalized, by the policy or by options."""
         from foreknow.data.microdata import Microdata
         from foreknow.data.schema import Schema
 
@@ -182,7 +186,10 @@ class Columns(Files):
         return Microdata(path, schema, self.reading)
 
     def tally(self, path: Path, rules: Policy, count: str | None) -> Release:
-        """Open a table of counts as a policy with a schema says, or options beside one without."""
+        """Open a table of counts, by a policy with a schema or by options beside one without.
+
+        `count` is the column of counts; None: "count".
+        """
         from foreknow.data.engines.sources import open_table
         from foreknow.data.release import Release
         from foreknow.data.release_tables import COUNT
@@ -196,6 +203,7 @@ class Columns(Files):
         reading = self.reading if schema is None else cast("Reading", schema.reading)
         table = open_table(path, reading, sensitive if schema is None else schema.sensitives)
         by: str | Sequence[str] | None = group
+        # Several group columns have commas between, unless a column is called so.
         if group is not None and group not in table.columns and "," in group:
             by = listed(group)
         if schema is None:
@@ -227,7 +235,7 @@ class Columns(Files):
         )
 
     def _as_adversary_sees(self, release: Release, needs: Needs = ONE_BY_ONE) -> Release:
-        """A release as an adversary sees it who asks for a column and knows others.
+        """A release as somebody sees it who asks for one column and knows others.
 
         Raises an error for rules of the schema that the command does not serve.
         """
@@ -242,7 +250,7 @@ class Columns(Files):
         return visible
 
     def _of_one(self, schema: Schema) -> Schema:
-        """A schema in which only the sensitive column that is asked about is left."""
+        """The schema with one sensitive column: the one that is asked about."""
         columns = schema.sensitives
         if self.sensitive is None and len(columns) > 1:
             raise SchemaError(_which_column(columns))
@@ -258,6 +266,7 @@ class Columns(Files):
                 raise SchemaError(f"{option} contradicts --policy, which says it; give one of them")
 
     def _refuse_beside_certificate(self, path: Path, but: Sequence[str] = ()) -> None:
+        """Refuse options that say what a certificate says, except those in `but`."""
         for name in ("group", "quasi_identifiers", "person", "semantics"):
             if getattr(self, name) and name not in but:
                 raise SchemaError(
@@ -338,7 +347,7 @@ class Judging(Columns):
     t_closeness: float | None = None
 
     def rules(self, table: Path) -> Policy:
-        """The policy for a table; where none is named, the error says how."""
+        """The policy for a table; without one, an error that says how to name the columns."""
         from foreknow.data.columns.reading_rules import STDIN, is_address
         from foreknow.data.engines.sources import open_table
         from foreknow.planning.suggestion.call import guessed_roles, options_of
@@ -350,6 +359,7 @@ class Judging(Columns):
             settings[name] = None if text is None else self._columns_of(table, listed(text))
         if settings["sensitive"] is not None and len(settings["sensitive"]) == 1:
             (settings["sensitive"],) = settings["sensitive"]
+        # Options beside a policy add criteria; they may not say again what columns are.
         if self.given is not None:
             columns_named = [name for name in COLUMNS if settings[name] is not None]
             if len(columns_named) < len(COLUMNS) - 1 and columns_named:
@@ -368,6 +378,7 @@ class Judging(Columns):
                     "say which column must stay hidden: add --sensitive COLUMN; how many people "
                     "look alike needs none: --k-anonymity 5, or foreknow risk"
                 )
+            # The error guesses the roles of the columns, as an example that can be tried.
             options = ""
             if str(table) != STDIN and not is_address(table):
                 open_table(table, self.reading)  # which says what is wrong with it first
@@ -384,7 +395,10 @@ class Judging(Columns):
         return replace(policy, schema=replace(policy.needed_schema, reading=self.reading))
 
     def _columns_of(self, table: Path, names: list[str]) -> list[str]:
-        """The columns of a table that are meant, whatever the letters' case, where one is."""
+        """The columns of a table that are meant, whatever the letters' case if only one fits.
+
+        Names stay as they are where the table cannot be read twice.
+        """
         from foreknow.data.columns.reading_rules import STDIN, is_address
         from foreknow.data.engines.sources import open_table
 
@@ -457,6 +471,8 @@ def attack_on(
     """The command that attacks one release whose owner's files are beside it; else its help.
 
     The rules are those of the policy, where there is one.
+
+    `table` is the raw table, if it is known; None: it is looked for.
     """
     from foreknow_judge.files.file_names import MEMBERS, owners_folder
 
@@ -470,6 +486,7 @@ def attack_on(
     command = f"foreknow attack {' '.join(shlex.quote(str(word)) for word in words)}"
     can_be_attacked = load("foreknow.features.attacks.release_attack:can_be_attacked")
     can_be = can_be_attacked(folder, None if policy is None else rules, table)
+    # Only a command that can be typed as it is printed.
     return command if can_be and visible(command) == command else "foreknow attack --help"
 
 
@@ -487,7 +504,7 @@ def say_index(release: Release) -> None:
 
 
 def policy_at(path: Path) -> Policy:
-    """Read a policy file; refuse names of methods that do not exist, even if none runs."""
+    """Read a policy file; refuse names of methods that do not exist, even if none of them runs."""
     from foreknow.methods.registry import key_of, key_of_table
     from foreknow.policy.policy import Policy
 

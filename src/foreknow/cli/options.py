@@ -107,7 +107,7 @@ class Files:
 
 
 def _replaces(target: Path, source: Path) -> bool:
-    """True if a file to be written is an input, or lies in it, or is one of its owner's files."""
+    """True if a file to be written is an input, lies in one, or is one of its owner's files."""
     from foreknow_judge.files.file_names import NEWCOMERS, owners_folder
     from foreknow_judge.files.release_folder import FOR_THE_OWNER
 
@@ -145,8 +145,8 @@ class Output:
     def refuse(self, *inputs: Path) -> None:
         """Raise `OutputError` for a file to be written that cannot be meant.
 
-        It would replace an input or another output, lie in what is published, or has the wrong
-        ending.
+        It would replace an input or another output, lie in a folder that is published, or has an
+        ending of another kind of file.
         """
         from foreknow_judge.files.file_names import owners_folder
 
@@ -242,7 +242,7 @@ class Choice:
     rows_per_part: int | None = None
 
     def over(self, rules: Policy) -> Policy:
-        """The policy with the method, form and files of the options."""
+        """The policy with the method, form and files of the options in place of its own."""
         from foreknow.methods.registry import key_of
 
         chosen = {
@@ -258,6 +258,7 @@ class Choice:
         options = replace(rules.options, **changes)
         of_method = dict(options.settings.get(options.method, {}))
         weights = dict(options.weights)
+        # A setting of the method, or the weight of a column.
         for key, setting in map(_setting, self.settings or ()):
             if key.startswith("weights."):
                 weights[key.removeprefix("weights.")] = setting
@@ -270,7 +271,7 @@ class Choice:
 
 
 def _setting(text: str) -> tuple[str, Any]:
-    """Read KEY=VALUE; the value as in a policy file, or as a plain text."""
+    """The key and the value in a text KEY=VALUE, read as in a policy file or else a text."""
     from foreknow.toml import from_toml
 
     key, equals, value = text.partition("=")

@@ -45,7 +45,7 @@ class Interrupts:
         self._shown = sys.unraisablehook
 
     def watch(self) -> None:
-        """Begin to watch, unless a signal is ignored, as nohup has it, or someone else's."""
+        """Begin to watch signals, but not those that are ignored (as by nohup) or others'."""
         try:
             for name in _ENDING:
                 number = getattr(signal, name, None)
@@ -60,7 +60,7 @@ class Interrupts:
         sys.unraisablehook = self._unraisable
 
     def leave(self) -> None:
-        """Stop watching; later signals are ignored."""
+        """Stop watching: what was set is put back, and later signals are ignored."""
         self._said = True  # nothing is interrupted later
         for name in _ENDING:
             number = getattr(signal, name, None)
@@ -80,11 +80,12 @@ class Interrupts:
         return self.code
 
     def _note(self, signum: int, frame: FrameType | None) -> None:
-        """Handle Ctrl-C: raise `KeyboardInterrupt`, or a little later if that would do harm now."""
+        """Handle Ctrl-C: raise `KeyboardInterrupt` now, or later if it could be lost now."""
         self.came = True
         if self._said:  # a second one does not break into the farewell
             return
         work, moment = time.process_time(), time.monotonic()
+        # After some work, or some time, since the first signal it is raised in any case.
         began, since = self._since = self._since or (work, moment)
         if _deaf(frame) and work - began < _PATIENCE and moment - since < _LONGEST:
             self._note_later()
@@ -125,6 +126,7 @@ def _deaf(frame: FrameType | None) -> bool:
 
     Modules that are compiled swallow it, or end the process, where they import others themselves.
     """
+    # Look through all functions that are running, from the innermost.
     while frame is not None:
         code = frame.f_code
         if code is Interrupts._unraisable.__code__ or code.co_filename.startswith(_IMPORTS):
@@ -154,7 +156,7 @@ class Stream:
         self.lost: OSError | None = None
 
     def write(self, text: str) -> int:
-        """Write a text, or lose it."""
+        """Write a text, or lose it; signs that the encoding lacks become escapes."""
         if self.lost is None:
             try:
                 try:
@@ -196,6 +198,7 @@ class Stream:
         return getattr(self._inner, name)
 
     def _lose(self, error: OSError) -> None:
+        """Note why writing failed, and send everything else nowhere."""
         self.lost = error
         with suppress(OSError, ValueError):  # what waits would fail again when Python ends
             nowhere = os.open(os.devnull, os.O_WRONLY)
@@ -237,7 +240,10 @@ def _open_closed() -> None:
 
 
 def prepare_memory() -> None:
-    """Keep libraries within a limit on the address space; refuse one too low to load them."""
+    """Keep libraries within a limit on the address space; refuse one too low to load them.
+
+    Nothing is done without a limit.
+    """
     limit = address_space()
     if limit is None:
         return

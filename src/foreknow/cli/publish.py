@@ -56,7 +56,10 @@ class Folder:
     def publish(
         self, table: Path, rules: Policy, policy: Path | None = None, **options: Any
     ) -> None:
-        """Publish a table here, and say what was written; the policy may be of a file."""
+        """Publish a table here, and print the audit, the notes and the files.
+
+        `policy` is the path of the policy file, if it has one.
+        """
         from foreknow.atomic_files import require_new
         from foreknow.pages import page_of
         from foreknow.publishing.publish import publish as make
@@ -77,6 +80,7 @@ class Folder:
         if self.quiet:
             return
         say_readings(microdata, self.verbose)
+        # Published after others: a line on this release first, then all releases together.
         if publication.together is not None:
             console().print(page_of(publication.audit).top())
             print_plain("")
@@ -122,7 +126,10 @@ class Folder:
 
 
 def _release_folder(table: Path, out: Path | None) -> Path:
-    """The folder of a release: of the name that is given, or beside where one is, by its table."""
+    """The folder of a release: the one that is named, or else one with the table's name.
+
+    A name that ends with .csv is taken for the folder's without its ending, and that is said.
+    """
     from foreknow.data.columns.reading_rules import is_address
 
     if out is None:
@@ -220,7 +227,11 @@ def verify_release(
     after: list[Path] | None = None,
     **options: Any,
 ) -> int:
-    """Judge a release afresh, print what was found, and return the exit code."""
+    """Judge a release afresh, print what was found, and return the exit code.
+
+    `certificate` may be the folder or a file of the release; `key` is the public key of who must
+    have signed; `evidence` is a page signed by the same key.
+    """
     from rich.console import Console
 
     from foreknow.pages import page_of

@@ -27,6 +27,7 @@ class Source:
     def _node(self) -> Any:
         """The syntax tree of the definition, parsed only to the end of its docstring."""
         module, _, name = self.place.partition(":")
+        # Found by a pattern in the text, which is much faster than parsing the whole file.
         inside, _, last = name.rpartition(".")
         begun = rf'^{" +" if inside else ""}(?:def|class) {last}\b.*?""".*?"""'
         definition = re.search(begun, _text(module), re.MULTILINE | re.DOTALL)
@@ -39,7 +40,7 @@ class Source:
 
     @property
     def about(self) -> str:
-        """The docstring before its sections, one line per paragraph."""
+        """The docstring before its sections, with one line for each paragraph."""
         paragraphs = _HEADING.split(self._docstring)[0].split("\n\n")
         return "\n\n".join(" ".join(paragraph.split()) for paragraph in paragraphs).strip()
 
@@ -50,8 +51,9 @@ class Source:
 
     @cached_property
     def help(self) -> dict[str, str]:
-        """The description of each parameter."""
+        """The description of each parameter, by its name, from the docstring's section on them."""
         lines_of: dict[str, list[str]] = {}
+        # A line that is not indented names one parameter or several, which share the lines below.
         body: list[str] = []
         _, _, section = self._docstring.partition("Parameters\n----------\n")
         for line in _HEADING.split(section)[0].splitlines():
@@ -64,8 +66,9 @@ class Source:
 
     @cached_property
     def options(self) -> dict[str, tuple[str, Any]]:
-        """Type and default of what may be left out, or is given by name."""
+        """Type, as a text, and default of each parameter that has a default or is given by name."""
         arguments, module = self._node.args, self.place.partition(":")[0]
+        # Defaults are those of the last parameters.
         first = arguments.args[len(arguments.args) - len(arguments.defaults) :]
         pairs = [*zip(first, arguments.defaults, strict=True)]
         pairs += zip(arguments.kwonlyargs, arguments.kw_defaults, strict=True)

@@ -22,11 +22,16 @@ _SHORTEST = 5  # letters of an option that is cut short, with its hyphens
 
 
 def in_our_names(args: list[str], names: list[str], flags: Container[str]) -> list[str]:
-    """The words of a command line; names of options in other tools become ours."""
+    """The words of a command line, with names of options in other tools turned into ours.
+
+    `names` are those of the command's options, and `flags` how they are written.
+    """
     renamed = [*args]
     for position, word in enumerate(args):
+        # After a bare -- everything is a value.
         if word == "--":
             break
+        # -q is --quiet here, but columns after it show that quasi-identifiers are meant.
         if word == "-q" and "quasi_identifiers" in names and _are_columns(args, position + 1):
             renamed[position] = "--quasi-identifiers"
         name, equals, value = word.partition("=")
@@ -35,6 +40,7 @@ def in_our_names(args: list[str], names: list[str], flags: Container[str]) -> li
             renamed[position] = f"{FLAGS[name[2:]]}{equals}{value}"
         if ours is not None:
             renamed[position] = f"--{ours.replace('_', '-')}{equals}{value}"
+    # --format json asks for JSON on standard output, if no other format is meant.
     if "json" in names and "file_format" not in names:
         for words in (["--format", "json"], ["--format=json"], ["--output-format", "json"]):
             for position in range(len(renamed) - len(words) + 1):
@@ -44,7 +50,10 @@ def in_our_names(args: list[str], names: list[str], flags: Container[str]) -> li
 
 
 def in_full(words: list[str], flags: Container[str], known_flags: Iterable[str]) -> list[str]:
-    """The words of a command line, with options written out that others cut short or call so."""
+    """The words of a command line, with options written out that others cut short or call so.
+
+    `flags` are all flags of the command, `known_flags` those with a word.
+    """
     full: list[str] = []
     longer_flags, is_value = [*known_flags], False
     for word in words:
@@ -58,11 +67,13 @@ def in_full(words: list[str], flags: Container[str], known_flags: Iterable[str])
             full.append(f"{LETTERS[name]}{equals}{value}")
         elif name in SETTING_OPTIONS and "--set" in flags:
             full += ["--set", f"{SETTING_OPTIONS[name]}={value}"] if equals else [name]
+        # The beginning of one flag only; words with advice of their own keep it.
         elif len(name) >= _SHORTEST and len(likes) == 1 and about_option(name) is None:
             full.append(f"{likes[0]}{equals}{value}")
         else:
             full.append(word)
         is_value = word == "--"
+    # Settings of methods in two words, such as --suppression 5%.
     for position, (name, value) in enumerate(pairwise(full)):
         if name in SETTING_OPTIONS and name not in flags and "--set" in flags:
             full[position : position + 2] = ["--set", f"{SETTING_OPTIONS[name]}={_share(value)}"]
@@ -70,7 +81,7 @@ def in_full(words: list[str], flags: Container[str], known_flags: Iterable[str])
 
 
 def _share(text: str) -> str:
-    """A share, of which percents are hundredths."""
+    """A share as a text; 5% becomes 0.05."""
     number = text.removesuffix("%")
     is_percent = number != text and number.replace(".", "", 1).isdigit()
     return str(float(Fraction(number) / 100)) if is_percent else text
@@ -95,7 +106,10 @@ def with_slashes(word: str) -> str:
 
 
 def with_source(words: list[str], flags: Container[str]) -> list[str]:
-    """The words of a command line, without an option before the name of the source."""
+    """The words of a command line, without an option before the name of the source.
+
+    Other tools name the source by an option, which here is the first argument.
+    """
     for position, (word, name) in enumerate(pairwise(words)):
         if word in _OF_SOURCE and word not in flags and name[:1] != "-":
             return [*words[:position], *words[position + 1 :]]
@@ -105,9 +119,11 @@ def with_source(words: list[str], flags: Container[str]) -> list[str]:
 
 
 def with_commas(words: list[str], list_flags: Container[str]) -> list[str]:
-    """The words of a command line; columns after each other, with spaces between, are one list.
+    """The words of a command line, with columns after each other as one list.
 
     They end at an option, and at what is a file or folder. A list that has commas is whole.
+
+    Nothing is joined before a source is named.
     """
     joined, place, has_source = list[str](), 0, False
     while place < len(words):
@@ -136,7 +152,7 @@ def _is_source(word: str) -> bool:
 
 
 def as_one(words: list[str], option: click.Option) -> list[str]:
-    """The words of a command line, with all values of an option in one."""
+    """The words of a command line, with all values of an option in one, with commas between."""
     values, other_words, remaining = list[str](), list[str](), iter(words)
     for word in remaining:
         flag, equals, value = word.partition("=")
@@ -150,7 +166,7 @@ def as_one(words: list[str], option: click.Option) -> list[str]:
 
 
 def with_policy(words: list[str], names: list[str]) -> list[str]:
-    """The words of a command line; --policy is put before a policy file without it."""
+    """The words of a command line, with --policy before a policy file that stands alone."""
     policy_options = [word for word in words if word == "-p" or word.startswith("--policy")]
     if "policy" not in names or policy_options or len(words) < 2:
         return words
@@ -161,7 +177,10 @@ def with_policy(words: list[str], names: list[str]) -> list[str]:
 
 
 def about_option(name: str) -> str | None:
-    """Advice in place of an option that a command has not, by its name or a part of it."""
+    """Advice for an option that a command does not have; None if there is none.
+
+    It is found by the whole name, as a criterion of policies, or by a part of the name.
+    """
     option_words = [f"--{part}" for part in name.strip("-").split("-")] if name[:2] == "--" else []
     by_part = next(filter(None, map(OPTIONS.get, option_words)), None)
     return OPTIONS.get(name) or _in_a_policy(name) or by_part
@@ -185,7 +204,7 @@ def _are_columns(args: list[str], position: int) -> bool:
 
 
 def read_value(name: str, text: Any, annotation: str) -> Any:
-    """An option's value, as the public function takes it."""
+    """An option's value, as the public function takes it by its annotation."""
     if isinstance(text, str) and annotation.startswith(("Sequence[int]", "Iterable[int]")):
         return _whole_numbers(name, text)
     return listed(text) if isinstance(text, str) and annotation.startswith("Sequence") else text
@@ -202,7 +221,7 @@ def is_whole(text: str) -> bool:
 
 
 def _whole_numbers(name: str, text: str) -> list[int]:
-    """Read numbers such as 7, 0-19 or 1,5,8-10."""
+    """The whole numbers in a text such as 7, 0-19 or 1,5,8-10."""
     numbers: list[int] = []
     for part in text.split(","):
         first, dash, last = part.strip().partition("-")
