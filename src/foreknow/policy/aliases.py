@@ -46,13 +46,17 @@ _REQUIREMENT_KEYS = [*CRITERIA, *ADVERSARIES, *LIMITS, *VARIANTS]
 
 
 def in_our_tables(typed: Mapping[str, Any]) -> dict[str, Any]:
-    """The tables of a policy, whose keys other tools call otherwise, with ours.
+    """The tables of a policy with our keys, in place of those that other tools use.
+
+    Keys that stand beside the tables are moved into them; a key that is not understood stays, and
+    is refused later.
 
     >>> in_our_tables({"qid": ["age"], "sa": "ill", "k": 5})
     {'schema': {'quasi_identifiers': ['age'], 'sensitive': 'ill'}, 'require': [{'k_anonymity': 5}]}
     """
     tables = _renamed(_unwrapped(typed), POLICY_TABLES, POLICY_TABLES.values())
     schema = _table(tables, "schema")
+    # Other tools have a table of columns with their roles in place of a schema.
     columns_key = next((name for name in ROLES_TABLES if name in tables), None)
     if columns_key is not None and "schema" not in tables:
         schema = {"columns": tables.pop(columns_key)}
@@ -79,9 +83,10 @@ def in_our_tables(typed: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _unwrapped(typed: Mapping[str, Any]) -> dict[str, Any]:
-    """The tables, with the keys of a table that other tools have in its place; see `WRAPPERS`.
+    """The tables, with tables that other tools put around them taken away (see `WRAPPERS`).
 
-    Such a table stays if one of its keys belongs nowhere, or stands beside it, too.
+    Their keys then stand beside the others. Such a table stays if one of its keys belongs nowhere,
+    or stands beside it, too.
     """
     known_keys = [*_schema_keys(), *_publish_keys(), *SETTINGS, *_REQUIREMENT_KEYS]
     tables = dict(typed)
@@ -90,7 +95,8 @@ def _unwrapped(typed: Mapping[str, Any]) -> dict[str, Any]:
         is_text = isinstance(models, str) or all(
             isinstance(model, str) for model in _listed(models)
         )
-        if _plain(name) in MODEL_KEYS and is_text:  # names of what stands beside
+        if _plain(name) in MODEL_KEYS and is_text:
+            # A list of criteria whose settings stand beside it says nothing more.
             meant = [_our_key(model, CRITERIA) for model in _listed(models)]
             if None not in meant and {*meant} <= {*keys_of_criteria}:
                 del tables[name]
@@ -112,7 +118,9 @@ def _move_into_tables(
 ) -> None:
     """Move keys that stand beside the tables of a policy into the table that has such a key.
 
-    That is the schema, what is said about publishing, or one requirement. Keys that fit none stay.
+    That is the schema, what is said about publishing, or one requirement; all dicts are changed in
+    place. None is a table that was given in another form, which takes no keys. Keys that fit
+    nowhere stay.
     """
     places = (
         (schema, _schema_keys()),
@@ -162,6 +170,7 @@ def _our_key(name: str, keys: Iterable[str]) -> str | None:
     """
     keys = [*keys]
     plain = _plain(name)
+    # As it is written, or without capitals and hyphens, or else by what other tools call it.
     return next((key for key in (name, plain) if key in keys), own_name(plain, keys))
 
 
@@ -181,7 +190,7 @@ def _renamed(
     for name in table:
         plain = str(_our_key(name, keys) or name).lower()
         our_key_of[name] = ours.get(plain, plain)
-    times = Counter(our_key_of.values())
+    times = Counter(our_key_of.values())  # two keys with one meaning are not renamed
     valid_keys = {*keys}
     renamed: dict[str, Any] = {}
     for name, value in table.items():
@@ -191,7 +200,10 @@ def _renamed(
 
 
 def _schema(table: Mapping[str, Any]) -> dict[str, Any]:
-    """A schema in our keys; roles by column become lists, and so do names between commas."""
+    """A schema in our keys.
+
+    Roles by column become lists of columns, and texts with commas lists of names.
+    """
     schema = _renamed(table, SCHEMA_TABLES, _schema_keys())
     roles = schema.get("columns")
     if isinstance(roles, Mapping):
@@ -205,6 +217,7 @@ def _schema(table: Mapping[str, Any]) -> dict[str, Any]:
     columns_with_role = _listed(schema.get("sensitive"))
     for key in _LISTS:
         columns_with_role = [*columns_with_role, *_listed(schema.get(key))]
+    # Columns that other tools list as not published: with us they are just not mentioned.
     for key in WITHOUT_ROLE:
         if key in schema and all(name not in columns_with_role for name in _listed(schema[key])):
             del schema[key]
@@ -222,9 +235,11 @@ def _listed(columns: Any) -> list[Any]:
 def _by_role(columns: Mapping[str, Any]) -> dict[str, Any]:
     """The columns by their role, as a schema lists them; as they are if a word is no role.
 
-    Roles are the values of columns, or else the keys of lists of columns.
+    `columns` has a role for each column, or a table with role, type and hierarchy; or it has lists
+    of columns by their role.
     """
     roles_of_keys = {key: ROLES.get(_letters(key)) for key in columns}
+    # All keys are roles, and not all values: so these are lists, and no columns that are so called.
     if all(roles_of_keys.values()) and not all(
         isinstance(word, str) and _letters(word) in ROLES for word in columns.values()
     ):
@@ -233,6 +248,7 @@ def _by_role(columns: Mapping[str, Any]) -> dict[str, Any]:
         lists.pop("none", None)  # not published
         return lists if max(times.values()) == 1 else {"columns": columns}
     by_role: dict[str, Any] = {}
+    # What else is said of a column becomes tables of their own in the schema.
     of_columns: dict[str, dict[str, Any]] = {"types": {}, "hierarchies": {}}
     for column, word in columns.items():
         if isinstance(word, Mapping) and {*word} <= {"role", "type", "hierarchy"}:
@@ -260,7 +276,11 @@ def _letters(word: str) -> str:
 
 
 def _hierarchy(setting: Any) -> Any:
-    """A hierarchy in our keys; numbers are widths of ranges, and `type` is what has them."""
+    """A hierarchy in our keys, such as {"intervals": [5, 10]}.
+
+    A number, or a list of numbers, is the widths of ranges. Other tools may have a key `type` that
+    names the kind of hierarchy, which is a key with us.
+    """
     if isinstance(setting, Mapping):
         table = _renamed(setting, HIERARCHY_SETTINGS, [*HIERARCHY_TYPES.values(), "rows"])
         kind = HIERARCHY_TYPES.get(_plain(str(table.get("type"))))
@@ -275,10 +295,11 @@ def _hierarchy(setting: Any) -> Any:
 
 
 def _requirements(entry: Any) -> list[Any]:
-    """The requirements that a table states: each criterion is one of its own."""
-    if not isinstance(entry, Mapping):
+    """The requirements that a table states, in our keys: each criterion is one of its own."""
+    if not isinstance(entry, Mapping):  # refused later
         return [entry]
     table = _renamed(_by_criterion(entry), {}, [*CRITERIA, *LIMITS])
+    # One value in place of a list of values.
     is_single = isinstance(table.get("value"), (str, int, float))
     if is_single and not {"values", *CRITERIA, *VARIANTS} & {*table}:
         table["values"] = [table.pop("value")]
@@ -293,18 +314,23 @@ def _requirements(entry: Any) -> list[Any]:
     for key in (*LIMITS, *WHOLE):
         if isinstance(table.get(key), str):
             table[key] = _number(table[key])
+    # A single number stands for the first setting: t_closeness = 0.2 means t = 0.2.
     for key, setting in FIRST_SETTINGS.items():
         if key in table and not isinstance(table[key], (Mapping, str)):
             table[key] = {setting: table[key]}
     criteria = [{key: table[key]} for key in table if key in CRITERIA]
     other_keys = {key: value for key, value in table.items() if key not in CRITERIA}
+    # Other keys, such as a name, may belong to any of the criteria: then nothing is divided.
     if len(table) == 1 or not criteria or not {*other_keys} <= {*ADVERSARIES, *LIMITS}:
         return [table]
     return [other_keys, *criteria] if other_keys else criteria
 
 
 def _by_criterion(entry: Mapping[str, Any]) -> Mapping[str, Any]:
-    """The requirement of which one key says which criterion it is, with the criterion as key."""
+    """A requirement with its criterion as a key, if one of its keys names the criterion.
+
+    So {"model": "k-anonymity", "k": 5} becomes {"k_anonymity": {"k": 5}}; others are as they were.
+    """
     for name, word in entry.items():
         if _plain(name) not in CRITERION_KEYS or not isinstance(word, str):
             continue
@@ -316,12 +342,17 @@ def _by_criterion(entry: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 def _replace_variants(requirement: dict[str, Any]) -> None:
-    """Put our criterion, with its setting, in place of one that has a name of its own elsewhere."""
+    """Replace variants of a criterion, which have a name of their own elsewhere, in place.
+
+    Such as entropy l-diversity: with us it is l_diversity with kind = "entropy".
+    """
     for name, value in dict(requirement).items():
         key, variant = VARIANTS.get(_plain(name), (name, {}))
         first_setting = FIRST_SETTINGS.get(key)
+        # A single number stands for the first setting.
         is_plain = first_setting is not None and not isinstance(value, Mapping)
         settings = {first_setting: value} if is_plain else value
+        # Not if it would replace what the policy says already.
         if key in requirement or not isinstance(settings, Mapping) or {*variant} & {*settings}:
             continue
         requirement[key] = {**settings, **variant}
@@ -347,7 +378,11 @@ def _number(text: str) -> Any:
 
 
 def _publish(table: Mapping[str, Any]) -> dict[str, Any]:
-    """The choices, with the share of people who may be left out as a setting of the method."""
+    """The table [publish] in our keys.
+
+    The share of people who may be left out (`suppression`) becomes a setting of the method, if the
+    method has such a setting.
+    """
     publish = _renamed(table, SETTINGS, _publish_keys())
     method = str(publish.get("method", PublishTable.model_fields["method"].default))
     key = re.sub(r"[-_ ]", "", method).lower()

@@ -75,7 +75,7 @@ def policy_of(
     policy.toml beside it is used. For a table that was read already, see `Policy.under`.
     """
     rules = _policy_of(policy, keywords, table, name, example or call_of_any_table)
-    if not isinstance(table, Microdata):
+    if not isinstance(table, Microdata):  # only a table that was read has a schema of its own
         return rules
     if policy is None or (isinstance(policy, Policy) and policy.schema is None):
         rules = replace(rules, schema=_with_the_rest(rules.schema, keywords, table.schema))
@@ -85,10 +85,10 @@ def policy_of(
 def _with_the_rest(
     stated: Schema | None, keywords: Mapping[str, Any], table_schema: Schema
 ) -> Schema | None:
-    """The schema of a call; what it leaves out is taken from the schema of a table.
+    """The schema of a call; hierarchies and identifiers that it leaves out are the table's.
 
-    Only if both have the same quasi-identifiers and sensitive columns. `keywords` are the
-    arguments of the call.
+    Only if both have the same quasi-identifiers and sensitive columns, so that the same table is
+    meant. `keywords` are the arguments of the call.
     """
     if stated is None or {*stated.quasi_identifiers} != {*table_schema.quasi_identifiers}:
         return stated
@@ -129,6 +129,7 @@ def _policy_of(
         if key not in _COLUMNS:
             tables.append(_table(key, arguments[key]))
     if limit is not None:
+        # A limit belongs to facts; without any, to an adversary who knows nothing more.
         fact_tables = [value for value in tables if "facts" in value] or [{"facts": {"l": 0}}]
         tables = [value for value in tables if "facts" not in value]
         tables += [{**value, "below": limit} for value in fact_tables]
@@ -150,6 +151,7 @@ def _policy_of(
         )
     if policy is None:
         return Policy(requirements or _requirements(_USUAL), schema)
+    # A policy and further arguments: requirements are added, except those that it has already.
     rules = Policy.of(policy)
     if schema is None and not requirements:
         return rules
@@ -191,7 +193,10 @@ def _is_points(policy: Any) -> bool:
 def schema_of(
     policy: Policy | Mapping[str, Any] | str | Path | None, keywords: Mapping[str, Any]
 ) -> Schema:
-    """The schema of a policy, or of the arguments in its place."""
+    """The schema of a policy, or of the arguments (`keywords`) in its place; None is no argument.
+
+    An error if neither has one.
+    """
     arguments = {}
     for key, value in keywords.items():
         if value is not None:
@@ -212,7 +217,10 @@ def schema_of(
 def microdata_of(
     table: Any, policy: Policy | Mapping[str, Any] | str | Path | None, keywords: Mapping[str, Any]
 ) -> Microdata:
-    """A raw table; if it was not read yet, read by a policy or by the arguments in its place."""
+    """A raw table; if it was not read yet, read by a policy or by the arguments in its place.
+
+    A table that was read is refused if the call says something else of its columns.
+    """
     if not isinstance(table, Microdata):
         return Microdata(table, schema_of(policy, keywords))
     stated = _schema({key: value for key, value in keywords.items() if value is not None})
@@ -226,7 +234,7 @@ def microdata_of(
 
 
 def _schema(arguments: Mapping[str, Any]) -> Schema | None:
-    """The schema that the arguments give, or None."""
+    """The schema that the arguments of a call give; None if none of them is about columns."""
     schema_fields = {key: arguments[key] for key in _COLUMNS if key in arguments}
     if not schema_fields:
         return None

@@ -27,10 +27,11 @@ _LISTS = ("values", "except", "absent")
 
 
 def with_codes(table: Any, folder: Path) -> Any:
-    """The tables of a policy with the sets of codes that its map makes one secret each.
+    """The tables of a policy, in which old and new codes of the same value are one secret.
 
-    `folder` is where the path of the map starts. Tables that are no policy are returned as they
-    are; they are refused later.
+    The schema may have a map of old codes to new ones (`codes`): each class of codes that mean the
+    same becomes a set, in a requirement of its own. `folder` is where the path of the map starts.
+    Tables that are no policy are returned as they are; they are refused later.
 
     >>> codes = {"map": [["F32.1", "F32.10"], ["F32.1", "F32.11"]]}
     >>> schema = {"quasi_identifiers": ["age"], "sensitive": "ill", "codes": codes}
@@ -73,7 +74,9 @@ def with_codes(table: Any, folder: Path) -> Any:
 
 
 def classes_of(pairs: Sequence[tuple[str, str]]) -> list[list[str]]:
-    """The codes that are one value: an old one and all its successors, by all they share.
+    """The codes that are one value: an old code, its successors, their old codes, and so on.
+
+    Sorted lists, in order of their first codes.
 
     >>> classes_of([("A", "A1"), ("A", "A2"), ("B", "B1"), ("C", "B1")])
     [['A', 'A1', 'A2'], ['B', 'B1', 'C']]
@@ -85,11 +88,11 @@ def classes_of(pairs: Sequence[tuple[str, str]]) -> list[list[str]]:
             "are one: of a chain such as a, b and b, c write a, c and b, c; a code still in use, "
             "or that means something else now, needs another name in the table"
         )
-    class_of: dict[str, set[str]] = {}
+    class_of: dict[str, set[str]] = {}  # for each code, the class that it is in so far
     for old, new in pairs:
         merged = class_of.get(old, {old}) | class_of.get(new, {new})
         class_of |= dict.fromkeys(merged, merged)
-    distinct = {min(members): members for members in class_of.values()}
+    distinct = {min(members): members for members in class_of.values()}  # each class once
     return [sorted(distinct[first]) for first in sorted(distinct)]
 
 
@@ -146,14 +149,14 @@ def _of_classes(
         yield requirement
         return
     if any(CRITERIA[key].of_people for key in requirement if key in CRITERIA):
-        yield requirement  # it is about people or labels
+        yield requirement  # it is about people or labels, and not about values
         return
     if not all(isinstance(requirement.get(key, ()), Collection) for key in _LISTS):
         yield requirement  # which is refused as it is
         return
     _refuse_no_list(requirement, name, classes)
     sets = requirement.get(_SETS)
-    if sets is not None:
+    if sets is not None:  # its sets are about several values already: add the other codes to them
         if isinstance(sets, Mapping):
             closed: Any = {key: _closed(members, classes) for key, members in sets.items()}
         else:
@@ -161,7 +164,7 @@ def _of_classes(
         yield {**requirement, _SETS: closed}
         return
     yield requirement
-    chosen = classes
+    chosen = classes  # all, if the requirement is about every value
     if "values" in requirement:
         chosen = []
         for codes in classes:
@@ -183,7 +186,11 @@ def _of_classes(
 def _refuse_no_list(
     requirement: Mapping[str, Any], name: str, classes: Sequence[Sequence[str]]
 ) -> None:
-    """Raise `PolicyError` for a requirement whose values are not named in lists."""
+    """Raise `PolicyError` for a requirement whose values are not named in lists.
+
+    Only to a list can the other codes of a value be added. `name` begins messages; `classes` are
+    the codes that mean the same.
+    """
     example = _as_list(classes[0])
     for key in ("priors", "within", "at_level"):
         if key in requirement:
@@ -212,7 +219,10 @@ def _refuse_no_list(
 def _refuse_other_spelling(
     named_lists: Iterable[Any], name: str, classes: Sequence[Sequence[str]]
 ) -> None:
-    """Refuse a code in lists of a policy that the map writes otherwise."""
+    """Refuse a text in lists of a policy that is a code of the map in another spelling.
+
+    Such as "f32.1" beside "F32.1": it would not be found in its class of codes.
+    """
     codes = dict.fromkeys(chain(*classes))
     spellings = Spellings(codes)
     lists = (members for members in named_lists if isinstance(members, (list, tuple)))

@@ -48,7 +48,11 @@ def _tables(
     tried: tuple[tuple[str, Any], ...],
     makers: tuple[tuple[str, Any], ...],
 ) -> type[Settings]:
-    """The model of a policy file: all registered kinds, and the methods that the file sets."""
+    """The model that checks a policy file: all registered kinds, and the methods that it sets.
+
+    Each argument is pairs of a key and its class: adversaries, criteria, attacks and methods. They
+    are tuples, and no dicts, so that the result can be cached.
+    """
     knowledge = _settings(kinds, Kind, Adversary)
     criteria_settings = _settings(criterion_kinds, Criterion)
     return policy_table(Registered(knowledge, criteria_settings, _settings(tried), dict(makers)))
@@ -65,9 +69,10 @@ def _settings(kinds: Iterable[tuple[str, Any]], *protocols: type) -> dict[str, A
 
 
 def policy_settings(methods: Mapping[str, Any], required: Collection[str] = ()) -> type[Settings]:
-    """The model of a policy file: all registered kinds, and tables of these methods.
+    """The model that checks a policy file: all registered kinds, and tables of these methods.
 
-    Where it is known which are `required`, others of ours are named, without their settings.
+    Where it is known which kinds are `required`, Foreknow's others are named without their
+    settings, so that their modules need not be imported.
     """
     kinds = _loaded(adversaries.ADVERSARIES, adversaries.OURS, required)
     criterion_kinds = _loaded(criteria.CRITERIA, criteria.OURS, required)
@@ -87,16 +92,23 @@ def _belongs_to_pydantic(key: str) -> bool:
 def _loaded(
     registry: Mapping[str, Any], ours: Container[str], required: Collection[str]
 ) -> tuple[tuple[str, Any], ...]:
-    """The classes of kinds by their keys; None for our own that are not required."""
+    """The classes of kinds by their keys; None for our own that are not required.
+
+    Nothing in `required` means that all are.
+    """
     unneeded = set()
     for key in registry:
         if key in ours and required and key not in required:
             unneeded.add(key)
+    # To look up a key in the registry imports its class, so that is done only where needed.
     return tuple((key, None if key in unneeded else registry[key]) for key in registry)
 
 
 def text_of(table: Mapping[str, Any]) -> str:
-    """The text of a policy file with these tables."""
+    """The text (TOML) of a policy file with these tables.
+
+    A list of tables is written as several, each below its name in double brackets.
+    """
     lines = []
     for name in ("schema", "require", "try", "publish"):
         several = table.get(name, [])
@@ -109,7 +121,7 @@ def text_of(table: Mapping[str, Any]) -> str:
 
 
 def tables_of(path: Path) -> dict[str, Any]:
-    """The tables of a policy file, unchecked."""
+    """The tables of a policy file (TOML or JSON), unchecked."""
     if path.is_dir():
         raise PolicyError(
             f"{str(path)!r} is a folder, and no policy; several releases are one list, before the "
@@ -136,7 +148,7 @@ def read_tables(table: Mapping[str, Any], name: str) -> Any:
     if table.get("try"):
         load("foreknow.features.trials.learned")  # which is refused if it is not installed
     publish = table.get("publish")
-    methods = []
+    methods = []  # a table in [publish] that is no option has the settings of a method
     for key, settings in publish.items() if isinstance(publish, Mapping) else ():
         if isinstance(settings, Mapping) and key not in PublishTable.model_fields:
             methods.append(key)
@@ -191,7 +203,10 @@ def _try(trial: Any) -> Try:
 
 
 def _refuse_kinds(table: Mapping[str, Any], name: str) -> None:
-    """Refuse criteria that are not installed, and `learned`, of which no limit can be proved."""
+    """Refuse criteria that are not installed, and `learned`, of which no limit can be proved.
+
+    `table` has all tables of a policy; `name` begins messages.
+    """
     required = table.get("require")
     lacking = JUDGED.keys() - {*criteria.CRITERIA}
     for position, requirement in enumerate(required if isinstance(required, list) else []):
@@ -206,7 +221,10 @@ def _refuse_kinds(table: Mapping[str, Any], name: str) -> None:
 
 
 def _requirement(table: Any, name: str, folder: Path) -> Requirement:
-    """Make a requirement of its table: of one adversary or criterion, or of points with limits."""
+    """Make a requirement of its table: of one adversary or criterion, or of points with limits.
+
+    `folder` is where relative paths of files in the settings begin.
+    """
     adversary: Any = []
     for key, settings in table.kinds.items():
         if not isinstance(settings, list):  # then it is the only one, as the grammar has checked

@@ -26,11 +26,15 @@ def keys_of_kinds() -> list[str]:
 
 
 def registered_kinds(needed_keys: Iterable[str] = ()) -> Kinds:
-    """All kinds, the judge's and further ones; those with `needed_keys` need a judge."""
+    """All kinds of knowledge and criteria: those that the judge knows, and further ones.
+
+    Further ones come from other packages, and bring what judges them. One that is needed here and
+    brings none is an error.
+    """
     asked_keys = {*needed_keys}
     knowledge = _unknown_to_judge(adversaries.ADVERSARIES, VERIFIERS)
     criterion_kinds = _unknown_to_judge(criteria.CRITERIA, GAUGES)
-    names = {}
+    names = {}  # of further kinds, for remarks on whose word a verdict rests
     for key, kind in (*knowledge.items(), *criterion_kinds.items()):
         for name in foreign([kind]):
             names[key] = name
@@ -63,7 +67,7 @@ def _brought(
             brought[key] = judge_of_kind
         elif key in needed:
             message = f"{kind.__name__} lacks {name}, a foreknow_judge {judge_type.__name__}"
-            if not package_of(kind):
+            if not package_of(kind):  # it is Foreknow's: somebody is adding a kind to it
                 line = "GAUGES in foreknow_judge/criteria/gauges.py"
                 if judge_type is not Gauge:
                     line = "VERIFIERS in foreknow_judge/knowledge/verifiers.py"

@@ -73,16 +73,25 @@ class PolicyLedger:
     def evaluate(
         self, removed: GroupCounts | None, added: GroupCounts, owner: NDArray[Any]
     ) -> PolicyEvaluation:
-        """Measure many proposals; see `Ledger.evaluate`."""
+        """Measure many proposals, each to replace some groups by others.
+
+        `removed` are the groups that go (None: none) and `added` those that come; `owner` says
+        which proposal each added group belongs to.
+        """
         evaluations = []
         for part in self.parts:
             leaving, coming = part.of(removed, added)
+            # A requirement may divide groups by columns that are known: `origin` says of which
+            # group each part is.
             owner_of_part = owner if coming.origin is None else owner[coming.origin]
             evaluations.append(part.ledger.evaluate(leaving, coming, owner_of_part))
         return PolicyEvaluation(evaluations)
 
     def alone(self, counts: GroupCounts) -> BoolArray:
-        """Whether each group is safe by itself, if nothing was committed yet."""
+        """Whether each group is safe by itself, as an array of bools: before anything is committed.
+
+        A group that a requirement divides is safe if all its parts are.
+        """
         safe = np.ones(counts.n_groups, dtype=bool)
         for part in self.parts:
             part_counts = counts_of(part.counter(counts))
@@ -91,19 +100,21 @@ class PolicyLedger:
             )
             safe_alone = getattr(part.ledger, "alone", None)
             if safe_alone is None:
+                # As proposals of one group each; `origin` puts the parts of a group together.
                 safe &= part.ledger.evaluate(None, part_counts, origin).safe_each()
             else:
                 safe[origin[~safe_alone(part_counts)]] = False
         return safe
 
     def divisible(self, counts: GroupCounts) -> BoolArray:
-        """Which groups may be divided into safe parts; True if that is not known."""
+        """Whether each group may be divided into safe parts; True where that is not known."""
         is_divisible = np.ones(counts.n_groups, dtype=bool)
         for part in self.parts:
             may_divide = getattr(part.ledger, "divisible", None)
             if may_divide is not None:
                 part_counts = counts_of(part.counter(counts))
-                if part_counts.origin is None:  # known columns may already divide a group
+                # Where known columns divide groups already, the answer would be about those parts.
+                if part_counts.origin is None:
                     is_divisible &= may_divide(part_counts)
         return is_divisible
 
@@ -119,7 +130,7 @@ class PolicyLedger:
                     leaving = np.bincount(part_counts.origin, leaving, counts.n_groups).astype(
                         np.int64
                     )
-                fewest = np.maximum(fewest, leaving)
+                fewest = np.maximum(fewest, leaving)  # all requirements need to hold
         return fewest
 
 
@@ -134,7 +145,7 @@ class PolicyEvaluation:
         first, *remaining = self.parts
         safe = first.safe_each()
         for evaluation in remaining:
-            if not safe.any():
+            if not safe.any():  # to ask further would only take time
                 break
             safe = safe & evaluation.safe_each()
         return safe
@@ -164,7 +175,11 @@ class PolicyEvaluation:
         return accepted
 
     def _accept(self, waiting: NDArray[np.int64], accepted: BoolArray) -> None:
-        """Accept those of some waiting cuts that are safe together, by halves; mark them."""
+        """Accept as many of the waiting proposals as are safe together; mark them in `accepted`.
+
+        `waiting` are numbers of proposals. If all of them are not safe together, each half is tried
+        by itself, the second on top of what was accepted of the first.
+        """
         if not len(waiting):
             return
         batch = np.zeros_like(accepted)

@@ -104,6 +104,7 @@ class PublishOptions:
         if self.rows_per_part is not None:
             whole_number(self.rows_per_part, "publish.rows_per_part", 1)
         self._check_dialect()
+        # Options of the other format would have no effect.
         for file_format, names in _OF_FORMAT.items():
             for name in names if file_format != self.written_format else ():
                 if getattr(self, name) is not None:
@@ -133,7 +134,10 @@ class PublishOptions:
             raise PolicyError(f"publish.bom is {self.bom!r}; it is true or false")
 
     def as_came(self, dialect: Dialect) -> PublishOptions:
-        """The options with defaults from the table's dialect; usual settings stay None."""
+        """The options with delimiter, decimals and byte order mark as the table has them.
+
+        Only where the options leave them open, and only for CSV. What is usual stays None.
+        """
         file_format = self.written_format
         how: dict[str, Any] = {name: getattr(self, name) for name in _OF_CSV}
         if file_format == "csv":
@@ -206,6 +210,7 @@ class PublishOptions:
         A range that ends between two multiples would leave out numbers that are rounded beyond it.
         """
         column, secret = requirement.sensitive or schema.sensitive, requirement.secret
+        # A set is a list of values, or a range with its ends.
         sets = map(plain, secret.sets.values())
         listed = [columns.values() if isinstance(columns, Mapping) else columns for columns in sets]
         for value in chain(secret.values or (), secret.excluded, *listed):
@@ -239,7 +244,7 @@ class PublishOptions:
         return self.written == "generalized"
 
     def to_dict(self) -> dict[str, Any]:
-        """The ``[publish]`` table."""
+        """The ``[publish]`` table: the method, and the options that differ from the defaults."""
         table = {key: plain(getattr(self, key)) for key in PublishTable.model_fields}
         stated = {}
         for key, value in table.items():
@@ -259,7 +264,7 @@ class PublishOptions:
 
 
 def weights_of(table: Any) -> dict[str, int | float]:
-    """Read weights of columns: numbers above 0.
+    """Read weights of columns, by which some count more than others: numbers above 0.
 
     >>> weights_of({"zip": 3, "age": "1/2"})
     {'zip': 3, 'age': 0.5}
@@ -271,7 +276,7 @@ def weights_of(table: Any) -> dict[str, int | float]:
         try:
             number = float(as_fraction(weight)) if not isinstance(weight, bool) else 0.0
         except (InputError, OverflowError):
-            number = 0.0
+            number = 0.0  # refused below
         if not 1e-6 <= number <= 1e6:
             raise PolicyError(
                 f"publish.weights: {column!r} must count a number above 0 (from 0.000001 to "
@@ -282,13 +287,14 @@ def weights_of(table: Any) -> dict[str, int | float]:
 
 
 def _steps_of(table: Any) -> dict[str, int | float]:
-    """Read what columns are rounded to: decimal numbers above 0."""
+    """Read the steps that columns are rounded to multiples of: decimal numbers above 0."""
     if not isinstance(table, Mapping):
         raise PolicyError(f"publish.round must be a table, such as {{ cost = 100 }}, not {table!r}")
     steps: dict[str, int | float] = {}
     for column, setting in table.items():
         try:
             step = as_fraction(setting)
+            # Not 1/3, whose multiples cannot be written exactly.
             is_decimal = step > 0 and Fraction(repr(float(step))) == step
         except (InputError, OverflowError):
             is_decimal = False

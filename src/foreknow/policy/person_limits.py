@@ -45,10 +45,16 @@ _NEAR = 4 * CLOSE
 def owners_counts(
     combined: Microdata, groups: IntArray, labels: Any
 ) -> tuple[GroupCounts, CaseOwners | None]:
-    """The combinations of a table, counted in groups; and the person and cell of each case."""
+    """The combinations of a table, counted in groups; and the person and cell of each case.
+
+    A row of `combined` is a case of a person with a combination of values; `groups` is the group of
+    each row, and `labels` names the groups. A cell is a combination that occurs in a group. The
+    second result is None where rows are people.
+    """
     counts = replace(combined.counts(groups), groups=labels)
     if numbers_of_cases(counts) is None:
         return counts, None
+    # One number for group and combination. Cells are sorted by it, so each case finds its cell.
     cells = counts.cell_groups * counts.n_values + counts.codes
     cell_of_case = groups.astype(np.int64) * counts.n_values + combined.sensitive_codes
     name = str(combined.schema.person)
@@ -104,11 +110,12 @@ class CaseOwners:
         """
         disclosures = list(point.adversary.disclosures(release).values())
         people, _ = self._several
-        if not len(people):
+        if not len(people):  # nobody has several cases
             return disclosures
         sums = _Sums(*self._several, _chances(point.adversary, release), counts_of(release))
         best = sums.best()
         for code, (top, single_case) in enumerate(zip(best.tolist(), disclosures, strict=True)):
+            # In floats the sum may be the higher one: then the two are compared as fractions.
             if top > single_case.probability * (1 - _NEAR):
                 disclosures[code] = sums.disclosure(code, top, single_case)
         return disclosures
@@ -116,25 +123,28 @@ class CaseOwners:
     def over(
         self, adversary: Any, limit: Limit, release: HasCounts, is_about: BoolArray
     ) -> tuple[int, int]:
-        """How many people reach a limit at most, and how many groups have their cases.
+        """At most how many people reach a limit, and how many groups have cases of these.
 
         A person reaches it if the chances of all their cases add up to it, for one value that the
-        requirement is about (`is_about`).
+        requirement is about (`is_about`, a bool for each value).
         """
-        order = np.argsort(self.of_case, kind="stable")
+        order = np.argsort(self.of_case, kind="stable")  # the cases of a person together
         sums = _Sums(
             *(self.of_case[order], self.groups[order]),
             *(_chances(adversary, release), counts_of(release)),
         )
         reached = np.zeros(int(self.of_case.max()) + 1, dtype=bool)
-        lowest_sum = float(limit.at(None)) * (1 - _NEAR)
+        lowest_sum = float(limit.at(None)) * (1 - _NEAR)  # a float may be a little too low
         for person, value, sum_of in sums.each():
             reached[person[(sum_of >= lowest_sum) & is_about[value]]] = True
         return int(reached.sum()), len(np.unique(self.groups[reached[self.of_case]]))
 
 
 def _chances(adversary: Any, release: HasCounts) -> Chances:
-    """The probabilities that an adversary reaches for each case."""
+    """How likely the adversary finds each value for a person of each group.
+
+    An adversary that only knows its worst case is refused.
+    """
     chances = adversary.chances(release)
     if not isinstance(chances, Chances):
         raise UnsupportedError(
@@ -145,10 +155,14 @@ def _chances(adversary: Any, release: HasCounts) -> Chances:
 
 
 def of_most_cases(point: Point, release: HasCounts, most_cases: int) -> list[Disclosure]:
-    """Upper bounds for people, not knowing whose cases are where: `most_cases` times a case's."""
+    """Upper bounds for people, if it is not known whose cases are where, for each value.
+
+    A person has at most `most_cases` cases, so a value in one of them is at most so many times as
+    likely as in the worst case.
+    """
 
     def times(disclosure: Disclosure) -> Disclosure:
-        def exact() -> Fraction | None:
+        def exact() -> Fraction | None:  # worked out only when it is asked for
             bound = disclosure.settled
             return None if bound is None else min(Fraction(1), most_cases * bound)
 
@@ -176,12 +190,15 @@ class _Sums:
 
     @cached_property
     def _kinds(self) -> tuple[IntArray, IntArray, IntArray]:
-        """One cell for each kind of group and value: starts of the kinds, values, cells.
+        """The chances of each kind of group: where each begins, and values and cells for all.
 
-        If the adversary can tell people in a group apart, the highest probability counts.
+        Groups with equal chances are one kind. A cell is the position of a chance among those of
+        the adversary; there is one for each kind and value. If the adversary can tell people in a
+        group apart, the highest chance counts.
         """
         chances, n_values = self.chances, self.counts.n_values
         keys = chances.case * n_values + chances.value
+        # By kind and value, the highest chance first: `unique` finds the first of each.
         order = np.lexsort((-chances.chance, keys))
         cells = order[np.unique(keys[order], return_index=True)[1]]
         n_kinds = (
@@ -212,17 +229,20 @@ class _Sums:
         chance, n_values = self.chances.chance[cells], self.counts.n_values
         kinds = self._kind_of_case
         n_cells = np.cumsum(starts[kinds + 1] - starts[kinds])
-        # Cut between persons.
+        # Cut into blocks of about as many cells, to bound the memory, and only between persons.
         first_cases = np.flatnonzero(np.diff(self.people, prepend=-1))
         cells_before = np.concatenate(([0], n_cells))[first_cases]
         cuts = first_cases[np.flatnonzero(np.diff(cells_before // _AT_ONCE, prepend=-1))]
         for start, end in zip(cuts, np.append(cuts[1:], len(self.people)), strict=True):
             case_kinds = kinds[start:end]
+            # All cells of each case's kind; persons are numbered from 0 in the block, and one
+            # number stands for a person and a value.
             positions, offsets = ranges(starts[case_kinds], starts[case_kinds + 1])
             person = np.cumsum(np.diff(self.people[start:end], prepend=-1) > 0) - 1
             keys = np.repeat(person, np.diff(offsets)) * n_values + values[positions]
             n_keys = (int(person[-1]) + 1) * n_values
             sums: FloatArray
+            # Most persons have most values: an array with all of both. Else only those that occur.
             if n_keys <= _SPARSE * len(keys):
                 sums = np.bincount(keys, chance[positions], n_keys).astype(np.float64)
                 used_keys = np.flatnonzero(sums)
@@ -245,10 +265,10 @@ class _Sums:
     def disclosure(self, code: int, top: float, single_case: Disclosure) -> Disclosure:
         """The disclosure of one value: the highest sum of chances over the cases of one person.
 
-        `top` is the sum as a float. If a single case has a higher chance (`single_case`), it is
-        that.
+        `code` is the value, and `top` the sum as a float. If a single case has a higher chance
+        (`single_case`), it is that. The exact sum and the witness are worked out when asked for.
         """
-        cell_of_case = self._cell_of_case(code)
+        cell_of_case = self._cell_of_case(code)  # -1 for a case that cannot have the value
 
         def exact() -> Fraction | None:
             """The highest sum as a fraction, of the people whose sums are near it; or None."""
@@ -256,6 +276,7 @@ class _Sums:
             chance = np.where(has_cell, self.chances.chance[cell_of_case], 0.0)
             sums = np.bincount(self.people, chance)
             is_near = (sums[self.people] >= top * (1 - _NEAR)) & has_cell
+            # Persons with cases in the same cells have the same sum: these are added up once.
             cells_of_person: dict[int, list[int]] = {}
             for person, cell in zip(
                 self.people[is_near].tolist(), cell_of_case[is_near].tolist(), strict=True
@@ -288,9 +309,11 @@ class _Sums:
 def ledger_of_people(
     point: Point, targets: BoolArray | Windows, semantics: Semantics, most_cases: int
 ) -> Ledger:
-    """A ledger for a limit about people: each group's limit depends on the most cases in it.
+    """A ledger for a limit about people who may have several cases.
 
-    If knowledge reaches into other groups, the most cases of all people decide everywhere.
+    A ledger answers a search: are these groups safe? If somebody in a group has j cases there, each
+    must stay below 1/j of the limit, so that their sum keeps it. If knowledge reaches into other
+    groups, the most cases of all people decide everywhere.
     """
     adversary: Any = point.adversary
 

@@ -100,7 +100,11 @@ class Policy:
         below: Number | None = None,
         **keys: Any,
     ) -> None:
-        """Take requirements and how to publish; `PolicyError` if they do not fit the schema."""
+        """Take requirements and how to publish; `PolicyError` if they do not fit the schema.
+
+        `requirements` may also be the path or tables of a policy file. `below` is the limit of a
+        single adversary; `keys` are those of a requirement in a policy file.
+        """
         if keys:
             if requirements is not None or schema is not None:
                 raise CallError(
@@ -117,6 +121,8 @@ class Policy:
         set_fields(self, requirements=_as_requirements(requirements, below))
         set_fields(self, schema=schema, options=options or PublishOptions(), tries=tuple(tries))
         if schema is not None:
+            # Requirements need the schema's hierarchies and rules; the schema needs to know which
+            # levels and rounding the policy asks for.
             bound = tuple(requirement.under(schema) for requirement in self.requirements)
             set_fields(
                 self,
@@ -127,7 +133,7 @@ class Policy:
             raise PolicyError("the policy requires nothing; add at least one [[require]] table")
         if self.schema is not None:
             self._check_schema(self.schema)
-        for i, later in enumerate(self.requirements):
+        for i, later in enumerate(self.requirements):  # each pair once
             for earlier in self.requirements[:i]:
                 check_agreement(earlier, later)
 
@@ -202,8 +208,12 @@ class Policy:
                 )
 
     def ruled_beside(self, requirement: Requirement) -> list[str]:
-        """The unknown columns beside a requirement's secret that rules (impossible) are about."""
-        if requirement.knowing is None:
+        """The columns beside a requirement's secret that are not known, and that rules are about.
+
+        Rules (impossible) say that some people cannot have some values. In the same row they also
+        tell something about the secret.
+        """
+        if requirement.knowing is None:  # all columns count as known
             return []
         schema = self.needed_schema
         ruled = {rule.sensitive for rule in schema.impossible}
@@ -214,9 +224,13 @@ class Policy:
         return ruled_columns
 
     def _check_impossible(self, schema: Schema) -> None:
-        """Refuse what is not counted if rules on one column bear on another of the same row."""
+        """Refuse what is not counted if rules on one column bear on another of the same row.
+
+        Rules (impossible) say that some people cannot have some values.
+        """
         for requirement in self.requirements:
             adversaries = [point.adversary for point in requirement.points]
+            # Some adversaries are counted by whole rows, and so heed rules on other columns.
             of_rows = bool(adversaries) and all(
                 getattr(kind, "of_rows", False) for kind in adversaries
             )
@@ -291,7 +305,7 @@ class Policy:
         """
         path, table = Path(path), self.to_dict()
         text = text_of(table)
-        try:
+        try:  # read it back before it is written
             same = Policy.from_dict(from_toml(text), path.parent, path.name).to_dict() == table
         except ForeknowError as error:
             raise PolicyError(
@@ -304,7 +318,10 @@ class Policy:
 
     @classmethod
     def of(cls, given: Policy | Mapping[str, Any] | str | Path) -> Policy:
-        """Return a policy as it is, or build one from a policy file: its path, or its tables."""
+        """Return a policy as it is, or build one from a policy file: its path, or its tables.
+
+        A requirement, a criterion or a list of them is a policy, too, without a schema.
+        """
         if isinstance(given, Policy):
             return given
         if isinstance(given, (str, Path)):
@@ -335,13 +352,14 @@ class Policy:
         tables = read_tables(coded, name)
         try:
             return cls(*parts_of(tables, Path(folder)))
-        except ForeknowError as error:
+        except ForeknowError as error:  # the same error, with the name of the file
             kind = type(error) if isinstance(error, InputError) else PolicyError
             raise kind(f"{name}: {error}", code=error.code, **error.fields) from None
 
     def ledger(self, values: Labels, everyone: GroupCounts | None = None) -> PolicyLedger:
         """Start one ledger for all requirements, over the sensitive values of one table.
 
+        A ledger answers a search: does the release stay safe if these groups replace those?
         `everyone` has the counts of the whole table, for criteria that compare groups with it.
         """
         ledgers = []
@@ -406,7 +424,7 @@ class Policy:
         """
         if self._layout is not None:
             return self._layout
-        schema, in_rows = self.schema, self.options.labelled
+        schema, in_rows = self.schema, self.options.labelled  # the generalized form is labelled
         if schema is None:
             return Layout()
         people = None if in_rows else tuple(schema.other)
@@ -429,6 +447,7 @@ class Policy:
             columns.append(CASES)
         if self.owned:
             columns.append(first)
+        # Each once, the main sensitive column first; the others keep their order.
         return tuple(sorted(dict.fromkeys(columns), key=lambda name: name != first))
 
     @property
@@ -463,12 +482,15 @@ class Policy:
         if microdata.schema.several or not self.layout.of_people:
             for requirement in self.requirements:
                 _refuse_unpublished(requirement, microdata.schema)
+        # Where no other column is used and no rule applies, the table is counted as it is.
         only_the_secret = columns == (microdata.schema.sensitive,)
         nothing_known = not any(requirement.known for requirement in self.requirements)
         if only_the_secret and nothing_known and not microdata.fired(columns):
             return microdata
         criteria = [required.criterion for required in self.requirements if required.criterion]
         most_people = max((criterion.least for criterion in criteria), default=0)
+        # Several times as many numbers as the largest size that a criterion asks for, so that
+        # seldom two units of a group get the same.
         units = None if exactly else max(_NUMBERS * most_people, _NUMBERS**2)
         return combined(microdata, columns, self.layout, units)
 
@@ -496,7 +518,11 @@ class Policy:
         return bool(hidden) or requirement.sums_cases
 
     def _hidden_rules(self, requirement: Requirement) -> list[Rule]:
-        """The rules of a requirement with a column that a release leaves out or changes."""
+        """The rules of a requirement that no reader of the release can apply.
+
+        A rule says that people with some labels cannot have some values. Readers need its columns
+        as they are; a release leaves some out, or changes them.
+        """
         schema = self.schema
         if schema is None:
             return []
@@ -551,6 +577,7 @@ class Policy:
     def filed(self) -> Policy:
         """The policy that published files are judged by, without rules whose columns they hide."""
         policy, hidden_rules = self.shown, chain(*map(self._hidden_rules, self.requirements))
+        # If one rule on a sensitive column cannot be applied, all rules on it are left out.
         if columns := {rule.sensitive for rule in hidden_rules}:
             schema = policy.needed_schema
             rules = []
@@ -561,7 +588,10 @@ class Policy:
         return policy
 
     def _with_requirements(self, requirements: Sequence[Requirement], schema: Schema) -> Policy:
-        """The same policy with other requirements, of which two may now be equal, and schema."""
+        """The same policy with another schema and requirements.
+
+        A copy, and not made anew: two requirements may now be equal, which `Policy` would refuse.
+        """
         policy = copy(self)
         set_fields(
             policy,
@@ -586,7 +616,10 @@ class Policy:
         return [*chain(*(requirement.points for requirement in self.requirements))]
 
     def least_limit(self, sensitive: str | None = None) -> Fraction | None:
-        """The least absolute limit on a column for adversaries without priors, or None."""
+        """The least limit on a column for adversaries without priors, or None if there is none.
+
+        Limits that are multiples of priors do not count. None for `sensitive` is every column.
+        """
         points = chain(*(requirement.points for requirement in self._requirements_on(sensitive)))
         absolute = [point for point in points if not point.relative]
         limits = []
@@ -596,9 +629,9 @@ class Policy:
         return min(limits, default=None)
 
     def _requirements_on(self, sensitive: str | None) -> list[Requirement]:
-        """The requirements on a sensitive column; all where none is named."""
+        """The requirements on a sensitive column; all of them if it is None."""
         main = None if self.schema is None else self.schema.sensitive
-        columns = (None, sensitive)
+        columns = (None, sensitive)  # without a schema, a requirement may name no column
         return [
             requirement
             for requirement in self.requirements
@@ -694,6 +727,7 @@ class Policy:
         """
         table = self.to_dict(values)
         layout = self.layout
+        # With what a requirement leaves out written out, so that a judge needs no defaults.
         table["require"] = [
             requirement.published(values, self.schema, layout) for requirement in self.requirements
         ]
@@ -707,7 +741,11 @@ class Policy:
         return table
 
     def to_dict(self, values: Any = None) -> dict[str, Any]:
-        """The tables of a policy file; `values` (or values by column) turn labels into sets."""
+        """The tables of a policy file.
+
+        With the `values` of a table (or values by column), labels of hierarchies are written as the
+        values below them.
+        """
         table: dict[str, Any] = {}
         if self.schema is not None:
             table["schema"] = self.schema.to_dict()
@@ -731,6 +769,7 @@ def _as_requirements(requirements: Any, below: Number | None) -> tuple[Requireme
         raise PolicyError("requirements must be a list, such as [Requirement(...)]")
     wrapped = []
     for kind in requirements:
+        # Only a criterion has `attained`; it stands for a requirement of it.
         requirement = Requirement(kind) if hasattr(kind, "attained") else kind
         if not isinstance(requirement, Requirement):
             way_out = "a policy of plain tables is made by Policy.from_dict"

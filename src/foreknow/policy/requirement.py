@@ -108,12 +108,16 @@ class Point(NamedTuple):
 
 
 def _by_key(cls: type[Any]) -> type[Any]:
-    """Let a requirement be made by the keys of a policy file: Requirement(k_anonymity=5)."""
+    """A class decorator: requirements can be made by keys of a policy file, too.
+
+    So Requirement(k_anonymity=5) is the same as Requirement(KAnonymity(5)).
+    """
     make, kinds = cls.__init__, keys_of_kinds()
 
     @wraps(make)
     def made(self: Any, *args: Any, **fields: Any) -> None:
         fields = {own_name(key, kinds) or key: value for key, value in fields.items()}
+        # Only if no adversary or criterion is given by position: its key and settings make one.
         if keys := [] if args else [key for key in fields if key in kinds]:
             value, kind = fields.pop(keys[0]), kind_of(keys[0])
             args = (kind(**value) if isinstance(value, Mapping) else kind(value),)
@@ -222,6 +226,8 @@ class Requirement:
     def __post_init__(self) -> None:
         """Read the secret, the knowledge and the limits; `PolicyError` for what cannot be meant."""
         adversary: Any = self.adversary
+        # A criterion, such as k-anonymity, has no limit beside it; an adversary has one, and
+        # several adversaries with their limits are the points of a skyline.
         is_criterion = hasattr(adversary, "attained") and not isinstance(adversary, type)
         if is_criterion:
             check_criterion(adversary, self.name)
@@ -254,6 +260,7 @@ class Requirement:
 
     def _check_secret(self, table: PolicyTable) -> None:
         """Refuse a secret or limit that does not go with its knowledge or criterion."""
+        # Adversaries can judge sets of values as one secret; not every criterion can.
         keys = () if self.points else _SETS
         sets = next((key for key in keys if getattr(self, key) is not None), None)
         lacks = {Need.NO_WINDOWS: self.of_windows, Need.NO_SETS: sets}
@@ -290,7 +297,10 @@ class Requirement:
             raise PolicyError(f"{self.name}: {key}{error}") from None
 
     def _points(self, limits: Mapping[str, Fraction]) -> list[Point]:
-        """The points of a skyline, or the one point of an adversary and its limits."""
+        """The points of the requirement: each an adversary with its limit.
+
+        A single adversary has its limit beside it (`limits`); a skyline is a list of pairs.
+        """
         adversaries = self.adversary
         if isinstance(adversaries, str) or not isinstance(adversaries, Sequence):
             return [point_of(self.name, adversaries, limits)]
@@ -365,7 +375,11 @@ class Requirement:
         return any(point.limit.limits for point in self.points)
 
     def searched(self, exact: bool) -> Requirement:
-        """The requirement that a search checks; `exact` says that exact columns are published."""
+        """The requirement that a search checks, which is as strict or stricter.
+
+        `exact` says that exact columns are published: then who looks alike depends on these, and a
+        criterion on look-alikes is replaced by one on groups.
+        """
         criterion = self.criterion
         if criterion is None:
             return self.at(point.searched for point in self.points)
@@ -451,7 +465,7 @@ class Requirement:
             point.adversary is adversary for point, adversary in zip(points, unchanged, strict=True)
         ):
             return self  # equal priors may differ in whether they were learned
-        if isinstance(self.adversary, Sequence):
+        if isinstance(self.adversary, Sequence):  # a skyline
             return replace(self, adversary=[(point.adversary, point.below) for point in points])
         (point,) = points
         limits: dict[str, Any] = dict.fromkeys(LIMITS)
@@ -463,6 +477,7 @@ class Requirement:
         column = self.sensitive or schema.sensitive
         hierarchy = schema.hierarchies.get(column, self.hierarchy)
         persons = "".join(schema.case_persons)
+        # A new requirement is checked anew, and then comes here again with equal fields.
         if self.hierarchy is not hierarchy or self.persons != persons:
             return replace(self, hierarchy=hierarchy, persons=persons).under(schema)
         self.target.check_schema(schema)
@@ -485,7 +500,7 @@ class Requirement:
         """The requirement with what its criterion needs from a schema."""
         criterion: Any = self.criterion
         refuse_cases(criterion, schema)
-        n_columns = getattr(criterion, "of", None)
+        n_columns = getattr(criterion, "of", None)  # a number: any so many quasi-identifiers
         if self.known and isinstance(n_columns, int):
             columns = [*schema.quasi_identifiers[: max(n_columns - 1, 0)], self.known[0]]
             raise PolicyError(
@@ -508,6 +523,7 @@ class Requirement:
                 f"and of {column!r} households share values; require facts or negations of it"
             )
         known_columns, excluded = self.knowing, dict.fromkeys(self.excluded)
+        # If it is about every value: ELSEWHERE stands in rows that do not show the value.
         if self.target.singly and self.values is None:
             excluded[ELSEWHERE] = None
         if known_columns is not None:
@@ -543,6 +559,7 @@ class Requirement:
             )
         if schema is None:
             return
+        # A criterion may look at lists of columns, of which the adversary must know each.
         open_columns = (*schema.quasi_identifiers, *self.known)
         for name in getattr(self.criterion, "columns", ()):
             if name not in open_columns or name in self.owned(schema):
@@ -583,7 +600,10 @@ class Requirement:
         return self.subject.owned(schema)
 
     def by_owner(self, schema: Schema, rules: Sequence[Rule]) -> str:
-        """The part that only the owner can judge, in words, with `rules` about its column."""
+        """What only the owner of the table can judge of this requirement, in words.
+
+        `rules` say that some people cannot have some values of its column.
+        """
         text = self.subject.words
         if self.sums_cases:
             text += f", added up over all cases of each {self.persons}"
@@ -627,7 +647,10 @@ class Requirement:
         return self.target.searched_exactly
 
     def failures(self, release: HasCounts) -> list[str]:
-        """A message for each adversary or criterion that fails, with the figure attained."""
+        """A message for each adversary or criterion that fails, with the figure attained.
+
+        If `release` is one group of everybody, the message also says how many have the value.
+        """
         requirement_counts = self.count(release)
         failing = [e for e in requirement_counts.explanations() if not e.safe]
         name = self.name
@@ -646,7 +669,10 @@ class Requirement:
         return messages
 
     def secret_and_sight(self, known_columns: Sequence[str]) -> dict[str, Any]:
-        """The secret and the known columns, by the keys of a policy file, for a result."""
+        """The secret and the known columns, by the keys of a policy file, for a result.
+
+        Known columns are left out if there are none and the policy says nothing of them.
+        """
         table = self.to_dict()
         return {
             "values": None,
@@ -656,7 +682,10 @@ class Requirement:
         }
 
     def published(self, values: Any, schema: Schema | None, layout: Layout) -> dict[str, Any]:
-        """The ``[[require]]`` table for a certificate, with defaults written out."""
+        """The ``[[require]]`` table for a certificate, with defaults written out.
+
+        `values` are those of the table, for which labels of hierarchies are replaced by values.
+        """
         table, criterion = self.to_dict(values), self.criterion
         table.pop("absent", None)  # which is about the raw table
         if criterion is not None:
@@ -694,7 +723,10 @@ def columns_of_priors(kind: Any) -> set[str]:
 
 
 def point_of(name: str, adversary: Any, limits: Mapping[str, Fraction]) -> Point:
-    """Make a point of an adversary and its only limit; `name` is for messages."""
+    """Make a point of an adversary and its only limit, which `limits` has by its key.
+
+    `name` is the requirement in messages.
+    """
     if not limits:
         raise PolicyError(f"{name}: the threshold is missing; give below = a number in (0, 1]")
     ((key, limit),) = limits.items()
@@ -710,6 +742,7 @@ def check_agreement(earlier: Requirement, later: Requirement) -> None:
     """Refuse two limits for one adversary and value: a contradiction, or one has no effect."""
     if (earlier.sensitive, earlier.knowing) != (later.sensitive, later.knowing):
         return
+    # Each point of one with each of the other: an adversary with its limit.
     for earlier_point, later_point in product(earlier.points, later.points):
         if (
             earlier_point.adversary != later_point.adversary
@@ -722,6 +755,7 @@ def check_agreement(earlier: Requirement, later: Requirement) -> None:
             f"must stay below {later_point.limit} here and below {earlier_point.limit} in "
             f"{earlier.name}, against the same {later_point.adversary}"
         )
+        # Sets of values conflict if they are equal; single values if both are about some value.
         if not earlier.target.singly or not later.target.singly:
             if _secret_without_name(earlier) == _secret_without_name(later):
                 raise PolicyError(f"{later.name}: {later.target.words} {conflict}")
@@ -730,6 +764,7 @@ def check_agreement(earlier: Requirement, later: Requirement) -> None:
             stricter, looser = (
                 (earlier, later) if earlier_point.below < later_point.below else (later, earlier)
             )
+            # Else the looser limit has a purpose: values that the stricter one leaves out.
             if set(stricter.excluded) <= set(looser.excluded):
                 raise PolicyError(
                     f"{later.name}: every value {conflict}; keep one, or exclude those values from "
@@ -756,7 +791,10 @@ def _secret_without_name(requirement: Requirement) -> Any:
 
 
 def _check_effect(general: Requirement, usual: Point, special: Requirement, point: Point) -> None:
-    """Refuse a looser limit for some values if a stricter one is about every value."""
+    """Refuse a looser limit for some values if a stricter one is about every value.
+
+    `general` with its limit `usual` is about every value, `special` with `point` about some.
+    """
     without_effect = []
     for v in special.values or ():
         if v not in general.excluded:

@@ -66,7 +66,10 @@ class RequirementCounts:
     def of(
         cls, requirement: Requirement, release: HasCounts, possible: Possible | None = None
     ) -> RequirementCounts:
-        """Count a release, or take counts, as a requirement needs them."""
+        """The counts that a requirement needs, from a release or from counts of one.
+
+        `possible` says who can have which values, if the schema has rules on this.
+        """
         if not isinstance(release, Release):
             return cls.of_counts(requirement, counts_of(release))
         requirement.check_columns(release.sensitives)
@@ -77,13 +80,18 @@ class RequirementCounts:
     def of_counts(
         cls, requirement: Requirement, counts: GroupCounts, cases: CaseOwners | None = None
     ) -> RequirementCounts:
-        """Take counts, which may be of combinations of values, and whose cases they are of."""
+        """The counts that a requirement needs, from counts of a whole table.
+
+        These may be of combinations of values of several columns. With `cases`, they are of cases,
+        and it says of which person each case is; only the owner knows.
+        """
         seen_columns = requirement.seen_columns(counts.values.layout)
         seen_groups = _divided_as_seen(requirement, seen_columns, counts)
         numbers = numbers_of_cases(counts)
         if numbers is None or not requirement.points:
             return cls(requirement, seen_columns, seen_groups)
         if cases is not None:
+            # Known columns divide the groups: a case is then counted in a part of its group.
             part_of_cell = counts.parts(seen_columns.secret, seen_columns.known)
             cases = replace(cases, groups=part_of_cell[cases.groups])
         return CaseCounts(requirement, seen_columns, seen_groups, numbers, cases)
@@ -92,7 +100,7 @@ class RequirementCounts:
     def of_nobody(
         cls, requirement: Requirement, values: Labels, semantics: Semantics
     ) -> RequirementCounts:
-        """The same for the values of a table without any people, for a search."""
+        """The counts of no groups, but with the values of a table: a search starts with them."""
         none, start = np.zeros(0, dtype=np.int64), np.zeros(1, np.int64)
         requirement.target.check(semantics)
         nobody = GroupCounts(none, start, none, none, values, None, semantics)
@@ -193,7 +201,7 @@ class RequirementCounts:
         for point, disclosures in zip(required.points, self.disclosures(cached), strict=True):
             top = point.worst(disclosures)
             runners_up = tuple(point.ranked(d for d in disclosures if d is not top))
-            counts = counts_of(self.called(top.value).counts)
+            counts = counts_of(self.called(top.value).counts)  # in which its value is counted
             explanations.append(
                 Explanation(
                     *(position, required, point.adversary, point.limit, top, known_columns),
@@ -249,6 +257,7 @@ class RequirementCounts:
     def ledgers(self, semantics: Semantics, everyone: GroupCounts | None = None) -> list[Ledger]:
         """Start its ledgers: one for each point, or the criterion's.
 
+        A ledger answers a search: does the release stay safe if these groups replace those?
         `everyone` is the whole table, for a criterion that compares groups with it.
         """
         requirement = self.requirement
@@ -273,6 +282,8 @@ class RequirementCounts:
         def fails(counts: GroupCounts) -> BoolArray:
             chances = point.adversary.chances(counts)
             failing = np.zeros(counts.n_groups, dtype=bool)
+            # A chance is of a group (`case`) and a value: first those of values that are asked
+            # about, and of these the ones that reach the limit.
             cells = np.flatnonzero(np.asarray(self.asked)[chances.value])
             failing[chances.case[cells[chances.reaching(point.below, cells)]]] = True
             return failing

@@ -50,10 +50,12 @@ class Values:
         return "; ".join(limits) or str(self.required.criterion)
 
     def seen_columns(self, layout: Layout) -> Seen:
-        """The adversary's sight beside the secret."""
+        """The secret's column, and which columns beside it the adversary knows of everybody."""
         required = self.required
         seen_columns = layout.seen(required.sensitive, required.knowing)
         self._refuse_uncounted_look_alikes(layout, seen_columns)
+        # One row of a household shows the value, as the column `shown` says: if the adversary did
+        # not know this column, rows could not be told apart.
         if required.shown not in (None, *seen_columns.known):
             secret = repr(seen_columns.secret) if seen_columns.secret else "the sensitive column"
             raise UnsupportedError(
@@ -67,6 +69,7 @@ class Values:
     def _refuse_uncounted_look_alikes(self, layout: Layout, seen_columns: Seen) -> None:
         """Refuse to count who looks alike by exact columns where further columns are known."""
         criterion, knowing = self.required.criterion, self.required.knowing
+        # Only in the bucketized form (`people`), for criteria on values and on who looks alike.
         if layout.people is None or criterion is None or criterion.of_groups is None:
             return
         columns_beside = [name for name in layout.people if knowing is None or name in knowing]
@@ -80,10 +83,13 @@ class Values:
             )
 
     def knowing_all(self, layout: Layout) -> Requirement | None:
-        """The requirement if the assumed columns were known, too; None if there are none."""
+        """The requirement with all columns beside the secret known; None if that is no other one.
+
+        It is asked to say how much the assumption that they are not known matters.
+        """
         required = self.required
         of_exact = layout.people is not None and getattr(required.criterion, "of_groups", None)
-        if required.has_priors or of_exact:
+        if required.has_priors or of_exact:  # not counted with further columns
             return None
         seen_columns = self.seen_columns(layout)
         return (
@@ -210,9 +216,12 @@ class LookAlikes(People):
         )
 
     def seen_columns(self, layout: Layout) -> Seen:
-        """The adversary's sight of everybody."""
+        """The columns beyond the quasi-identifiers by which people can be told apart.
+
+        These are the ones of `knowing`, or where it is left out, all other published columns.
+        """
         required, columns = self.required, layout.others if self.taken is None else self.taken
-        if layout.people is not None:
+        if layout.people is not None:  # the bucketized form has a table of people
             known_columns = tuple(name for name in layout.people if name in columns)
             return Seen(required.sensitive or layout.main, known_columns)
         if unlinked := [name for name in layout.others_apart if name in columns]:
@@ -243,7 +252,10 @@ class Units(People):
         return {self.criterion.key: self.criterion.k}
 
     def seen_columns(self, layout: Layout) -> Seen:
-        """The sight for counting units beside known columns."""
+        """The column of units in place of a secret, and the columns that are known of everybody.
+
+        A unit is, for example, a household; so the units of a group are counted like values.
+        """
         if layout.people is not None and getattr(self.criterion, "of_look_alikes", False):
             raise UnsupportedError(
                 f"{self.required.name}: the bucketized form publishes exact columns of everybody, "

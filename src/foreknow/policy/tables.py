@@ -36,7 +36,7 @@ Style: TypeAlias = Literal["range", "exact", "hierarchy", "set"]
 
 
 def _format(file_format: Any) -> Any:
-    """Read a format; for formats of exports, an error that says how to get them."""
+    """The format of files as a policy names it; `ValueError` for formats that only exports have."""
     if isinstance(file_format, str):
         file_format = EXPORTS.get(file_format, file_format)
     if file_format in EXPORTS.values():
@@ -84,7 +84,10 @@ class Secret(NamedTuple):
 
     @classmethod
     def of(cls, requirement: Any) -> Secret:
-        """The secret of a requirement, or of its table: values, sets of values, or a width."""
+        """The secret of a requirement, or of its table: values, sets of values, or a width.
+
+        `any_of` is a label of a hierarchy, sets by name, or one set, which gets the name "".
+        """
         any_of = requirement.any_of
         label: str | None = None
         sets: Mapping[str, Any] = {}
@@ -125,7 +128,11 @@ class PolicyTable(RequireTable):
 
     @classmethod
     def __get_pydantic_json_schema__(cls, core: Any, handler: Any) -> dict[str, Any]:
-        """The JSON Schema, in which each key says which part of a requirement it is."""
+        """The JSON Schema of the table, with two additions.
+
+        Each key says which part of a requirement it is (secret, limit, knowledge or criterion), and
+        some have a description.
+        """
         json_schema: dict[str, Any] = handler.resolve_ref_schema(handler(core))
         keys_of_part = {
             "secret": SECRET,
@@ -143,8 +150,12 @@ class PolicyTable(RequireTable):
     @model_validator(mode="before")
     @classmethod
     def _put_on_top(cls, table: Any) -> Any:
-        """A table in which parts stand inside the table of the key that `on_top` names."""
-        if not isinstance(table, Mapping):
+        """The table, with knowledge on top of other knowledge moved into the table of that.
+
+        So facts beside priors become a setting of the priors. `on_top` has, for each kind, the
+        kinds that may be added to it.
+        """
+        if not isinstance(table, Mapping):  # refused later
             return table
         fields = dict(table)
         for kind, keys in cls.on_top.items():
@@ -158,8 +169,8 @@ class PolicyTable(RequireTable):
     @model_validator(mode="before")
     @classmethod
     def _read_labels(cls, table: Any) -> Any:
-        """A table with its labels read; `ValueError` unless `at_level` is a whole number."""
-        if not isinstance(table, Mapping):
+        """The table with its labels read; `ValueError` unless `at_level` is a whole number."""
+        if not isinstance(table, Mapping):  # refused later
             return table
         fields = dict(table)
         if fields.get("absent") is not None:
@@ -180,6 +191,7 @@ class PolicyTable(RequireTable):
             return setting
         if not isinstance(setting, Mapping):
             return super().members_of(setting)
+        # The ends of a range in place of a set: the message says how to write it.
         plain_ends = [isinstance(end, (str, int, float, Decimal, date)) for end in setting.values()]
         if setting and {*setting} <= {"from", "to"} and all(plain_ends):
             ends = ", ".join(f"{name} = {toml_value(end)}" for name, end in setting.items())
@@ -188,13 +200,13 @@ class PolicyTable(RequireTable):
         for name, members in setting.items():
             if isinstance(members, (list, tuple)) and not members:
                 raise ValueError(f"any_of.{name} is empty; name the set, its values")
-            if hasattr(members, "holds"):
+            if hasattr(members, "holds"):  # a range that was read already
                 ranges[str(name)] = members
             else:
                 lists[name] = members
         listed = super().members_of(lists) if lists or not ranges else {}
         sets = {**listed, **ranges}
-        return Sets({str(name): sets[str(name)] for name in setting})
+        return Sets({str(name): sets[str(name)] for name in setting})  # in the order of the policy
 
     @model_validator(mode="after")
     def _refuse_level_beside(self) -> PolicyTable:
@@ -304,7 +316,11 @@ def _one_or_several(table: type[Settings]) -> Any:
 
 
 def _require_table(knowledge: Mapping[str, Any], criteria: Mapping[str, Any]) -> Any:
-    """The model of a ``[[require]]`` table with these kinds."""
+    """The model that checks a ``[[require]]`` table, with a key for each kind.
+
+    `knowledge` and `criteria` have the model of the settings of each kind. For knowledge a policy
+    may give one table, or a list of points, each with a limit.
+    """
     fields: dict[str, Any] = {}
     for key, settings in knowledge.items():
         fields[key] = (_one_or_several(settings) | None, None)

@@ -136,10 +136,14 @@ class EachValue:
         return [worst for worst, is_meant in pairs if is_meant]
 
     def limits(self, secret: RequirementCounts) -> bool:
-        """True if somebody with a value that it is about could be over a limit."""
+        """True if somebody with a value that the requirement is about could be over a limit.
+
+        If not, the requirement forbids nothing for this table.
+        """
         counts = counts_of(secret.seen)
         asked_codes = np.flatnonzero(secret.meant.about & (counts.totals > 0)).tolist()
         present = {str(counts.values[code]) for code in asked_codes}
+        # Each secret is a set of values, or a single value; those that nobody has are left out.
         sets = secret.meant.sets.values() or [[value] for value in present]
         targets = [sorted(present.intersection(members)) for members in sets]
         targets = [*filter(None, targets)]
@@ -281,6 +285,7 @@ class SetsOfValues(EachValue):
         for name, members in sets.items():
             if set(members) == set(printed):
                 raise PolicyError(f"{self.required.name}: {self._every(name)}")
+        # A criterion counts each set as one value, so a value must not be in two of them.
         members_of_sets = [*chain(*sets.values())] if self.required.criterion is not None else []
         twice = []
         for i, x in enumerate(members_of_sets):
@@ -293,6 +298,7 @@ class SetsOfValues(EachValue):
         return sets
 
     def _sets_among(self, values: Labels, printed: Sequence[str]) -> dict[str, tuple[str, ...]]:
+        """The values of a table (`printed`, as texts) that belong to each set, by its name."""
         sets = {}
         for name, values_of_set in self._parts.items():
             try:
@@ -311,7 +317,11 @@ class SetsOfValues(EachValue):
         return self._parts[name].words(name) if name in self._parts else "any_of names"
 
     def _refuse_labels(self, values: Labels, printed: Sequence[str]) -> None:
-        """Refuse a hierarchy label in a list of values: it was meant for the values below it."""
+        """Refuse a hierarchy label in a list of values: it was meant for the values below it.
+
+        `printed` are the values of the table as texts.
+        """
+        # Texts that nobody has, each with the name of its set.
         present, lacking = {*printed}, list[tuple[str, str]]()
         for name, values_of_set in self._parts.items():
             lacking += [(name, text) for text in values_of_set.texts if text not in present]
@@ -330,7 +340,7 @@ class SetsOfValues(EachValue):
         Values of no set keep their order, and the sets come after them.
         """
         sets = self.sets(values)
-        codes_of_text: dict[str, list[int]] = {}
+        codes_of_text: dict[str, list[int]] = {}  # values of other types may print alike
         for code, value in enumerate(values):
             codes_of_text.setdefault(str(value), []).append(code)
         codes_of_set: dict[str, list[int]] = {}
@@ -339,6 +349,7 @@ class SetsOfValues(EachValue):
             codes_of_set[name] = [code for text in members for code in codes_of_text[text]]
             is_about[codes_of_set[name]] = True
         other_values = [values[code] for code in np.flatnonzero(~is_about).tolist()]
+        # Each value of no set is numbered by how many such values come before it.
         new_code, names = np.cumsum(~is_about) - 1, list[str]()
         for name, codes in codes_of_set.items():
             new_code[codes] = len(other_values) + len(names)
@@ -448,7 +459,7 @@ class _Listed:
         self.texts = self.judged = tuple(texts)
 
     def among(self, printed: Sequence[str]) -> tuple[str, ...]:
-        """The distinct values of a table that the texts name."""
+        """The distinct values of a table that the set's texts and patterns name, in their order."""
         present, members = set(printed), dict[str, None]()
         for text in self.texts:
             if is_pattern(text):
@@ -508,7 +519,8 @@ def refuse_unheld(
 ) -> None:
     """Refuse binary priors of a set if a value that nobody in the table has is likely.
 
-    With binary priors the set is one value, whose prior is the sum over all its values.
+    `members` are the values of the set that somebody has. With binary priors the set is one value,
+    whose prior is the sum over all its values: so it would count a value that nobody has.
     """
     if not members or getattr(adversary, "semantics", "joint") != "binary":
         return
@@ -520,7 +532,7 @@ def refuse_unheld(
             set_values = tuple(map(str, table.values))
         for value in sorted({*set_values} - {*members}):
             position = [str(label) for label in table.values].index(value)
-            if any(row[position] for row in table.chances.values()):
+            if any(row[position] for row in table.chances.values()):  # somebody may have it
                 raise PolicyError(
                     f"{required.name}: any_of: nobody has {value!r}, which is likely by the "
                     "priors, and binary priors count the set as one value: leave it out of "
@@ -529,7 +541,10 @@ def refuse_unheld(
 
 
 def _levels(required: Requirement, values: Labels, key: str) -> list[dict[str, list[str]]]:
-    """For each level from 1, without the top, the values of a table below each label."""
+    """For each level of the secret's hierarchy from 1, without the top: values below each label.
+
+    `key` is what the policy says, for the message if there is no hierarchy.
+    """
     if required.hierarchy is None:
         raise PolicyError(
             f"{required.name}: {key} is a label of a hierarchy of the sensitive column, and the "
@@ -547,10 +562,14 @@ def _levels(required: Requirement, values: Labels, key: str) -> list[dict[str, l
 
 
 def _levels_of(hierarchy: Hierarchy, values: Labels) -> list[dict[str, list[str]]]:
-    """For each level of a hierarchy but the last, the values below each label."""
+    """For each level of a hierarchy but the last, the values below each label.
+
+    The last level has one label for all values, and the first is the one above the values.
+    """
     laid, levels = hierarchy.levels(values, "", None), []
     for nodes, labels in zip(laid.ancestors[:-1], laid.labels[:-1], strict=True):
         level: dict[str, list[str]] = {}
+        # `nodes` has the node above each value, in the order in which the hierarchy lays them out.
         for leaf, node in zip(laid.order.tolist(), nodes.tolist(), strict=True):
             members = level.setdefault(labels[node], [])
             if str(values[leaf]) not in members:
@@ -574,7 +593,8 @@ def _below(
 ) -> tuple[str, ...]:
     """The values below a label of the hierarchy, at whichever levels it occurs.
 
-    Empty if nobody has a value below it; a label that the hierarchy lacks is refused.
+    `values` are those of the table, and `printed` the same as texts. Empty if nobody has a value
+    below the label; a label that the hierarchy lacks is refused.
     """
     levels = _levels(required, values, f"any_of = {label!r}")
     members = [*chain(*(level.get(label, ()) for level in levels))]
@@ -615,7 +635,10 @@ def labelled(hierarchy: Hierarchy, values: Labels) -> dict[str, tuple[str, ...]]
 
 
 def _at_level(required: Requirement, values: Labels) -> dict[str, tuple[str, ...]]:
-    """The sets of a level of the hierarchy, without excluded labels."""
+    """The values below each label at the requirement's level of the hierarchy.
+
+    Labels that the requirement excludes are left out.
+    """
     level: Any = required.at_level
     levels = _levels(required, values, "at_level")
     if not levels:

@@ -50,6 +50,7 @@ class Try:
     def __post_init__(self) -> None:
         """Raise `PolicyError` unless it is an attack that is carried out, or a risk by weights."""
         set_fields(self, stop=None if self.stop is None else as_threshold(self.stop))
+        # Exactly one of the two: an attack, or individual_risk = True.
         if (self.attack is None) is not self.individual_risk or self.individual_risk not in (0, 1):
             raise PolicyError(
                 'try: say either learned = { by = ["job"] } or individual_risk = true, which '
@@ -91,7 +92,10 @@ class Try:
 
 
 def check_survey(schema: Schema) -> None:
-    """Refuse to estimate by weights what has none, or has several rows of a person."""
+    """Refuse to estimate risks by the weights of a survey if the table has none.
+
+    A table with several rows or values of a person is refused, too.
+    """
     if schema.weights is None:
         raise PolicyError(
             "try: individual_risk estimates by weights, and the schema names none; add "

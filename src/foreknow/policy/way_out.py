@@ -63,17 +63,21 @@ def no_safe_release(problem: str, policy: Policy, everyone: HasCounts) -> NoSafe
 
 
 def ways_out(policy: Policy, everyone: HasCounts) -> list[Way]:
-    """Policy lines that each make a requirement hold which a single group of everybody fails."""
+    """Policy lines, each of which makes a requirement hold that one group of everybody fails.
+
+    If everybody in one group is not safe, usually no division into groups is.
+    """
     ways: list[Way] = []
     for position, requirement in enumerate(policy.requirements):
         if _stands_in(requirement) or not requirement.failures(everyone):
             continue
         for changed, because in _allowed(_changes(requirement, everyone)):
-            with suppress(InputError):
+            with suppress(InputError):  # a change that is refused is no way out
                 if changed.failures(everyone):
                     continue
                 requirements = [*policy.requirements]
                 requirements[position] = changed
+                # Made only to see that it is not refused: it may contradict another requirement.
                 replace(policy, requirements=requirements)
                 line = line_of(requirement, changed)
                 way = Way(requirement.name, line, because, requirement.name)
@@ -95,7 +99,10 @@ def _allowed(changes: Iterator[tuple[Requirement, str]]) -> Iterator[tuple[Requi
 
 
 def _block(failing: Sequence[str], ways: Sequence[Way]) -> list[str]:
-    """The ways as lines for a terminal: a heading for each table, and what to paste below it."""
+    """The ways out as lines for a terminal: a heading for each table, and lines to paste below.
+
+    `failing` are the names of all failing requirements, of which some may have no way out.
+    """
     helped = dict.fromkeys(way.helped for way in ways)
     lines: list[str] = []
     for table in dict.fromkeys(way.table for way in ways):
@@ -108,7 +115,7 @@ def _block(failing: Sequence[str], ways: Sequence[Way]) -> list[str]:
         which_line = "this line" if len(becauses) == 1 else "one of these lines"
         where = "[publish]" if table == "publish" else visible(table)
         lines.append(f"In {where}, write {which_line}, in place of any with the same key:")
-        width = min(max(map(len, becauses)), 44)
+        width = min(max(map(len, becauses)), 44)  # so that comments stand below each other
         for line, because in becauses.items():
             is_for_some = table == "publish" and len(failing) > 1
             whose = f"; for {', '.join(names_of[line])}" if is_for_some else ""
@@ -124,7 +131,10 @@ def _block(failing: Sequence[str], ways: Sequence[Way]) -> list[str]:
 
 
 def _changes(requirement: Requirement, everyone: HasCounts) -> Iterator[tuple[Requirement, str]]:
-    """Changes to a failing requirement that may help; not yet tried."""
+    """Yield changes to a failing requirement that may help, each with a reason in words.
+
+    They are not tried yet.
+    """
     if requirement.criterion is not None:
         yield from _criteria(requirement, requirement.count(everyone).counts_by_policy)
     else:
@@ -147,7 +157,11 @@ def _failing(requirement: Requirement, everyone: HasCounts) -> list[list[Disclos
 
 
 def _limits(requirement: Requirement, everyone: HasCounts) -> Iterator[tuple[Requirement, str]]:
-    """The requirement with the lowest round limits that hold, for all points at once."""
+    """Yield the requirement with the lowest round limits that hold, and what is reached in words.
+
+    A point is an amount of knowledge with its limit. Nothing is yielded if for some point no limit
+    could hold.
+    """
     points, reached_words = [], []
     for point, failing in zip(requirement.points, _failing(requirement, everyone), strict=True):
         if not failing:
@@ -171,11 +185,15 @@ def _times(disclosure: Disclosure) -> Fraction:
 
 
 def _round_limit(reached: Fraction, point: Point) -> Fraction | None:
-    """The lowest limit of few digits that the chance `reached` keeps; None if there is none."""
-    if point.relative:
+    """The lowest limit of few digits that the chance `reached` keeps; None if there is none.
+
+    Digits are added until the limit is below 1.
+    """
+    if point.relative:  # a multiple of the prior, which may be above 1
         return Fraction(ceil(reached * 100), 100)
     for digits in range(2, _MOST_DIGITS + 1):
         unit = 10**digits
+        # A limit that must not be reached has to be above the chance, even if that is round.
         limit = Fraction(
             ceil(reached * unit) if point.inclusive else floor(reached * unit) + 1, unit
         )
@@ -188,7 +206,11 @@ def _round_limit(reached: Fraction, point: Point) -> Fraction | None:
 
 
 def _amounts(requirement: Requirement, everyone: HasCounts) -> Iterator[tuple[Requirement, str]]:
-    """The requirement with the largest amounts of knowledge that hold, within those asked for."""
+    """Yield the requirement with less knowledge: the largest amounts that hold, with a reason.
+
+    None exceeds the amount that the requirement asks for. There may be several such points, with
+    more of one amount and less of another.
+    """
     point, *other_points = requirement.points
     whole_amounts = _whole_amounts(point.adversary)
     if whole_amounts is None or other_points:
@@ -212,11 +234,11 @@ def _amounts(requirement: Requirement, everyone: HasCounts) -> Iterator[tuple[Re
 
 
 def _whole_amounts(adversary: Any) -> dict[str, int] | None:
-    """The amounts of an adversary; None if it has other settings."""
+    """The amounts of knowledge of an adversary, by name; None if it has other settings, too."""
     (settings,) = adversary.to_dict().values()
     if not is_dataclass(adversary) or not isinstance(settings, Mapping) or not settings:
         return None
-    # by which another is made
+    # The parameters by which an adversary of other amounts can be made.
     parameters = {parameter.name for parameter in fields(adversary) if parameter.init}
     amounts = {}
     for name, n in settings.items():
@@ -228,9 +250,11 @@ def _whole_amounts(adversary: Any) -> dict[str, int] | None:
 def skyline_within(
     largest: Sequence[int], holds: Callable[[Sequence[int]], bool]
 ) -> list[tuple[int, ...]]:
-    """The maximal points of a box that hold, if a point holds whenever a larger one does.
+    """The points of a box that hold and are not below another that does.
 
-    In a box with too many points, only points with one amount lower than `largest` are tried.
+    A point has a whole number from 0 to its largest one for each axis; it must hold whenever a
+    larger one does. In a box with too many points, only those are tried in which one number is
+    lower than `largest`.
 
     >>> skyline_within([2, 3], lambda point: sum(point) < 4)
     [(0, 3), (1, 2), (2, 1)]
@@ -254,7 +278,11 @@ def skyline_within(
 def _most_that_holds(
     largest: Sequence[int], position: int, holds: Callable[[Sequence[int]], bool]
 ) -> int | None:
-    """The largest value of one amount that holds with the others unchanged; None if none does."""
+    """The largest number at one position that holds with the others as in `largest`, or None.
+
+    Found by bisection, since it holds whenever a larger number does. None if not even 0 holds.
+    """
+    # How many numbers from 0 on hold; a range cannot be longer than sys.maxsize.
     n_holding = bisect_left(
         range(min(largest[position] + 1, sys.maxsize)),
         True,
@@ -276,15 +304,18 @@ def _widths(requirement: Requirement, everyone: HasCounts) -> Iterator[tuple[Req
 
 
 def _values(requirement: Requirement, everyone: HasCounts) -> Iterator[tuple[Requirement, str]]:
-    """Yield the requirement without the values that fail it, and what speaks for that."""
+    """Yield the requirement without the values that fail it, with a condition for doing so.
+
+    The condition is that nobody is harmed if these values become known; it counts the people.
+    """
     if not requirement.target.singly:
-        return  # a smaller set is another secret
+        return  # a set of values is one secret, and a smaller set is another secret
     requirement_counts = requirement.count(everyone)
     counts = counts_of(requirement_counts.counts_by_policy)
     failing = dict.fromkeys(d.value for d in chain(*_failing(requirement, everyone)))
     names = [str(value) for value in failing]
     n_asked = int(np.count_nonzero(requirement_counts.meant.about))
-    if not names or len(names) == n_asked or len(names) > _MOST_VALUES:
+    if not names or len(names) == n_asked or len(names) > _MOST_VALUES:  # nothing would be left
         return
     totals = ", ".join(f"{counts.totals[counts.code(value)]:,}" for value in failing)
     unit = "occurrences" if counts.semantics == "multiset" else f"of {counts.n_people:,} people"
@@ -293,7 +324,7 @@ def _values(requirement: Requirement, everyone: HasCounts) -> Iterator[tuple[Req
         yield replace(requirement, excluded=[*requirement.excluded, *names]), because
         return
     printed = [str(value) for value in counts.values]
-    listed_values = dict[str, None]()
+    listed_values = dict[str, None]()  # patterns are written out, since some values of one may fail
     for text in map(str, requirement.values):
         listed_values.update(dict.fromkeys(matching(text, printed) if is_pattern(text) else [text]))
     kept_values = [value for value in listed_values if value not in names]
@@ -314,7 +345,7 @@ def _unknown(policy: Policy, requirement: Requirement, everyone: HasCounts) -> I
     choices = [[column] for column in known_columns]
     if len(known_columns) > 1:
         choices.append([*known_columns])
-    one_is_enough = False
+    one_is_enough = False  # then all columns together need not be tried
     for unknown in choices:
         changed = requirement.by([name for name in known_columns if name not in unknown])
         if (one_is_enough and len(unknown) > 1) or not _holds(changed, everyone):
@@ -345,19 +376,24 @@ def _holds(requirement: Requirement, everyone: HasCounts) -> bool:
 
 
 def _criteria(requirement: Requirement, release: HasCounts) -> Iterator[tuple[Requirement, str]]:
-    """The criterion with one of its numbers changed to what a single group of everybody attains."""
+    """Yield the criterion with one number changed to what one group of everybody attains.
+
+    Each comes with a reason in words. `release` has this group.
+    """
     criterion = requirement.criterion
     assert criterion is not None
     reached = criterion.measure(release)
     if not is_dataclass(criterion) or reached in (float("inf"), float("-inf")):
         return
     reached = Fraction(reached)
+    # Round numbers first. Some criteria have a highest number and others a lowest, and it may be
+    # forbidden to reach it: so those below and above the figure are tried.
     limits_near = [Fraction(f(reached * 100), 100) for f in (floor, ceil)]
     limits_near += [Fraction(floor(reached * 100) + 1, 100), reached]
     people = counts_of(release).n_people  # for criteria with a share and a size: the size
     for name in _numbered(criterion):
         for number in (*limits_near, Fraction(people)):
-            with suppress(InputError, TypeError, ValueError):
+            with suppress(InputError, TypeError, ValueError):  # the setting may not be so
                 value = int(number) if number.denominator == 1 else number
                 changed = replace(criterion, **{name: value})
                 if changed.holds(release):
@@ -368,9 +404,10 @@ def _criteria(requirement: Requirement, release: HasCounts) -> Iterator[tuple[Re
 
 
 def _numbered(criterion: Any) -> list[str]:
-    """The settings of a criterion that are numbers."""
+    """The names of the settings of a criterion that are numbers, or texts of numbers."""
     settings, fields = criterion.to_dict()[criterion.key], criterion.__dataclass_fields__
     names = [name for name in settings if name in fields] if isinstance(settings, Mapping) else []
+    # A criterion that is written as a single number (k_anonymity = 5) has it as its first field.
     return [
         name
         for name in names or list(fields)[:1]
@@ -379,7 +416,10 @@ def _numbered(criterion: Any) -> list[str]:
 
 
 def weaker(requirement: Requirement) -> Iterator[Requirement]:
-    """Weaker requirements: with higher limits, or a criterion with lower or higher numbers."""
+    """Yield requirements that may be weaker: higher limits, or a criterion with other numbers.
+
+    Whether lower or higher numbers of a criterion are weaker is not known here.
+    """
     criterion = requirement.criterion
     if criterion is None:
         for factor in _HIGHER:
@@ -389,7 +429,7 @@ def weaker(requirement: Requirement) -> Iterator[Requirement]:
             yield requirement.at(raised)
     elif is_dataclass(criterion):
         for times, name in product(_TIMES, _numbered(criterion)):
-            with suppress(InputError, TypeError, ValueError):
+            with suppress(InputError, TypeError, ValueError):  # the setting may not be so
                 amount = getattr(criterion, name)
                 number = Fraction(amount) * times
                 number = Fraction(floor(number)) if isinstance(amount, int) else number
@@ -413,7 +453,10 @@ def _shortly(number: Fraction) -> str:
 
 
 def _table(requirement: Requirement) -> dict[str, Any]:
-    """The table of a requirement in a policy file, limits and amounts as numbers."""
+    """The table of a requirement in a policy file, with limits and amounts as numbers.
+
+    `to_dict` has texts such as "1/3" for them, which would be written in quotes.
+    """
     numbers = {*LIMITS, getattr(requirement.criterion, "key", None)}
     table = requirement.to_dict()
     for key, value in table.items():
