@@ -163,6 +163,7 @@ class Audit(Result):
         The first says that it holds for single cases only, the second what remains open. Each is
         empty if there is nothing to add.
         """
+        # Whether a criterion of Foreknow limits the values of a column together.
         has_joint = any(
             self.limits_people(verdict) and not package_of(type(verdict.judged))
             for verdict in self.criteria
@@ -303,6 +304,7 @@ class Audit(Result):
         write_whole(path, page.exposed_csv(), private=True)
 
     def __repr__(self) -> str:
+        """One line: the name, whether it is safe, and how many requirements were judged."""
         n_requirements = len(self.policy.requirements)
         noun = "requirement" if n_requirements == 1 else "requirements"
         if self.idle:

@@ -52,7 +52,10 @@ def part_of(result: Any, name: str, kind: type[Part]) -> Part | None:
 
 
 def under_its_schema(release: Release, policy: Policy) -> Policy:
-    """The policy with the schema of the release, which says who is counted; see `Policy.under`."""
+    """The policy with the schema of the release, which says who is counted; see `Policy.under`.
+
+    A release is refused if it lacks columns that the policy's schema names.
+    """
     is_published = release.raw is None
     if is_published and policy.schema is not None and not release.is_bare:
         _refuse_other_columns(release, policy.schema)
@@ -82,7 +85,7 @@ def _refuse_other_columns(release: Release, schema: Schema) -> None:
     A release that was made by a schema needs to be asked only for its sensitive columns.
     """
     lacking = {"sensitive": [n for n in schema.sensitives if n not in release.sensitives]}
-    if release.schema is None:
+    if release.schema is None:  # it was made by hand
         if release.by_values and not release.unlinked:
             columns_with_role = (*schema.quasi_identifiers, *schema.other)
             unseen = {*release.unseen(release.beside)}
@@ -135,6 +138,7 @@ def _refuse_other_values(release: Release, schema: Schema) -> None:
     by_hand = release.schema is None
     for name in release.sensitives:
         is_converted = reading.converts or schema.types.get(name) in ("number", "date")
+        # Else the schema reads texts of this column as they stand.
         if not (by_hand or is_converted or reading.spellings_of(name)):
             continue
         counts = (release if name == release.sensitive else release.seen(name, [])).counts
@@ -147,7 +151,10 @@ def _refuse_other_values(release: Release, schema: Schema) -> None:
 
 
 def _of_counts(counts: GroupCounts, policy: Policy | None) -> Release:
-    """A release of bare counts of the one sensitive column that a policy names."""
+    """A release of bare counts, which are taken for the one sensitive column that a policy names.
+
+    A policy about several columns is refused.
+    """
     if policy is None:
         return Release.of_counts(counts)
     columns = [None if policy.schema is None else policy.schema.sensitive]
@@ -165,6 +172,8 @@ def _of_counts(counts: GroupCounts, policy: Policy | None) -> Release:
 def _release_of(
     source: Any, policy: Policy | None, group: str | None, unsaid: str = _UNSAID
 ) -> Release:
+    """The release that a source is or holds, as in `release_of`, before it is checked."""
+    # A list of releases of the same people, but no list of rows.
     if isinstance(source, (list, tuple)) and not is_records(source):
         source = load("foreknow.features.several_releases.joint:together")(source)
     if (release := part_of(source, "release", Release)) is not None:
@@ -202,9 +211,10 @@ def _release_of(
 def read_at_once(release: Release, policy: Policy) -> Release:
     """The release with its published and its owner's columns from one reading of its table.
 
-    A table that may change between two readings could show other people in the second.
+    A table that may change between two readings could show other people in the second. A table
+    that cannot change is left as it is.
     """
-    raw = release.raw if policy.owned else None
+    raw = release.raw if policy.owned else None  # only then both are needed
     if raw is None or raw.source.is_stable or not _owned_by(policy) <= {*raw.source.columns}:
         return release
     other_columns = [*policy.owned_columns, *release.group_columns]
@@ -228,6 +238,7 @@ def has_owners_table(release: Release, policy: Policy, visible: Release | Sight)
     owned_columns = _owned_by(policy)
     if (owners := visible.owners) is not None:
         people, _ = owners
+        # A table that was read by other rules on impossible values lacks what these rules ask.
         same_rules = people.schema.impossible == policy.needed_schema.impossible
         return same_rules and owned_columns <= {*people.source.columns}
     if release.raw is None:
@@ -251,7 +262,9 @@ def owned_of_each(release: Release, policy: Policy, visible: Release | Sight) ->
 
     All are None if the owner's table is not at hand, or lacks a column.
     """
-    column_of_requirement = dict[int, str | None]()  # people without a value in it do not count
+    # The sensitive column by the position of the requirement: people without a value in it may be
+    # left out of the release, so each column may need a table of its own.
+    column_of_requirement = dict[int, str | None]()
     for position, requirement in enumerate(policy.requirements):
         if policy.asks_owner(requirement):
             column_of_requirement[position] = next(iter(requirement.columns), None)
@@ -262,7 +275,7 @@ def owned_of_each(release: Release, policy: Policy, visible: Release | Sight) ->
         return owned
     counts_of_tables = dict[int, tuple[GroupCounts, CaseOwners | None]]()
     for people, groups, labels in tables.values():
-        if id(people) not in counts_of_tables:
+        if id(people) not in counts_of_tables:  # several columns may share a table
             _refuse_two_spellings_of_units(people, policy)
             combined = policy.combined(people, True)
             counts_of_tables[id(people)] = owners_counts(combined, groups, labels)
@@ -297,7 +310,7 @@ def _owners_tables(
         return dict.fromkeys(columns, table)
     assert release.raw is not None
     other_columns = [*policy.owned_columns, *release.group_columns]
-    if not release.partly_left_out:
+    if not release.partly_left_out:  # all columns show the same people
         try:
             people = Microdata(release.raw, beside=other_columns)
             people.times  # noqa: B018  # which reads its values
@@ -316,7 +329,10 @@ def _owners_tables(
 def _checked_table(
     release: Release, policy: Policy, people: Microdata, groups: IntArray
 ) -> OwnersTable:
-    """The owner's table of a release; refused if its people have other values than the release."""
+    """The owner's table of a release: its people, the group of each, and the groups' labels.
+
+    It is refused if its people have other values than the release shows.
+    """
     several_values = {*people.schema.several}  # the owner counts none of these
     columns = {*policy.looked_at} & {*people.schema.sensitives} - several_values
     if release.owners is not None and people is release.owners[0]:
@@ -332,11 +348,14 @@ def _checked_table(
 def _refuse_other_values_of_people(
     release: Release, people: Microdata, groups: IntArray, name: str
 ) -> None:
-    """Refuse a table if the people of any group have other values of a column than the release."""
+    """Refuse a table if the people of any group have other values of a column than the release.
+
+    `groups` is the group of each row of the table, and `name` the sensitive column.
+    """
     column = next(column for column in people.sensitives if column.name == name)
     counts = release.seen(name, []).counts
     code_of_text = {str(value): code for code, value in enumerate(counts.values)}
-    codes_of_domain = [code_of_text.get(str(value), -1) for value in column.domain]
+    codes_of_domain = [code_of_text.get(str(value), -1) for value in column.domain]  # -1: not there
     codes = np.array(codes_of_domain)[column.codes]
     is_same = bool(codes.min(initial=0) >= 0)
     if is_same:

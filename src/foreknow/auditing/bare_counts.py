@@ -17,9 +17,10 @@ from foreknow_judge.counts.owner_counts import Counted
 
 
 def of_counts(counts: GroupCounts, secret: str, *, of_people: bool = False) -> Counted:
-    """Counts as a table of people and one of (group, value, count).
+    """Counts of groups as the judge counts a release: people, and (group, value, count).
 
-    `of_people` is True of what is asked of people alone, whose groups a population has, too.
+    `secret` is the name of the sensitive column. Groups of bare counts are numbered by a column; it
+    is left out if only people are asked about (`of_people`), since a population has no such column.
     """
     columns = counts.group_columns
     groups = [free_name("group", {*columns, secret, COUNT}), *columns]
@@ -44,9 +45,14 @@ class _CountsReader:
     secret: str
 
     def __call__(self, table: str, names: Sequence[str]) -> Rows:
+        """The rows of these columns, and how many people each stands for.
+
+        `table` is "people", or one of (group, value, count), whose rows stand for themselves.
+        """
         counts = self.counts
         if table == "people":
             return self._labels(np.arange(counts.n_groups)), ones(counts.sizes, 0)
+        # Values that print alike are one to a reader, so their counts are added up.
         pairs = np.stack([counts.cell_groups, self._code_of_text[counts.codes]])
         distinct_pairs, pair_of_row = np.unique(pairs, axis=1, return_inverse=True)
         amounts = np.bincount(pair_of_row.reshape(-1), counts.counts).astype(np.int64)
@@ -58,7 +64,7 @@ class _CountsReader:
 
     @property
     def _code_of_text(self) -> IntArray:
-        """For each value, the first that prints alike."""
+        """For each value, the position of the first value that prints alike."""
         first: dict[str, int] = {}
         texts = [encodable(str(value)) for value in self.counts.values]
         return np.array(

@@ -77,6 +77,7 @@ def judged(
     try:
         findings = findings_of(release, policy, requirement, explanations[0].place, owners, memo)
     except CertificateError as error:
+        # An upper bound is safe to rely on without the judge; an exact figure is not.
         if error.code != "too-large" or not all(
             explanation.bounded for explanation in explanations
         ):
@@ -102,13 +103,18 @@ def findings_of(
     owners: OwnersTable | None = None,
     memo: dict[Any, Any] | None = None,
 ) -> list[Verdict]:
-    """The judge's verdicts on the requirement at this place of a policy, without explanations."""
+    """The judge's verdicts on one requirement, without explanations.
+
+    `position` is its place in the policy. `owners` is the owner's table, where only that shows what
+    is asked; `memo` keeps what was counted for other requirements.
+    """
     counted_rows, values, layout = _written(release, policy, requirement, owners)
     columns = counted_rows.exact or counted_rows.groups
     counted_rows = replace(counted_rows, populations=_populations(requirement, columns))
     if memo is not None:
         share_rows(counted_rows, memo)
     table = requirement.subject.asked(values, policy.schema, layout)
+    # Where people have several values, these stand apart from all other columns.
     joint = counted_rows.for_sensitive(counted_rows.sensitive).semantics == "single"
     table = {**table, "knowing": list(requirement.seen_columns(layout).known) if joint else []}
     return verdicts_on(counted_rows, table, registered_kinds(), position)
@@ -119,8 +125,10 @@ def with_witnesses(
 ) -> list[Verdict]:
     """The judge's findings in the order of their explanations, each with its witness.
 
-    Findings are in the order of a policy file, which has points of one kind beside each other.
+    Findings are in the order of a policy file, which has points of one kind beside each other. If a
+    finding and its explanation disagree, it is an internal error: one of the two has a mistake.
     """
+    # Requirement and kind, in the order in which they first come; then the order of the findings.
     kinds = list(
         dict.fromkeys((explanation.place, explanation.judged.key) for explanation in explanations)
     )
@@ -145,7 +153,7 @@ def with_witnesses(
 
 
 def _refuse_values_written_alike(values: Sequence[Any]) -> None:
-    """Refuse values that are different to Python, and alike where they are written."""
+    """Refuse values that are different to Python, and alike where they are written: 1 and "1"."""
     first: dict[str, Any] = {}
     for value in values:
         if first.setdefault(encodable(str(value)), value) != value:
@@ -163,7 +171,10 @@ def _is_known(kind: Any, kinds: Kinds) -> bool:
 
 
 def _populations(requirement: Requirement, columns: Sequence[str]) -> dict[str, Any]:
-    """The populations that a requirement compares groups with, by digest."""
+    """The populations that a requirement compares groups with, by digest.
+
+    `columns` are the columns that they are compared by.
+    """
     populations = []
     for criterion in requirement.judged:
         if Need.POPULATION in criterion.needs:
@@ -178,8 +189,8 @@ def _written(
 ) -> tuple[Counted, Any, Layout]:
     """The input of the judge for a requirement: counted rows, values of columns, and the layout.
 
-    The rows are those of the owner's table, if it is at hand (`owners`), or else of the release as
-    the requirement's adversary sees it.
+    The rows are those of the owner's table, if it is at hand (`owners`: the table, the group of
+    each row, and labels), or else of the release as the requirement's adversary sees it.
     """
     of_people = requirement.of_people
     if owners is not None:
@@ -198,12 +209,12 @@ def _written(
         )
         return by_owner, domains, layout
     visible, layout = requirement.subject.rows(release), release.layout
-    if release.is_bare:
+    if release.is_bare:  # counts without a table, whose columns have no names
         secret = requirement.sensitive or "value"
         by_counts = of_counts(visible.counts, secret, of_people=of_people)
         return by_counts, visible.counts.values, layout
     domains = {name: counts.values for name, counts in release.by_column().items()}
-    if visible.linked:
+    if visible.linked:  # people may have several values
         exact = requirement.subject.exact(release)
         return of_held(visible, exact), domains, layout
     rules = {} if policy.schema is None else policy.to_dict()["schema"]

@@ -64,11 +64,12 @@ class CountedRelease:
         Not `by_judge`: explanations in place of verdicts, for `publish`, which replaces them by
         the judge's verdicts on the files before anybody sees them.
         """
+        # What requirements share: findings on single values, and counted rows of the release.
         findings: dict[Any, Any] = {}
         memo: dict[Any, Any] = {}
         too_large: list[str] = []
         verdicts: list[Verdict] = []
-        by_judge = by_judge or self.policy.owned
+        by_judge = by_judge or self.policy.owned  # files do not show what only the owner counts
         counts_and_tables = zip(self.requirement_counts, self.tables, strict=True)
         for position, (requirement_counts, table) in enumerate(counts_and_tables):
             explanations = requirement_counts.explanations(findings, position)
@@ -86,7 +87,10 @@ class CountedRelease:
 def counted_release(
     release: Any, policy: Policy, group: str | None = None, people: Any = None
 ) -> Iterator[CountedRelease]:
-    """Prepare a release, and count it as its policy asks; see `audit`."""
+    """A context with a release, prepared and counted as its policy asks; see `audit`.
+
+    Values that the policy misspells are refused.
+    """
     prepared, policy = prepare(release, policy, group)
     with _counting(prepared, policy, people) as release_counts:
         counts_of_columns = release_counts.release.by_column()  # as judged, and not read once more
@@ -97,9 +101,10 @@ def counted_release(
 
 @contextmanager
 def _counting(release: Release, policy: Policy, people: Any) -> Iterator[CountedRelease]:
-    """Count a release as each requirement asks, from one reading of its table.
+    """A context with a release counted as each requirement asks, from one reading of its table.
 
     What only the owner can count is counted from the owner's table: the release's, or `people`.
+    Without that table, its part of the policy is refused or left out.
     """
     release, policy = _under_schema_of_people(release, policy, people)
     if people is None:
@@ -113,11 +118,13 @@ def _counting(release: Release, policy: Policy, people: Any) -> Iterator[Counted
         if release.releases and policy.rules.shared:
             _refuse_split_households(release, policy.rules, visible)
         owned = owned_of_each(release, policy, visible)
+        # What the owner counted a reader has to believe; without that, only what is shown counts.
         taken_on_trust = policy.word if any(owned) else ()
         if not taken_on_trust:
             _refuse_unshown(policy)
             policy, taken_on_trust = shown_policy, shown_policy.filed.word
         requirement_counts = _counts_of_requirements(release, policy, owned)
+        # Whether of somebody it stays open if a rule on impossible values applies.
         is_open = any(
             counts_of(requirement.seen).possible.is_open for requirement in requirement_counts
         )
@@ -139,7 +146,10 @@ def _counting(release: Release, policy: Policy, people: Any) -> Iterator[Counted
 def _under_schema_of_people(
     release: Release, policy: Policy, people: Any
 ) -> tuple[Release, Policy]:
-    """The release and its policy under the schema of the owner's table, if it has a schema."""
+    """The release and its policy under the schema of the owner's table, if it has a schema.
+
+    `people` is that table, or None.
+    """
     schema = part_of(people, "schema", Schema)
     if schema is not None:
         policy_of_people = policy.under(schema, people=True)
@@ -159,6 +169,7 @@ def _counts_of_requirements(
     They are those of the owner's table where it is at hand (`owned`, None elsewhere), or else what
     the release shows.
     """
+    # Who can have which values, if the schema has rules on this.
     possible = Possible(release, policy.rules) if policy.rules.impossible else None
     counted: list[RequirementCounts] = []
     for requirement, by_owner in zip(policy.requirements, owned, strict=True):
@@ -198,17 +209,22 @@ def _of_cases(explanation: Explanation) -> Explanation:
 
 
 def _refuse_split_households(release: Release, schema: Schema, visible: Release | Sight) -> None:
-    """Refuse several releases if a household may be in two, so that both show its value."""
+    """Refuse several releases if a household may be in two, so that both show its value.
+
+    `visible` may have the owner's table: its people, and the group of each.
+    """
     people, groups = visible.owners or (None, None)
     may_be_split = True  # unless the owner's table shows that none is
     if isinstance(people, Microdata) and release.cohort:
         households, names = people.as_it_stands(cast("Shared", schema.shared).by)
+        # One of the group columns (cohort) says which release a group is from.
         cohort_position = release.group_columns.index(release.cohort)
         labels: Any = release.counts.groups
         release_of_group = np.unique(
             [str(label[cohort_position]) for label in labels], return_inverse=True
         )[1]
         is_named = households < len(names) - names.null_count
+        # The distinct pairs of a household and a release: a household in two pairs is split.
         pairs = np.stack([households[is_named], release_of_group[groups][is_named]])
         household_of_pair = np.unique(pairs, axis=1)[0]
         may_be_split = len(np.unique(household_of_pair)) < len(household_of_pair)
@@ -230,9 +246,10 @@ def _refuse_unshown(policy: Policy, release: Release | None = None) -> None:
 
 @contextmanager
 def _counted_at_once(release: Release, policy: Policy) -> Iterator[GroupCounts]:
-    """Count a release, and what its requirements see, in one reading of the widest columns.
+    """A context with the counts of a release, in which all its requirements were counted, too.
 
-    A table that may change while it is read is read once, with all columns that anything sees.
+    The table is read once, with the most columns that some requirement sees; narrower counts follow
+    from these. A table that may change while it is read is read with all columns at once.
     """
     layout = release.layout
     requirements = []
@@ -251,7 +268,7 @@ def _counted_at_once(release: Release, policy: Policy) -> Iterator[GroupCounts]:
         to_read = {*release.sensitives, *release.recognized}.union(*columns_seen)
     with release.reading(sorted(to_read)):
         counts = release.counts
-        for requirement in policy.requirements:
+        for requirement in policy.requirements:  # the release keeps the counts
             counts_of(requirement.count(release).seen)
         for requirement in knowing_all:
             with suppress(InputError):  # then no remark says how many people it would reach
@@ -266,11 +283,12 @@ def _refuse_misread(release: Release, counts: GroupCounts, policy: Policy) -> No
     """
     schema = policy.schema
     columns = release.group_columns
+    # In a published table there may be any labels.
     if schema is None or not set(columns) <= set(schema.quasi_identifiers):
         return
     reading = cast("Reading", schema.reading)
     for name, (names, of_group) in zip(columns, release.group_labels.parts, strict=False):
-        if name in schema.types or name in schema.hierarchies:
+        if name in schema.types or name in schema.hierarchies:  # then it is said what they are
             continue
         missing_spellings = reading.spellings_of(name)
         people = np.bincount(of_group, counts.sizes, len(names)).astype(np.int64).tolist()

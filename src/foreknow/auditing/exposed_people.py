@@ -129,7 +129,12 @@ def exposed_by(
 
 
 def _exposed_by(requirement_counts: RequirementCounts, verdicts: Sequence[Judged]) -> list[Exposed]:
-    if verdicts[0].of_groups:
+    """How many people are over the limit of each verdict on one requirement.
+
+    A requirement may have several secrets (sets of values): people are counted for each, and then
+    put together.
+    """
+    if verdicts[0].of_groups:  # a criterion
         return [_failing(verdict, requirement_counts.counts_by_policy) for verdict in verdicts]
     if not requirement_counts.tells_people:
         return [Exposed(verdict) for verdict in verdicts]
@@ -150,6 +155,7 @@ def _exposed_by_any(requirement_counts: RequirementCounts, by_secret: Sequence[E
         return first
     if requirement_counts.people is not None:  # who is over the limit for each secret is not kept
         return Exposed(first.verdict)
+    # For each secret, which values belong to it.
     values_of_secrets = [secret.meant.about for secret in requirement_counts.secrets]
     where = _OfSecrets(by_secret, values_of_secrets, counts_of(requirement_counts.seen))
     groups = list(where.groups(first.verdict.required))
@@ -178,10 +184,10 @@ def _people_count(
 
 
 def _exposed(secret: RequirementCounts, verdicts: Sequence[Judged]) -> list[Exposed]:
-    """The exposed people of one secret, for each verdict."""
+    """The people who are exposed by one secret, for each verdict on it."""
     counts_by_policy, asked_values = secret.counts_by_policy, secret.asked
     counts = counts_of(counts_by_policy)
-    if secret.people is not None:
+    if secret.people is not None:  # rows are cases, and it is known whose
         is_asked = np.asarray(asked_values)
         of_each = [
             secret.people.over(verdict.judged, verdict.required, counts_by_policy, is_asked)
@@ -200,10 +206,12 @@ def _exposed(secret: RequirementCounts, verdicts: Sequence[Judged]) -> list[Expo
         if adversary not in by_adversary:
             by_adversary[adversary] = adversary.chances(counts_by_policy)
         chances = by_adversary[adversary]
+        # The adversary only knows its worst case: then nothing is said about everybody.
         if chances is None or (limit.relative and chances.prior is None):
             exposed.append(Exposed(verdict))
             continue
         assert limit.amount is not None
+        # A cell is the chance that the people of a group have a value: those of asked values.
         cells = np.flatnonzero(np.asarray(asked_values)[chances.value])
         if limit.relative:
             over = chances.gaining(limit.amount, cells)
@@ -212,6 +220,8 @@ def _exposed(secret: RequirementCounts, verdicts: Sequence[Judged]) -> list[Expo
         sure = chances.sure(cells)
         where = _OfCells(counts, chances, cells[over], cells[sure])
         people_counts = where.count(where.over), where.count(where.certain, certain=True)
+        # People who have the value, or people who are suspected of it; where somebody may have
+        # several values, each of them counts.
         counted_units: Any = "people" if chances.have_it else "suspected"
         counted_units = "values" if chances.overlap else counted_units
         steps = _by_chance(chances, cells, sure)
@@ -224,6 +234,8 @@ def _failing(verdict: Judged, counts_by_policy: HasCounts) -> Exposed:
     criterion: Any = verdict.judged
     counts, classes = counts_of(counts_by_policy), classes_of(counts_by_policy)
     names_no_group = Exposed(verdict)
+    # With exact columns, who looks alike is another matter than who is in a group: such a criterion
+    # fails by groups only if enough people look alike.
     if not criterion.of_people and getattr(classes.groups, "exact", False):
         too_few_look_alike = int(classes.sizes.min()) < criterion.least
         if too_few_look_alike:
@@ -246,12 +258,14 @@ def _by_chance(chances: Chances, cells: IntArray, sure: BoolArray) -> tuple[int,
 
     `cells` are positions in `chances`, and `sure` says which of them are certain.
     """
+    # The tenth of each chance; CLOSE, so that a float just below 0.3 counts as 0.3.
     steps = np.minimum(np.floor((chances.chance[cells] + CLOSE) * _TENTHS), _TENTHS - 1)
     steps = np.where(sure, _TENTHS, steps).astype(np.int64)
     # For people who cannot be told apart by their values, the value with the highest chance.
     kinds, kind_of_cell = np.unique(chances.kind[cells], return_inverse=True)
     highest = np.zeros(len(kinds), dtype=np.int64)
     np.maximum.at(highest, kind_of_cell.reshape(-1), steps)
+    # Equal groups were computed once (a case): their people count as often as there are such.
     people = np.zeros(len(kinds), dtype=np.int64)
     people[kind_of_cell.reshape(-1)] = chances.people[cells] * _times(chances)[chances.case[cells]]
     people_by_step = np.bincount(highest, weights=people, minlength=_TENTHS + 1)
@@ -274,15 +288,19 @@ class _OfSecrets:
     values: GroupCounts  # of which each is counted by itself
 
     def people(self, *, sure: bool) -> int:
-        """How many people have a value over the limit, or certain, in their group."""
+        """How many people have a value over the limit in their group; with `sure`, a certain one.
+
+        A person who has values of two secrets counts once.
+        """
         values = self.values
-        is_over = np.zeros(len(values.codes), dtype=bool)
+        is_over = np.zeros(len(values.codes), dtype=bool)  # for each value that occurs in a group
         for exposed, values_of_secret in zip(self.by_secret, self.values_of_secrets, strict=True):
             cells = exposed.where
             assert isinstance(cells, _OfCells)
             over = cells.held_in(cells.certain if sure else cells.over)
             is_over |= over[values.cell_groups] & values_of_secret[values.codes]
         people = _sums(values.cell_groups[is_over], values.counts[is_over], values.n_groups)
+        # Where somebody may have several values, at most everybody in the group.
         return int(np.minimum(people, values.sizes).sum())
 
     def groups(self, limit: Limit) -> Iterator[ExposedGroup]:
@@ -318,10 +336,14 @@ class _OfCells:
     certain: IntArray
 
     def count(self, cells: IntArray, certain: bool = False) -> PeopleCount:
-        """Count people, groups and suspects of some cells."""
+        """Count the people, groups and suspects that some cells are about.
+
+        A cell is the chance of a value in a group; with `certain`, it is 1. Equal groups were
+        computed once, as a case, and are counted here one by one.
+        """
         people, suspected, bounded = self._by_case(cells, certain)
-        case_of = self.chances.case_of
-        if case_of is None:
+        case_of = self.chances.case_of  # the case of each group
+        if case_of is None:  # each group is a case
             groups = np.flatnonzero(suspected)
             holders, suspects, unsure = people, suspected, bounded
         else:
@@ -339,14 +361,15 @@ class _OfCells:
     def _by_case(self, cells: IntArray, certain: bool) -> tuple[IntArray, IntArray, BoolArray]:
         """For each case, the people found out, the people suspected, and if the first is a bound.
 
-        A case is a kind of equal groups. Who is found out has the value that is suspected.
+        A case is a kind of equal groups. Who is found out has the value that is suspected. A cell
+        is the chance of a value for people of a case; people who cannot be told apart are a kind.
         """
         chances, case = self.chances, self.chances.case
         n_cases = self._n_cases
-        _, first = np.unique(chances.kind[cells], return_index=True)
+        _, first = np.unique(chances.kind[cells], return_index=True)  # each kind of people once
         kinds = cells[first]
         people = _sums(case[kinds], chances.people[kinds], n_cases)
-        touched = np.bincount(case[cells], minlength=n_cases) > 0
+        touched = np.bincount(case[cells], minlength=n_cases) > 0  # cases with any of the cells
         if chances.have_it:
             bounded = np.zeros(n_cases, dtype=bool)
             if chances.overlap:
@@ -357,6 +380,7 @@ class _OfCells:
         if certain:  # certainty is only about people who have the value
             return people, people, np.zeros(n_cases, dtype=bool)
         suspected = people
+        # Found out are at most as many as have one of the suspected values: each value once.
         pairs = case[cells] * self.counts.n_values + chances.value[cells]
         distinct, first = np.unique(pairs, return_index=True)
         distinct_cells = cells[first]
@@ -387,13 +411,14 @@ class _OfCells:
         Near the limit chances are fractions.
         """
         chances = self.chances
+        # For each case (kind of equal groups), the cell over the limit with the highest chance.
         order = np.lexsort((chances.chance[self.over] * -1, chances.case[self.over]))
         cases, first = np.unique(chances.case[self.over[order]], return_index=True)
         top = self.over[order[first]]
         if chances.case_of is None:
             groups, cell = cases, top
         else:
-            worst = np.full(self._n_cases, -1, dtype=np.int64)
+            worst = np.full(self._n_cases, -1, dtype=np.int64)  # -1: no cell is over the limit
             worst[cases] = top
             groups = np.flatnonzero(worst[chances.case_of] >= 0)
             cell = worst[chances.case_of[groups]]

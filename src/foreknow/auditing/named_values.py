@@ -24,14 +24,16 @@ _FEW_NUMBERS = 20
 def refuse_misspelt(
     columns: Mapping[str, Iterable[Any]], requirements: Iterable[Requirement]
 ) -> None:
-    """Refuse a named value that nobody has where a value of its column looks like it.
+    """Refuse a value that a requirement names and nobody has, if a value of the column looks alike.
 
-    Of several `columns`, the first is that of requirements that name none.
+    `columns` has the values of each sensitive column; requirements that name no column are about
+    the first. A misspelt value would be judged as one that nobody has, and so protect nobody.
     """
     main = next(iter(columns))
     printed = {name: dict.fromkeys(sorted(map(str, values))) for name, values in columns.items()}
     spellings: dict[str, Spellings] = {}
     named_in_column: dict[str, set[str]] = {name: set() for name in printed}
+    # Each list of values: its requirement, column and texts, and all texts of the requirement.
     lists: list[tuple[Requirement, str, list[str], set[str]]] = []
     # The values that some set has together with a value of a column.
     together: dict[tuple[str, str], set[str]] = {}
@@ -49,6 +51,7 @@ def refuse_misspelt(
     for required, column, texts, named_by_it in lists:
         printed_values = printed[column]
         absent = [text for text in texts if not _is_there(text, printed_values)]
+        # A set of which nobody has any value is more likely misspelt than meant.
         is_idle_set = len(absent) == len(texts) > 1 and required.about_sets
         for text in absent:
             _refuse_same_number(required, text, printed_values)
@@ -57,6 +60,7 @@ def refuse_misspelt(
             is_absent = text in required.absent and not is_idle_set
             if column not in spellings:
                 spellings[column] = Spellings(printed_values)
+            # Values that a policy names beside this one are surely meant as different ones.
             passed_over = named_in_column[column] if is_idle_set else {*texts}
             passed_over = passed_over | together.get((column, text), set())
             similar = None if is_absent else spellings[column].near(text, but=passed_over)
@@ -113,11 +117,13 @@ class NearestValues(NamedTuple):
 def near_values(counts: GroupCounts) -> NearestValues | None:
     """The group in which different numbers, or dates, are nearest; None for other values.
 
-    None, too, if there are few numbers, and in no group they are near each other.
+    None, too, if there are few numbers, and in no group they are near each other. Somebody in such
+    a group may be known to have about this number, whichever of them it is.
     """
     codes = np.flatnonzero(counts.totals)
     texts = [str(counts.values[code]) for code in codes]
     numbers = np.array([any(map(str.isnumeric, text)) for text in texts], dtype=bool)
+    # At least half of the people must have a number or date.
     if counts.semantics != "single" or 2 * counts.totals[codes[numbers]].sum() < counts.n_people:
         return None
     numeric_texts = [text for text, is_number in zip(texts, numbers, strict=True) if is_number]
@@ -125,8 +131,10 @@ def near_values(counts: GroupCounts) -> NearestValues | None:
         line = Line.of(Labels(counts.values[code] for code in codes[numbers]))
     except UnsupportedError:
         return None
-    if any(map(is_code, numeric_texts)):
+    if any(map(is_code, numeric_texts)):  # such as 007: near codes mean nothing
         return None
+    # The position of each value on the line; -1 for one that is no number. An entry is a value
+    # that occurs in a group.
     position_of_code = np.full(counts.n_values, -1, dtype=np.int64)
     position_of_code[codes[numbers]] = line.place
     position_of_entry = position_of_code[counts.codes]
@@ -138,7 +146,7 @@ def near_values(counts: GroupCounts) -> NearestValues | None:
     highest = np.full(counts.n_groups, -1, dtype=np.int64)
     np.minimum.at(lowest, group_of_entry, position_of_entry)
     np.maximum.at(highest, group_of_entry, position_of_entry)
-    varied_groups = np.flatnonzero(lowest < highest)
+    varied_groups = np.flatnonzero(lowest < highest)  # with at least two different numbers
     if not len(varied_groups):
         return None
     lowest = lowest[varied_groups]
@@ -150,10 +158,13 @@ def near_values(counts: GroupCounts) -> NearestValues | None:
         return None
     units = np.array(line.units, dtype=np.float64)
     spans = units[highest] - units[lowest]
+    # Numbers are compared by the span as a share of the end that is nearer to 0; a span that
+    # includes 0 is no such share, so it counts as infinitely wide. Dates are compared in days.
     ends = np.minimum(abs(units[lowest]), abs(units[highest])) * (
         units[lowest] * units[highest] > 0
     )
     shares = np.divide(spans, ends, out=np.full(len(spans), np.inf), where=ends > 0)
+    # The narrowest group, and of equally narrow ones the largest, then the one of lowest numbers.
     nearest = np.lexsort((lowest, -sizes, spans, shares if numeric else spans))[0]
     texts_at: dict[int, list[str]] = {}
     for text, position_of_text in zip(numeric_texts, line.place, strict=True):

@@ -40,11 +40,14 @@ def verdicts_on(
 
 
 def printed_column(codes: Any, labels: Sequence[Any]) -> Column:
-    """A column of labels as they print."""
+    """A column of labels as they print, for the judge: distinct texts in order, and codes of them.
+
+    `codes` has the position of each row's label in `labels`. Labels that print alike become one.
+    """
     texts = [None if label is None else str(label) for label in labels]
     try:
         distinct, position_of_text = sorted_texts(texts)
-    except UnicodeEncodeError:
+    except UnicodeEncodeError:  # half characters, which no file can hold, become escapes
         distinct, position_of_text = sorted_texts(
             [None if t is None else encodable(t) for t in texts]
         )
@@ -77,7 +80,9 @@ def of_release(
 ) -> Counted:
     """The release as the judge counts it: the table that holds each column, and a reader of rows.
 
-    `visible` is the release as an adversary sees it, with the secret; `rules` is a schema's table.
+    `visible` is the release as an adversary sees it, with the secret; `rules` is a schema's table,
+    which may have rules on who cannot have which values. With `of_people`, people are asked about,
+    and no values.
     """
     tables, secret = release.tables, visible.sensitive
     if isinstance(tables, ValuesRows):  # one table with a row for each person
@@ -92,7 +97,7 @@ def of_release(
         table_of_column = {}
         for column in release.sensitives:
             next_name = f"sensitive{len(name_of_table) + 1}"
-            table = id(release.table_of(column))
+            table = id(release.table_of(column))  # columns of the same table get the same name
             table_of_column[column] = name_of_table.setdefault(table, next_name)
         rows = _TallyReader(release, {table: name for name, table in table_of_column.items()})
         names, semantics = ["people", *name_of_table.values()], release.semantics
@@ -114,9 +119,10 @@ def of_release(
 
 
 def of_held(visible: ReleaseTables, exact: Sequence[str] = ()) -> Counted:
-    """A table of which people may have several values, for one sight of it.
+    """A table whose people may have several values, as the judge counts it.
 
-    With `exact` columns, by which people who look alike are counted, whichever group they are in.
+    `visible` is the table as one adversary sees it. With `exact` columns, people who look alike are
+    counted by these, whichever group they are in.
     """
     rows = _HeldReader(cast("HeldRows", visible.tables))
     return Counted(
@@ -215,6 +221,8 @@ class _HeldReader:
                 raise no_signatures(visible.table, other_columns)
             rows, amounts = _distinct(columns)
             return [rows[name] for name in names], amounts
+        # A row for each value that somebody has: the person's group, and the value. Equal rows are
+        # counted; then their number is a column of its own, as in a written table.
         columns = {name: column.take(values.holders) for name, column in columns.items()}
         columns[visible.sensitive] = _column(visible.sensitive, values.codes, values.distinct)
         rows, amounts = _distinct(columns)
@@ -239,6 +247,10 @@ class _TallyReader:
     column_of: Mapping[str, str]
 
     def __call__(self, table: str, names: Sequence[str]) -> Rows:
+        """The rows of these columns, and how many people each stands for.
+
+        `table` is "people", or one of (group, value, count), whose rows stand for themselves.
+        """
         release = self.release
         if table in self.column_of:
             tally = cast("TallyRows", release.table_of(self.column_of[table]))
@@ -249,6 +261,7 @@ class _TallyReader:
         if tally.people is not None:
             rows, weights = tallied(tally.people.table, [*names], tally.groups)
             return _columns(rows, names), ones(weights, len(rows))
+        # Without a table of people, everybody has one value, so the counts say how many there are.
         rows = fetch(tally.table, [*names, tally.amount], tally.groups)
         amounts = amounts_of(tally.table, tally.amount, rows.column(tally.amount))
         return _columns(rows, names), amounts.astype(np.int64)
@@ -319,9 +332,12 @@ def of_owner(
     by : str, optional
         The column whose values are counted as units, such as households; then nothing is secret.
     """
+    # Names for two columns that the table does not have: the group, and the counted unit.
     column_names = {*people.source.columns}
     group, unit = free_name(_GROUP, column_names), free_name(_UNIT, column_names)
     rules = Rules.of(schema)
+    # Where equal rows were put together (`times`), columns that rules ask for may be gone; instead,
+    # a column for each rule says whether it applies.
     if people.times is None:
         rules = rules._replace(nodes=people.nodes, opaque=people.nodes)
     else:
@@ -373,11 +389,14 @@ class _OwnersReader:
     n_rules: int  # on what some people cannot have
 
     def __call__(self, table: str, names: Sequence[str]) -> Rows:
+        """The rows of these columns, and how many people or units each stands for."""
         columns = [self._column(name) for name in names]
         if self.by is None:
             return columns, ones(self.people.times, len(self.groups))
+        # A unit, such as a household, counts once in each group, however many rows it has there.
         codes, distinct = self.people.as_it_stands(self.by)
         unit = codes.astype(np.int64)
+        # Rows without a number of their unit, whose code is the last one.
         nobody = np.flatnonzero(unit >= len(distinct) - distinct.null_count)
         unit[nobody] = len(distinct) + np.arange(len(nobody))  # each is a unit by itself
         keys = np.stack([unit, *(column.codes for column in columns)])
@@ -385,10 +404,11 @@ class _OwnersReader:
         return [column.take(first) for column in columns], ones(None, len(first))
 
     def _column(self, name: str) -> Column:
+        """A column of the table as the judge reads it: group, unit, sensitive, rule or other."""
         people = self.people
         if name == self.group:
             return printed_column(self.groups, range(int(self.groups.max(initial=-1)) + 1))
-        if name == self.unit:
+        if name == self.unit:  # nothing is secret where units are counted: all have one value
             return printed_column(np.zeros(len(self.groups), np.int64), ["1"])
         for column in people.sensitives:
             if column.name == name:

@@ -25,6 +25,7 @@ def scope_of(release: Release, policy: Policy | None = None) -> Scope:
 
     Without a policy, nothing is known about which values are judged.
     """
+    # Some remarks are counted by the judge, who sees only the files, and the others here.
     judged_release = JudgedRelease(release, policy)
     columns = judged_release.columns
     questions: list[Question] = []
@@ -55,10 +56,13 @@ def _bags_of(counts: GroupCounts) -> GroupBags:
 
 
 def unprotected_codes(counts: GroupCounts, requirements: Iterable[Requirement]) -> IntArray:
-    """Sensitive values that no requirement is about, neither by themselves nor among others."""
+    """The codes of values that no requirement is about, neither by themselves nor in sets.
+
+    A code is the position of a value in `counts.values`.
+    """
     free = np.ones(counts.n_values, dtype=bool)
     for requirement in requirements:
-        if not requirement.points:
+        if not requirement.points:  # a criterion, which is about no single value
             continue
         free &= ~requirement.meant(counts.values).about
         if ELSEWHERE in requirement.excluded:  # a marker, not a value

@@ -48,12 +48,19 @@ class Share(Plain):
 
     @classmethod
     def of(cls, right: NDArray[Any], people: NDArray[Any]) -> Share:
-        """Make it from the number of right guesses and of people in each group."""
+        """The share of right guesses with an interval of 95%.
+
+        `right` and `people` are the numbers of right guesses and of people in each group. Guesses
+        within a group depend on each other, so groups are what is drawn, and not people.
+        """
         n, share = float(people.sum()), float(right.sum() / max(people.sum(), 1))
+        # The variance of a ratio of sums over groups; and how many independent guesses have the
+        # same variance, at most as many as there are people. Without variance, a guess per group.
         variance = float(((right - share * people) ** 2).sum()) / max(n, 1) ** 2
         worth = (
             min(share * (1 - share) / variance, n) if variance > 0 else float((people > 0).sum())
         )
+        # Wilson's interval for so many guesses.
         middle = (share + _NORMAL**2 / (2 * worth)) / (1 + _NORMAL**2 / worth)
         half = sqrt(share * (1 - share) / worth + _NORMAL**2 / (4 * worth**2))
         half *= _NORMAL / (1 + _NORMAL**2 / worth)
@@ -223,7 +230,10 @@ class Trial(Result):
 
 
 def trials_beside(visible: Release | Sight | None, policy: Policy) -> tuple[Trial, ...]:
-    """The trials that the policy asks for; else one by the known columns of people."""
+    """The trials that the policy asks for; else one by the known columns of people.
+
+    A trial is an attack that is carried out: somebody learns from the release, and guesses.
+    """
     if visible is None or policy.schema is None:
         return ()
     if policy.learning:
@@ -245,6 +255,7 @@ def _asked_trials(
         _cohort_of(visible),
         list[Trial](),
     )
+    # A width says how near a guessed number must be; None for values that are guessed exactly.
     subjects = [(column, width) for column in sensitives for width in policy.widths_of(column)]
     for attempt, (column, width) in product(policy.learning, subjects):
         if attempt.sensitive not in (None, column):
@@ -254,6 +265,7 @@ def _asked_trials(
         settings = {"limit": limit, "sensitive": column, "width": width, "effort": "policy"}
         with suppress(DataError, UnsupportedError):  # said as not run
             tried = []
+            # The attacker may know, too, which of several releases shows a person (the cohort).
             for by in dict.fromkeys([(*columns,), (*columns, *cohort)]):
                 tried.append(learned.learned_trial(visible, by, **settings))
             surest = max(tried, key=lambda trial: trial.surest)

@@ -600,7 +600,7 @@ class Requirement:
         return self.subject.owned(schema)
 
     def by_owner(self, schema: Schema, rules: Sequence[Rule]) -> str:
-        """What only the owner of the table can judge of this requirement, in words.
+        """The part of this requirement that only the owner of the table can judge, in words.
 
         `rules` say that some people cannot have some values of its column.
         """

@@ -16,7 +16,10 @@ from foreknow_judge.text import number, some
 
 
 def _count_if_known(release: JudgedRelease) -> dict[str, tuple[int, int]]:
-    """People at a limit on each sensitive column, and all people, if assumed columns were known."""
+    """For each sensitive column: people at or over a limit, and all people, if more were known.
+
+    That is, if somebody knew the columns beside it of which the policy assumes that nobody does.
+    """
     reached: dict[str, tuple[int, int]] = {}
     for required in release.requirements:
         # A remark: where the stricter requirement cannot be judged, there is none.
@@ -31,7 +34,7 @@ def _count_if_known(release: JudgedRelease) -> dict[str, tuple[int, int]]:
             for exposed in exposed_people:
                 if exposed.over is not None:
                     over.append(exposed.over.people)
-            if over:
+            if over:  # of several requirements on a column, the most people count
                 most_people, _ = reached.get(requirement_counts.seen_columns.secret, (0, 0))
                 people = counts_of(requirement_counts.seen).n_people
                 reached[requirement_counts.seen_columns.secret] = max(most_people, *over), people
@@ -39,6 +42,10 @@ def _count_if_known(release: JudgedRelease) -> dict[str, tuple[int, int]]:
 
 
 def _say_if_known(reached_by: Mapping[str, tuple[int, int]], reader: Reader) -> Iterator[str]:
+    """Yield a sentence for each sensitive column on how many people would be over a limit.
+
+    `reached_by` has (people over it, all people), if further columns were known of everybody.
+    """
     for sensitive, (reached, people) in reached_by.items():
         columns = listed(reader.scope.assumed.get(sensitive, ()))
         are = "is" if reached == 1 else "are"
@@ -111,7 +118,10 @@ def _count_beside(release: JudgedRelease) -> tuple[str, ...]:
 
 
 def _say_beside(columns: Iterable[str], reader: Reader) -> Iterator[str]:
-    """Columns that nothing else is said of."""
+    """Yield a sentence on published columns that nothing was judged about.
+
+    Columns that another remark names are left out.
+    """
     named_columns = set(reader.scope.identifiers).union(*reader.scope.assumed.values())
     if unjudged := [visible(name) for name in columns if name not in named_columns]:
         pronoun = "them" if len(unjudged) > 1 else "it"

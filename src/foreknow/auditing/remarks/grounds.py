@@ -77,7 +77,7 @@ CASES = Remark(
 
 
 def _say_numbers(columns: Sequence[str], reader: Reader) -> Iterator[str]:
-    """Which published columns may tell people apart, and what to write then."""
+    """Yield a sentence for each published column that may number people, and what to write then."""
     for name in columns[:MOST]:
         yield (
             f"{visible(name)} is published, and looks like the number of a person who has several "
@@ -91,6 +91,10 @@ NUMBERS = Remark("numbers", _say_numbers, of_table=attrgetter("table.numbers"))
 
 
 def _say_method(method: str, reader: Reader) -> Iterator[str]:
+    """Yield a sentence on an adversary who knows how the release was made.
+
+    `method` is "not judged", "as required", "frequencies" or "at most 1/2", by a proof.
+    """
     if method == NOT_JUDGED:
         see = f' See "{reader.attack}".' if reader.attack else ""
         yield (
@@ -129,7 +133,10 @@ TALLIED = Remark(
 
 
 def _say_shared(columns: Iterable[str], reader: Reader) -> Iterator[str]:
-    """Columns that a few people have in common, and what is not judged of these people."""
+    """Yield a sentence on columns that a few people have in common, such as an address.
+
+    It says what is not judged of these people; "" stands for a column that is not published.
+    """
     names = [visible(name) if name else "a column that is not published" for name in columns]
     yield (
         f"People who share {listing(names, 'or', n_shown=MOST)}: most of its values are those "

@@ -35,7 +35,10 @@ class JudgedRelease:
 
     @cached_property
     def about(self) -> dict[str, list[Requirement]]:
-        """The requirements on the values of each sensitive column."""
+        """The requirements on the values of each sensitive column, by column.
+
+        A requirement that names no column is about the main one.
+        """
         main, *further_columns = self.columns
         requirements_of: dict[str, list[Requirement]] = {name: [] for name in self.columns}
         for required in self.on_values:
@@ -138,7 +141,11 @@ def on_each(sentence: str, quote: Callable[[str], str] = visible) -> Say:
 
 
 def on_all(sentence: str) -> Say:
-    """A sentence on columns: {few} of them, or {every} one, and {are} and {them} as many take."""
+    """A function that fills a sentence on columns with their names.
+
+    {few} becomes the first few names, {every} all of them; {are} and {them} become "is" and "it"
+    for a single name.
+    """
 
     def say(names: Sequence[str], reader: Reader) -> list[str]:
         are, pronoun = ("are", "them") if names[1:] else ("is", "it")

@@ -35,7 +35,7 @@ def _say_unprotected(free: Mapping[str, int], reader: Reader) -> Iterator[str]:
     free_values, several = dict(free), len(reader.spread) > 1
     for column, required in reader.spread.items():
         values = []
-        for v in free_values:
+        for v in free_values:  # of several columns, values are called "column value"
             if not several or _columns_of(v, reader.spread) == [column]:
                 values.append(v)
         if not required.criteria or not values:
@@ -86,7 +86,10 @@ VALUES_AND_PEOPLE = Remark(
 
 
 def _count_several_answers(release: JudgedRelease) -> tuple[tuple[str, str], ...]:
-    """Columns whose values hold several answers and are judged as a whole, with the separators."""
+    """Pairs of a column whose values seem to hold several answers, and their separator.
+
+    Such as "flu;cold": it is judged as one value, and not as the two.
+    """
     separators = []
     for column, counts, required in release.limits:
         if required and counts.semantics == "single":
@@ -110,7 +113,10 @@ SEVERAL_ANSWERS = Remark("several_answers", _say_several_answers, of_counts=_cou
 
 
 def _count_amounts(release: JudgedRelease) -> tuple[str, ...]:
-    """Columns whose values are amounts as text, whose nearness was not judged."""
+    """Columns whose values are amounts written as texts, such as "1,5" or "5 mg".
+
+    Requirements judge them as different values, however near the amounts are.
+    """
     amounts = list[str]()
     for column, counts, required in release.limits:
         if required and not any(requirement.of_windows for requirement in required):
@@ -156,10 +162,13 @@ IDLE = Remark("idle", _say_idle)
 
 
 def _say_absent(absent: Sequence[tuple[str, str]], reader: Reader) -> Iterator[str]:
-    """Names of values that nobody has, with values that they may mean."""
+    """Yield a sentence on values that requirements name and nobody has.
+
+    `absent` has each with a similar value that somebody has, or "".
+    """
     lacking = []
     for text, similar in absent:
-        if similar or text not in reader.scope.idle:
+        if similar or text not in reader.scope.idle:  # idle sets have a remark of their own
             lacking.append((text, similar))
     if lacking:
         hints = [f"{marked(similar)} for {marked(text)}" for text, similar in lacking if similar]
@@ -190,6 +199,10 @@ NO_NUMBERS = Remark(
 
 
 def _say_extremes(ends: Iterable[tuple[str, str, str, int, int]], reader: Reader) -> Iterator[str]:
+    """Yield a sentence for each column and end with groups whose values all lie near that end.
+
+    `ends` are (column, "lowest" or "highest", value where that tenth ends, groups, people).
+    """
     way_out = reader.way_out(" A range can be a secret, too, by any_of in the policy.")
     for column, end, value, groups, people in ends:
         tenth, bound = _ENDS[end]
@@ -216,7 +229,7 @@ def _columns_of_near_values(release: JudgedRelease) -> tuple[tuple[str, str, str
         requirements = release.about[name]
         one_by_one = any(required.target.singly for required in requirements)
         hides_windows = any(required.of_windows for required in requirements)
-        holds_codes = types.get(name) == "text"
+        holds_codes = types.get(name) == "text"  # the schema says that these are no numbers
         if not one_by_one or hides_windows or holds_codes:
             continue
         if (narrowest := near_values(counts)) is not None:
@@ -225,8 +238,13 @@ def _columns_of_near_values(release: JudgedRelease) -> tuple[tuple[str, str, str
 
 
 def _say_near(nearest: Iterable[tuple[str, str, str, int, int]], reader: Reader) -> Iterator[str]:
+    """Yield a sentence for each column with a group of near numbers or dates.
+
+    `nearest` are (column, lowest and highest value of its narrowest group, people of this group,
+    groups that are as narrow as a requirement would usually hide).
+    """
     for column, lowest, highest, people, groups in nearest:
-        width = "30 days" if read_number(lowest) is None else "10%"
+        width = "30 days" if read_number(lowest) is None else "10%"  # else these are dates
         narrow = f"; in {some(groups, 'group', 'groups')} all are within {width} of each other"
         yield (
             f"Near values{of_column(column)} are judged as different ones"
