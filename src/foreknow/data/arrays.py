@@ -25,9 +25,9 @@ def count_pairs(
     n_columns: int,
     weights: NDArray[Any] | None = None,
 ) -> tuple[IntArray, IntArray, IntArray]:
-    """Count equal (row, column) pairs of codes from 0.
+    """Count equal (row, column) pairs of codes from 0, as a sparse table.
 
-    The memory that it takes is in proportion to the number of pairs.
+    Pairs that do not occur take no memory in the result.
 
     Parameters
     ----------
@@ -47,19 +47,23 @@ def count_pairs(
         How often the pair occurs; at least 1.
     """
     n_cells, n_pairs = n_rows * n_columns, len(rows)
+    # Counting in a full table, with a place for each possible pair, is fast but takes memory for
+    # all of them; otherwise the pairs are sorted.
     largest_table = max(n_pairs // 4, min(2 * n_pairs, _TABLE)) if weights is None else 4 * n_pairs
     if n_cells <= max(largest_table, DENSE_LIMIT):
         table = np.zeros(n_cells, dtype=np.int64)
+        # Block by block, so that the keys of all pairs are never in memory at once.
         for block in blocks(n_pairs, max(BLOCK, n_cells)):
             keys = _pair_keys(rows[block], columns[block], n_rows, n_columns)
             block_weights = None if weights is None else weights[block]
             block_counts = np.bincount(keys, block_weights, minlength=n_cells)
             table += block_counts.astype(np.int64, copy=False)
-        cells = np.flatnonzero(table > 0)  # of truths: much faster than of numbers
+        cells = np.flatnonzero(table > 0)  # NumPy searches booleans much faster than numbers
         counts = table[cells]
     else:
         cells, counts = _tally(_pair_keys(rows, columns, n_rows, n_columns), weights)
     cells, counts = cells.astype(np.int64, copy=False), counts.astype(np.int64, copy=False)
+    # A cell's key is row * n_columns + column.
     row_of_cell = cells // n_columns if n_columns else cells
     offsets = np.concatenate(([0], np.cumsum(np.bincount(row_of_cell, minlength=n_rows))))
     return offsets, cells - row_of_cell * n_columns, counts
@@ -76,15 +80,17 @@ def _pair_keys(
 
 
 def _tally(keys: NDArray[Any], weights: NDArray[Any] | None) -> tuple[IntArray, IntArray]:
-    """The distinct keys in order, and the sum of the weights of each.
+    """The distinct keys in ascending order, and the sum of the weights of each.
 
-    Without weights, how many rows. The array `keys` may be overwritten.
+    Without weights, how often each key occurs. The array `keys` may be overwritten.
     """
+    # Equal keys must stand side by side, so sort them if they are not sorted yet.
     if (keys[1:] < keys[:-1]).any():
         bits = 0 if weights is None else int(weights.max(initial=0)).bit_length()
         if weights is None:
             keys.sort()
-        elif int(keys.max(initial=0)).bit_length() + bits < 63:  # argsort takes longer
+        elif int(keys.max(initial=0)).bit_length() + bits < 63:
+            # The weight goes into the low bits of its key: one sort, faster than argsort.
             keys = (keys.astype(np.int64) << bits) | weights
             keys.sort()
             keys, weights = keys >> bits, keys & ((1 << bits) - 1)
@@ -93,6 +99,7 @@ def _tally(keys: NDArray[Any], weights: NDArray[Any] | None) -> tuple[IntArray, 
             keys, weights = keys[order], weights[order]
     if not len(keys):
         return keys, keys
+    # Each run of equal keys is one distinct key.
     starts = starts_of(keys)
     if weights is None:
         return keys[starts], np.diff(starts, append=len(keys))
@@ -109,7 +116,10 @@ def joined(parts: Iterable[Sequence[NDArray[Any]]]) -> list[NDArray[Any]]:
 
 
 def row_sums(amounts: IntArray, offsets: IntArray) -> IntArray:
-    """Sum of each compressed row; 0 for an empty one."""
+    """Sum of each row of a sparse table; 0 for an empty one.
+
+    The amounts of row r are ``amounts[offsets[r]:offsets[r + 1]]``.
+    """
     running = np.concatenate(([0], np.cumsum(amounts, dtype=np.int64)))
     return running[offsets[1:]] - running[offsets[:-1]]
 
@@ -135,7 +145,7 @@ def ranges(starts: IntArray, ends: IntArray) -> tuple[IntArray, IntArray]:
 def combine(
     columns: list[NDArray[Any]], sizes: list[int]
 ) -> tuple[NDArray[Any], NDArray[np.int64]]:
-    """Number the distinct combinations of several columns of codes.
+    """Number the distinct combinations of values in several columns of codes.
 
     Parameters
     ----------
@@ -150,18 +160,20 @@ def combine(
     first_rows : int64 array, shape (combinations,)
         One row that has each combination.
     """
-    # Half the memory where it will do.
+    # int32 takes half the memory, where all keys and row numbers fit into it.
     narrow = prod(sizes) < 2**31 and len(columns[0]) < 2**31
     dtype: type = np.int32 if narrow else np.int64
     keys: NDArray[Any] = columns[0].astype(dtype)
     span = sizes[0]
     for codes, size in zip(columns[1:], sizes[1:], strict=True):
+        # Keys so far are below `span`. If the next product could overflow, number the keys anew.
         if span * size >= 2**62:
             distinct, keys = np.unique(keys, return_inverse=True)
             span = len(distinct)
         keys *= size
         np.add(keys, codes, out=keys, casting="unsafe")
         span *= size
+    # Few possible keys: mark those that occur in a table, without sorting.
     if span <= max(2 * len(keys), DENSE_LIMIT):
         row_of_key: NDArray[Any] = np.full(span, -1, dtype=dtype)
         row_of_key[keys] = np.arange(len(keys), dtype=dtype)
@@ -171,10 +183,11 @@ def combine(
         return number_of_key[keys], row_of_key[used_keys].astype(np.int64)
     order = np.argsort(keys)  # in any order among equals, which NumPy finds several times as fast
     keys = keys[order]
-    differs = np.empty(len(keys), dtype=bool)  # from the key before
+    differs = np.empty(len(keys), dtype=bool)  # whether a key differs from the one before it
     differs[:1] = False
     np.not_equal(keys[1:], keys[:-1], out=differs[1:])
     first_rows = order[np.concatenate(([True], differs[1:]))]
+    # The number of a combination is how many new keys began before; back in the order of rows.
     keys[order] = np.cumsum(differs, dtype=dtype)
     return keys, first_rows
 
@@ -184,7 +197,8 @@ def combine_encoded(
 ) -> tuple[NDArray[Any], NDArray[np.int64]]:
     """Number the distinct combinations of columns, each given by its codes and their values.
 
-    The result is that of `combine`.
+    Returns the number of each row's combination, and one row that has each combination; see
+    `combine`.
     """
     column_codes, sizes = [], []
     for codes, values in columns:
@@ -199,7 +213,7 @@ def blocks(n: int, size: int = BLOCK) -> Iterator[slice]:
 
 
 def starts_of(ordered: NDArray[Any]) -> IntArray:
-    """Where runs of equal keys begin."""
+    """The positions where runs of equal keys begin; equal keys must stand side by side."""
     new = np.empty(len(ordered), dtype=bool)
     new[:1] = True
     np.not_equal(ordered[1:], ordered[:-1], out=new[1:])
@@ -207,9 +221,9 @@ def starts_of(ordered: NDArray[Any]) -> IntArray:
 
 
 def sorted_with_rows(keys: NDArray[Any], *, copy: bool) -> tuple[NDArray[Any], NDArray[Any]]:
-    """Keys from 0 in ascending order, and the row of each; equal keys stay in the order of rows.
+    """Keys from 0 in ascending order, and the row that each came from.
 
-    Without a `copy`, `keys` may be overwritten.
+    Equal keys stay in the order of their rows. Without a `copy`, `keys` may be overwritten.
     """
     n_rows = len(keys)
     row_bits = n_rows.bit_length()
@@ -217,7 +231,8 @@ def sorted_with_rows(keys: NDArray[Any], *, copy: bool) -> tuple[NDArray[Any], N
     if all_bits > 62:
         order = np.argsort(keys, kind="stable")
         return keys[order], order
-    # Rows in the lower bits: several times as fast as to sort what points to them.
+    # Key in the upper bits, row in the lower ones: one plain sort orders by key, then by row, and
+    # is several times as fast as argsort.
     keys = keys.astype(np.uint32 if all_bits <= 32 else np.int64, copy=copy)
     rows = np.empty(n_rows, dtype=np.uint32 if row_bits <= 32 else np.int64)
     for block in blocks(n_rows):
@@ -225,6 +240,7 @@ def sorted_with_rows(keys: NDArray[Any], *, copy: bool) -> tuple[NDArray[Any], N
         keys[block] += np.arange(block.start, block.start + len(keys[block]), dtype=keys.dtype)
     keys.sort()
     for block in blocks(n_rows):
+        # Take the two parts of each number apart again.
         rows[block] = keys[block] & ((1 << row_bits) - 1)
         keys[block] >>= row_bits
     return keys, rows

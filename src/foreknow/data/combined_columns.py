@@ -44,6 +44,7 @@ def combined(
     sensitive_columns = {column.name: column for column in microdata.sensitives}
     for name in columns:
         if name in microdata.rows_read.holdings:
+            # People may have several values: the code is the number of a person's bag of values.
             labels = Labels(sensitive_columns[name].domain)
             bag_of_person, bags[name] = _bags_of_people(microdata, name, labels)
             coded[name] = bag_of_person, Labels(range(len(bags[name].offsets) - 1))
@@ -52,6 +53,7 @@ def combined(
             coded[name] = column.codes, Labels(column.domain)
         else:
             coded[name] = _codes_beside(microdata, name, units)
+    # People of one combination must also be alike in what rules say that they cannot have.
     code_columns = [codes for codes, _ in coded.values()]
     sizes = [len(labels) for _, labels in coded.values()]
     rules_fired = microdata.fired(columns)
@@ -59,6 +61,7 @@ def combined(
         code_columns.append(rules_fired.codes)
         sizes.append(len(rules_fired.perhaps))
     joint_of_person, first = combine(code_columns, sizes)
+    # For each column, the code of each combination: that of the first person who has it.
     columns_of_joint = {name: (codes[first], labels) for name, (codes, labels) in coded.items()}
     classes = Classes.none()
     if rules_fired is not None:
@@ -78,7 +81,7 @@ def combined(
 
 
 def _bags_of_people(microdata: Microdata, name: str, labels: Labels) -> tuple[IntArray, Bags]:
-    """The set or bag of values that each person has of a sensitive column, and what is in each."""
+    """The number of each person's set or bag of values in a sensitive column, and these bags."""
     holdings = microdata.rows_read.holdings[name]
     semantics = microdata.schema.semantics_of(name)
     return bags_of(holdings.people, holdings.values, microdata.n_people, labels, semantics)
@@ -94,6 +97,7 @@ def _codes_beside(
     """
     if name == CASES:
         people = microdata.persons
+        # Labels are the numbers of cases that occur; each person's rows all get their own.
         cases, number = np.unique(np.bincount(people)[people], return_inverse=True)
         return number.reshape(-1), Labels(cases.tolist())
     unit_column = None if name in microdata.schema.other else numbered(name)
@@ -106,16 +110,17 @@ def _codes_beside(
 def _units(
     microdata: Microdata, name: str, most_numbers: int | None
 ) -> tuple[NDArray[Any], Labels]:
-    """The number of each row's unit, by a column; 0 for units of one row, and for none.
+    """The unit of each row, such as a household, as a number; 0 for units of one row, and for none.
 
-    So a table in which few units have two rows has few different numbers. There are at most
-    `most_numbers`, and then several units may share one.
+    So a table in which few units have two rows has few different numbers. If `most_numbers` is not
+    None, there are at most so many besides 0, and several units may share one. Also labels for the
+    numbers.
     """
     codes, distinct = microdata.as_it_stands(name)
     is_shared = np.bincount(codes, minlength=len(distinct)) > 1
-    is_shared[len(distinct) - distinct.null_count :] = False
+    is_shared[len(distinct) - distinct.null_count :] = False  # a null, which is last, is no unit
     if name == microdata.schema.person and distinct.null_count:
-        _ = microdata.persons  # raises an error: a row that names nobody is of somebody
+        _ = microdata.persons  # raises an error: a case belongs to somebody, who must be named
     number = np.cumsum(is_shared) - 1
     if most_numbers is not None:
         number = number % most_numbers

@@ -159,6 +159,7 @@ class GroupCounts:
         tallies: list[Counter[Label]] = []
         sizes: list[int] = []
         refuse = _REFUSE_PERSON.get(semantics)
+        # One tally (how often each value occurs) and one number of people for each group.
         for g, members in enumerate(people):
             tallies.append(Counter())
             sizes.append(0)
@@ -184,12 +185,13 @@ class GroupCounts:
         groups: Sequence[Label] | None,
         semantics: Semantics,
     ) -> GroupCounts:
-        """Build from how often each value occurs in each group, and from its number of people."""
+        """Build counts from each group's tally (value: occurrences) and its number of people."""
         values = in_order(set().union(*tallies))
         code_of = {value: code for code, value in enumerate(values)}
         codes: list[int] = []
         counts: list[int] = []
         for tally in tallies:
+            # Codes must ascend within a group, as the arrays of a `GroupCounts` require.
             for value in sorted(tally, key=code_of.__getitem__):
                 codes.append(code_of[value])
                 counts.append(tally[value])
@@ -264,6 +266,7 @@ class GroupCounts:
             group_codes, value_codes, n_groups, len(values), weights
         )
         if sizes is None:
+            # One value per person: a group has as many people as values.
             sizes = row_sums(counts, offsets)
         labels = values if isinstance(values, Labels) else Labels(values)
         return cls(sizes, offsets, codes, counts, labels, groups, semantics)
@@ -278,7 +281,11 @@ class GroupCounts:
         origin: IntArray | None = None,
         possible: Everybody = EVERYBODY,
     ) -> GroupCounts:
-        """Build counts without checks, from arrays that are known to be right."""
+        """Build counts without checks, from arrays that are known to be right.
+
+        `arrays` are sizes, offsets, codes and counts, in this order, as in the class; they become
+        read-only.
+        """
         group_counts = object.__new__(cls)
         for name, array in zip(("sizes", "offsets", "codes", "counts"), arrays, strict=True):
             array.flags.writeable = False
@@ -310,6 +317,7 @@ class GroupCounts:
         DataError
             If there is no such column.
         """
+        # Only joint labels are combinations of several columns; other values are plain.
         if not isinstance(self.values, JointLabels):
             if known:
                 raise DataError(
@@ -319,6 +327,7 @@ class GroupCounts:
             return self
         columns, sensitive = self.values.columns, sensitive or self.values.layout.main
         key = "seen", sensitive, tuple(known)
+        # The same question comes up often, for instance for each requirement of a policy.
         if key not in self.memory:
             for name in (sensitive, *known):
                 if name not in columns:
@@ -328,13 +337,16 @@ class GroupCounts:
         return sight_counts
 
     def _count_seen(self, joint: JointLabels, sensitive: str, known: Sequence[str]) -> GroupCounts:
-        """The counts that `seen` returns; `joint` are the values, which are combinations.
+        """Count one column of combinations, in groups that known columns divide; see `seen`.
 
-        Here a cell is a combination in a group, and a part is what known columns leave of a group.
+        Each value counted here is a combination of values, one of each column of `joint`. A cell is
+        a combination in a group. A part is the people of a group with equal values in the known
+        columns.
         """
         columns = joint.columns
         part_of_cell, origin, n_parts = self.cell_groups, None, self.n_groups
         if known:
+            # A part is a combination of a group and a value of each known column.
             code_columns, sizes = [self.cell_groups], [self.n_groups]
             for name in known:
                 codes, labels = columns[name]
@@ -343,9 +355,12 @@ class GroupCounts:
             part_of_cell, first_cells = combine(code_columns, sizes)
             origin = self.cell_groups[first_cells]
             n_parts = len(origin)
+        # Kept for `parts`.
         self.memory["parts", sensitive, tuple(known)] = part_of_cell
         code_of_joint, values = columns[sensitive]
         codes, times, semantics = code_of_joint[self.codes], self.counts, self.semantics
+        # Rules say which people cannot have which value. A rule on another column of the same row,
+        # whose value is not known, must be followed jointly with the sensitive one.
         ruled_columns = joint.ruled_beside(sensitive, known)
         cells = sensitive, part_of_cell, self.codes, times, n_parts
         if ruled_columns:
@@ -355,7 +370,8 @@ class GroupCounts:
         else:
             possible = joint.classes.possible(*cells)
         people = np.bincount(part_of_cell, times, n_parts).astype(np.int64)
-        if sensitive in joint.bags:  # a person has all that is in their bag
+        if sensitive in joint.bags:
+            # The code of a person is the number of a bag of values: count each value in the bag.
             bags = joint.bags[sensitive]
             entries, offsets = ranges(bags.offsets[codes], bags.offsets[codes + 1])
             cell_of_entry = np.repeat(np.arange(len(codes)), np.diff(offsets))
@@ -373,17 +389,22 @@ class GroupCounts:
         )
 
     def parts(self, sensitive: str | None = None, known: Sequence[str] = ()) -> IntArray:
-        """The group of each cell of combinations in the counts of `seen`, shape (cells,)."""
+        """The part of each cell in the counts that `seen` returns, int64, shape (cells,).
+
+        A cell is a combination of values in a group; a part is a group of `seen`, as known columns
+        divide the groups of these counts.
+        """
         self.seen(sensitive, known)
         key = "parts", sensitive or self.values.layout.main, tuple(known)
+        # Where no known column divides the groups, the parts are the groups.
         part_of_cell: IntArray = self.memory.get(key, self.cell_groups)
         return part_of_cell
 
     def united(self, is_united: NDArray[np.bool_], values: Labels) -> GroupCounts:
         """Count some values as one value, which comes last.
 
-        Under ``multiset``, any person may have an occurrence, whatever its value, so that the
-        occurrences of a set are those of one value.
+        Under ``multiset`` the occurrences are added up, too: which person has an occurrence does
+        not depend on its value, so those of a set count like those of one value.
 
         Parameters
         ----------
@@ -404,7 +425,9 @@ class GroupCounts:
         >>> counts.united(is_united, Labels(["Flu", "HIV"])).bag(0)
         {'Flu': 1, 'HIV': 2}
         """
-        return self.recoded(np.where(is_united, len(values) - 1, np.cumsum(~is_united) - 1), values)
+        # The other values keep their order, and the united ones get the last code.
+        code_among_others = np.cumsum(~is_united) - 1
+        return self.recoded(np.where(is_united, len(values) - 1, code_among_others), values)
 
     def any_of(self, members: Iterable[Label]) -> tuple[GroupCounts, str]:
         """Count a set of values as one value.
@@ -445,7 +468,10 @@ class GroupCounts:
         return self.united(is_member, Labels([*other_values, name])), name
 
     def recoded(self, new_codes: IntArray, values: Labels) -> GroupCounts:
-        """Count values under new codes into `values`; several values may get one code."""
+        """Count values under new codes into `values`; several values may get one code.
+
+        `new_codes` has the new code of each old one. Groups and their sizes stay.
+        """
         refuse_sets(self.semantics)
         recoded_counts = GroupCounts.from_pairs(
             self.cell_groups,
@@ -551,10 +577,14 @@ class GroupCounts:
         return {}
 
     def top_sums(self, n_largest: int, groups: IntArray | None = None) -> IntArray:
-        """The sum of the `n_largest` counts, or of all if fewer, in each (given) group."""
+        """The sum of the `n_largest` counts, or of all if fewer, in each group; shape (groups,).
+
+        `groups` are the positions of the groups that are wanted; None: all.
+        """
         n_largest = min(n_largest, self.n_values)
         chosen = slice(None) if groups is None else groups
         starts, ends = self.offsets[:-1][chosen], self.offsets[1:][chosen]
+        # Counts descend within each group, so a group's largest ones are its first.
         running = self._running_descending
         return running[np.minimum(starts + n_largest, ends)] - running[starts]
 
@@ -562,10 +592,12 @@ class GroupCounts:
         """The least number of people who must leave each group so that no value is too common.
 
         The values beyond the `first` commonest ones, less `n_known` people, must occur more than
-        `times` as often as the commonest. If nothing else helps, all leave. Shape (groups,).
+        `times` as often as the commonest value. If nothing else helps, all leave. Shape (groups,).
         """
+        # More known people than a group has make no difference, and large numbers could overflow.
         n_known = min(n_known, int(self.sizes.max(initial=0)))
-        # As a fraction with a small denominator; rounded down, fewer must leave.
+        # Whole numbers of limited size, so that products below cannot overflow. Rounding `times`
+        # down keeps the result a lower bound.
         denominator = min(times.denominator, _PARTS)
         numerator = int(min(times, Fraction(_PARTS)) * denominator)
         n_beyond = self.sizes - self.top_sums(first)
@@ -578,24 +610,30 @@ class GroupCounts:
         return fewest
 
     def _staying(self, first: int, n_known: int, numerator: int, denominator: int) -> IntArray:
-        """How many people can stay at most of groups that fail; see `fewest_leaving`.
+        """The most people who can stay in each group, of groups that fail; see `fewest_leaving`.
 
-        Counts above a limit, the cut, are lowered to it: Newton's method finds the largest cut with
-        which a group no longer fails. What is to spare is a concave function of the cut, so no step
-        goes too far.
+        A group fails unless ``denominator * (people beyond the first values - n_known)`` is above
+        ``numerator * largest count``. Counts above a limit, the cut, are lowered to it: Newton's
+        method finds the largest cut with which a group no longer fails. The excess of the left side
+        is a concave function of the cut, so no step goes too far.
         """
         counts, group = np.diff(self._running_descending), self.cell_groups
         starts = self.offsets[:-1]
+        # Counts descend within a group, so a cell's rank is its distance from the group's start.
         is_beyond = np.arange(len(counts)) - starts[group] >= first
         cut, fails = self.top_sums(1), np.ones(self.n_groups, dtype=bool)
+        # The cut begins at the largest count of each group, where nothing is lowered.
         while fails.any():
             cut_of_cell = cut[group]
             cells_beyond = np.where(is_beyond, np.minimum(counts, cut_of_cell), 0)
             n_beyond = np.add.reduceat(cells_beyond, starts)
             lack = numerator * cut - denominator * (n_beyond - n_known)
             n_uncut = np.add.reduceat(is_beyond & (counts >= cut_of_cell), starts, dtype=np.int64)
-            slope = numerator - denominator * n_uncut  # of the lack, where the cut falls
+            # Lowering the cut by 1 lowers the lack by `slope`; if that is not above 0, only a
+            # cut at 0 is left, by which all people leave.
+            slope = numerator - denominator * n_uncut
             fails = (lack >= 0) & (cut > 0)
+            # lack // slope + 1 is the least step that makes the lack negative: the limit is strict.
             lower = np.where(slope > 0, cut - lack // np.maximum(slope, 1) - 1, 0)
             cut = np.where(fails, np.maximum(lower, 0), cut)
         return np.add.reduceat(np.minimum(counts, cut[group]), starts)
@@ -605,7 +643,8 @@ class GroupCounts:
         """Running total of all counts, largest first within each group; starts with 0."""
         n_levels = int(self.counts.max(initial=0)) + 1
         if self.n_groups * n_levels < 2**62:
-            # One number for each cell that is the smaller the larger its count is in the group.
+            # Sorting one number per cell is faster than sorting by two keys: the group, then how
+            # far the count is below the largest count of all.
             keys = self.cell_groups * n_levels
             keys += n_levels - 1 - self.counts
             is_narrow = self.n_groups * n_levels < 2**31
@@ -613,12 +652,14 @@ class GroupCounts:
             keys.sort()
             descending = n_levels - 1 - keys % n_levels
         else:
+            # The numbers would not fit into int64: sort by group, then by count.
             descending = self.counts[np.lexsort((-self.counts, self.cell_groups))]
         return np.concatenate(([0], np.cumsum(descending, dtype=np.int64)))
 
     def take(self, groups: NDArray[Any]) -> GroupCounts:
         """The counts of the groups at the given positions, in that order, or in a boolean mask."""
         positions = np.asarray(groups)
+        # An empty list becomes an array of floats, which cannot index.
         if not positions.size:
             positions = positions.astype(np.int64)
         if positions.dtype == bool:
@@ -647,7 +688,7 @@ class GroupCounts:
     def merge(self, into: ArrayLike) -> GroupCounts:
         """Merge groups: group g becomes a part of the new group ``into[g]``.
 
-        New groups are numbered from 0; an empty one raises `DataError`.
+        New groups are numbered from 0 and have no names; one without a member raises `DataError`.
 
         >>> GroupCounts.from_bags([["Flu"], ["Cold"], ["Flu"]]).merge([0, 0, 1]).sizes
         array([2, 1])
@@ -752,6 +793,7 @@ class RowCounts(GroupCounts):
         return self._of_rows(super().merge(into))
 
     def _of_rows(self, counts: GroupCounts) -> GroupCounts:
+        """Say of other counts, too, which schema tells more about their people."""
         return counts.as_kind(type(self), schema=self.schema, sensitive=self.sensitive)
 
 
@@ -765,7 +807,11 @@ class UnitCounts(RowCounts):
 
     @property
     def units(self) -> IntArray:
-        """How many units each group has: the value 0 is of units that have one row each."""
+        """How many different units, such as households, each group has; shape (groups,).
+
+        The value 0 stands for all units with a single row, so each of its occurrences is a unit;
+        any other value is the number of one unit, however many rows of it the group has.
+        """
         times = np.where(self.codes == 0, self.counts, 1)
         return np.bincount(self.cell_groups, times, self.n_groups).astype(np.int64)
 
@@ -774,7 +820,9 @@ def counts_of(release: Any) -> GroupCounts:
     """The counts of a release; counts themselves are returned. `InputError` for anything else."""
     counts = release
     if not isinstance(release, GroupCounts) and getattr_static(release, "counts", None) is not None:
-        counts = release.counts  # whatever fails while it is counted says so itself
+        # `getattr_static` looks for `counts` without counting, so an error of counting is raised
+        # here and is not taken for a missing attribute.
+        counts = release.counts
     if not isinstance(counts, GroupCounts):
         raise InputError(
             f"expected a Release or a GroupCounts, not {type(release).__name__}; of a table, make "
@@ -816,9 +864,10 @@ def check_counts(group_counts: GroupCounts) -> None:
             raise DataError(f"value codes must lie in 0..{len(group_counts.values) - 1}")
         if counts.min() < 1:
             raise DataError("counts must be at least 1; leave a value out where it is absent")
+        # A code may be smaller than the one before it only where a new group begins.
         is_rising = codes[1:] > codes[:-1]
         starts = offsets[1:-1]
-        is_rising[starts[(starts > 0) & (starts < len(codes))] - 1] = True  # of another group
+        is_rising[starts[(starts > 0) & (starts < len(codes))] - 1] = True
         if not is_rising.all():
             raise DataError("value codes must increase strictly within each group")
     check_total(sizes, "people")
@@ -829,7 +878,7 @@ def check_counts(group_counts: GroupCounts) -> None:
 
 
 def _check_single(group_counts: GroupCounts) -> None:
-    """Raise `DataError` if the people of a group do not have one value each."""
+    """Raise `DataError` if a group has not as many values as people, one each."""
     n_values = row_sums(group_counts.counts, group_counts.offsets)
     wrong = np.flatnonzero(n_values != group_counts.sizes)
     if len(wrong):
@@ -859,6 +908,7 @@ _CHECKS = {"single": _check_single, "set": _check_set}
 
 
 def _refuse_not_one(person_name: str, values: Counter[Label]) -> None:
+    """Raise `DataError` if a person, given by their tally of values, has not just one."""
     if values.total() != 1:
         raise DataError(
             f"{person_name} has {values.total()} values; under 'single' everyone has exactly one"
@@ -874,13 +924,14 @@ _REFUSE_PERSON = {"single": _refuse_not_one, "set": _refuse_twice}
 
 
 def whole(array: Any, name: str) -> IntArray:
-    """An array of whole numbers as read-only int64, without a copy where it is int64 already.
+    """A flat array of whole numbers as read-only int64, not copied if it is int64 already.
 
     Raises `DataError` for other numbers, and for an array that is not flat; `name` is in the
     message.
     """
     try:
         numbers = np.asarray(array)
+        # Python's large integers make an array of objects, which may fit into int64 all the same.
         if numbers.dtype == object:
             numbers = numbers.astype(np.int64)
     except (OverflowError, TypeError, ValueError):
@@ -891,6 +942,7 @@ def whole(array: Any, name: str) -> IntArray:
         raise DataError(f"{name} must hold whole numbers, not {numbers.dtype}")
     if numbers.dtype == np.uint64 and numbers.size and numbers.max() > np.iinfo(np.int64).max:
         raise DataError(f"{name} holds a number above 2**63 - 1")
+    # Only the view is sealed: the caller's array stays writable.
     view = numbers.astype(np.int64, copy=False).view()
     view.flags.writeable = False
     return view
@@ -906,6 +958,7 @@ def check_codes(codes: NDArray[Any], size: int, what: str) -> None:
 
 def check_total(amounts: IntArray, what: str) -> None:
     """Raise `DataError` for amounts whose sum a float cannot hold."""
+    # NumPy's sum of floats cannot overflow; near the limit Python adds up exactly.
     rough = float(amounts.sum(dtype=np.float64))
     if rough > 2**60 or (rough > 2**52 and sum(amounts.tolist()) > _MOST_PEOPLE):
         raise DataError(f"{rough:.3g} {what} in all: more than 2**53 cannot be counted")
@@ -919,6 +972,8 @@ def bags_of(
     semantics: Semantics,
 ) -> tuple[IntArray, Bags]:
     """Number the distinct sets or bags of values that people have.
+
+    People whose values occur equally often have one number.
 
     Parameters
     ----------
@@ -937,14 +992,17 @@ def bags_of(
         What is in each.
     """
     offsets, cell_codes, times = count_pairs(people, codes, n_people, len(values))
+    # A person's cells are their distinct values, ascending. Round by round, people are numbered by
+    # their number so far and their next value with its times; 0 stands for no further value.
     lengths, base = np.diff(offsets), int(times.max(initial=0)) + 1
-    number: NDArray[Any] = np.zeros(n_people, dtype=np.int64)  # of what was looked at so far
+    number: NDArray[Any] = np.zeros(n_people, dtype=np.int64)
     for position in range(int(lengths.max(initial=0))):
         has_more = lengths > position
         cells = offsets[:-1][has_more] + position
         key = np.zeros(n_people, dtype=np.int64)
         key[has_more] = (cell_codes[cells] + 1) * base + times[cells]
         number, _ = combine([number, key], [int(number.max()) + 1, (len(values) + 1) * base])
+    # The first person with each bag shows what is in the bag.
     _, first_people, bag_of_person = np.unique(number, return_index=True, return_inverse=True)
     cells, ends = ranges(offsets[first_people], offsets[first_people + 1])
     bags = Bags(ends, cell_codes[cells], times[cells], values, semantics)
@@ -952,7 +1010,10 @@ def bags_of(
 
 
 def refuse_sets(semantics: Semantics) -> None:
-    """Refuse to count any of a set where a person may have several values of it, each once."""
+    """Raise `UnsupportedError` if several values are to be counted as one under ``set``.
+
+    A person may have two of these values, each once, so their counts cannot be added up to people.
+    """
     if semantics == "set":
         raise UnsupportedError(
             "any_of and at_level are unsupported under semantics 'set': a person may have several "
@@ -980,18 +1041,21 @@ def tally_of(
             raise DataError(f"{group}: a value is {not_a_label(value)}")
         if isinstance(count, bool) or not isinstance(count, (int, np.integer)):
             raise DataError(f"{group}: the count of {value!r} is {count!r}, not whole")
-        tally[value] = int(count)  # of NumPy's, sums would overflow
+        tally[value] = int(count)  # sums of NumPy's integers could overflow
     return tally
 
 
 def labels_counted(labels: Iterable[Label], whose: str) -> Counter[Label]:
-    """Count labels; raise `DataError` for one that is missing or cannot be looked up."""
+    """Count labels; raise `DataError` for one that is missing or cannot be hashed.
+
+    `whose` names the group or person in the message.
+    """
     values = list(labels)
     try:
         tally = Counter(values)
         if not any(map(is_missing, tally)):
             return tally
-    except TypeError:  # one cannot be looked up
+    except TypeError:  # a label cannot be hashed; which one is said below
         pass
     position = next(i for i, v in enumerate(values) if is_missing(v) or not is_label(v))
     raise DataError(f"{whose}: value {position} is {not_a_label(values[position])}")

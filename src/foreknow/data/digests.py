@@ -23,13 +23,15 @@ _NUMBER = re.compile(r"-?(0|[1-9]\d*)(\.\d+)?([eE][-+]?\d{1,3})?")
 def digest_of_rows(microdata: Microdata, key: bytes) -> str:
     """Keyed BLAKE2b-256 of the published quasi-identifiers and sensitive values, as hex.
 
-    Without the key nobody can test guesses of the table against it. It is the same whether
-    numbers and dates came as such or as texts, from a file or in a frame.
+    Two tables have one digest if their people have the same values in the same order. Without the
+    key nobody can test guesses of the table against it. Whether numbers and dates came as such or
+    as texts, from a file or in a frame, makes no difference.
     """
     state = hashlib.blake2b(key=key, digest_size=32)
     for column in (*microdata.rows_read.columns, *microdata.sensitives):
         texts, ranks = _as_printed(column)
         state.update(repr((column.name, texts)).encode())
+        # A person may have several values, in any order of rows: sort pairs of person and value.
         if column.name in microdata.rows_read.holdings:
             keys = microdata.holders_of(column.name).astype(np.int64) * len(texts)
             state.update(np.sort(keys + ranks[column.codes]).tobytes())
@@ -54,21 +56,27 @@ def digest_of_counts(microdata: Microdata, key: bytes) -> str:
     """
     columns = [*microdata.rows_read.columns, *microdata.sensitives]
     state = hashlib.blake2b(key=key, digest_size=32)
+    # Codes are ranks of texts, so that they do not depend on how the table was encoded.
     printed_as = [(column, *_as_printed(column)) for column in columns]
     texts_and_codes = [(texts, ranks[column.codes]) for column, texts, ranks in printed_as]
     for column, (texts, _) in zip(columns, texts_and_codes, strict=True):
         state.update(repr((column.name, texts)).encode())
+    # Combinations are numbered in the order of their codes, whatever the order of rows.
     of_entry, first = combine(
         [codes for _, codes in texts_and_codes], [len(texts) for texts, _ in texts_and_codes]
     )
     for _, codes in texts_and_codes:
         state.update(codes[first].tobytes())
+    # How many people have each combination; `times` is how many people each entry is.
     state.update(np.bincount(of_entry, microdata.times).astype(np.int64).tobytes())
     return state.hexdigest()
 
 
 def _as_printed(column: Column) -> tuple[list[str], IntArray]:
-    """The values of a column as texts that do not depend on how they came; the rank of each."""
+    """The distinct values of a column as sorted texts, and for each code the place of its text.
+
+    Texts do not depend on how values came, so several codes may have one text.
+    """
     texts = list(map(printed, column.domain))
     distinct = sorted(set(texts))
     code_of = {text: code for code, text in enumerate(distinct)}
@@ -76,7 +84,10 @@ def _as_printed(column: Column) -> tuple[list[str], IntArray]:
 
 
 def printed(value: Any) -> str:
-    """A value in one way: 1.50, 1.5 and "1.5" are one number, and "01" is a text.
+    """A value as a text that is the same however it came; "01" stays a text, as codes begin so.
+
+    A missing value is "-", and anything else begins with "=", so that no text looks like a missing
+    one.
 
     >>> [printed(value) for value in (None, 5.0, "5.0", "05", Decimal("0.10"), 0.1, "flu")]
     ['-', '=5', '=5', '=05', '=0.1', '=0.1', '=flu']
@@ -88,6 +99,7 @@ def printed(value: Any) -> str:
     text = str(value)
     if isinstance(value, bool) or not _NUMBER.fullmatch(text):
         return f"={text}"
+    # A number is written without an exponent, zeros at its end, and the sign of a zero.
     whole_digits, point, decimals = f"{Decimal(text):f}".partition(".")
     decimals = decimals.rstrip("0")
     return (

@@ -14,6 +14,8 @@ from foreknow.data.raw_rows import RowsRead
 def by_equal_rows(table_read: RowsRead) -> tuple[Keys, RowsRead] | None:
     """A table with equal rows once, and how often each occurs; None where nearly all differ.
 
+    Working on different rows only saves time and memory, but not if there are as many of them.
+
     Returns
     -------
     keys : Keys
@@ -30,10 +32,12 @@ def by_equal_rows(table_read: RowsRead) -> tuple[Keys, RowsRead] | None:
     sizes = [len(column.domain) for column in columns]
     sizes += [len(values) for _, values in other_columns]
     fired = table_read.fired
+    # What people cannot have by rules must be equal, too, for two rows to count as equal.
     if fired is not None:
         row_codes, sizes = [fired.codes, *row_codes], [len(fired.surely), *sizes]
     keys = Keys(row_codes, sizes)
     distinct_keys, times = keys.counted()
+    # The codes of the different rows, column by column in the order of `row_codes`.
     new_codes = iter(keys.codes(distinct_keys))
     if fired is not None:
         fired = replace(fired, codes=next(new_codes))

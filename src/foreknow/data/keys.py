@@ -26,7 +26,8 @@ _MIXED, _SAMPLED = np.uint64(0x9E3779B97F4A7C15), np.uint64(1 << 58)
 def nearly_all_differ(columns: Sequence[NDArray[Any]]) -> bool:
     """True if over 90% of the rows of a large table differ, by a sample of their combinations.
 
-    All rows with a sampled combination are looked at. False for small tables.
+    `columns` are the codes of each row. All rows with a sampled combination are looked at, so that
+    equal rows are in the sample together. False for small tables.
 
     >>> nearly_all_differ([np.arange(10**6) // 10]), nearly_all_differ([np.arange(10**6)])
     (False, True)
@@ -37,8 +38,10 @@ def nearly_all_differ(columns: Sequence[NDArray[Any]]) -> bool:
     for block in blocks(n_rows):
         mixed = np.zeros(len(columns[0][block]), dtype=np.uint64)
         for codes in columns:
+            # A hash of the row: equal rows have equal hashes.
             mixed += codes[block].astype(np.uint64)
             mixed *= _MIXED
+        # About one combination in 64 has so small a hash.
         samples.append(mixed[mixed < _SAMPLED])
     sampled = np.concatenate(samples)
     return len(np.unique(sampled)) > 0.9 * len(sampled)
@@ -62,23 +65,32 @@ class Keys:
     ) -> None:
         self._given = columns
         self._first: IntArray | None = None
+        # The keys would not fit into int64: number the combinations that occur instead, as one
+        # column. `_first` is one row that has each combination, from which `codes` can tell its
+        # parts.
         if prod(sizes) * room >= 2**62:
             joint, self._first = combine(list(columns), list(sizes))
             columns, sizes = [joint], [len(self._first)]
         self._columns, self._sizes = list(columns), list(sizes)
-        self._found: NDArray[Any] | None = None  # what was counted, if that is in a table
-        self._place: NDArray[Any] | None = None  # of each row, among what was counted, if not
+        # Set by `counted`: the distinct keys if it used a table, else the place of each row's key
+        # among them.
+        self._found: NDArray[Any] | None = None
+        self._place: NDArray[Any] | None = None
 
     def beside(self, column: NDArray[Any], size: int) -> Keys:
         """The keys of the rows with one more column, which is the last."""
         return Keys([*self._columns, column], [*self._sizes, size])
 
     def of(self, rows: slice | None = None) -> NDArray[Any]:
-        """The key of each row, or of some rows: a number that says its code in every column."""
+        """The key of each row, or of some rows: a number that tells all codes of the row.
+
+        The key of codes a, b, c in columns of sizes A, B, C is (a * B + b) * C + c.
+        """
         columns = []
         for column in self._columns:
             columns.append(column if rows is None else column[rows])
         keys = np.empty(len(columns[0]), np.int32 if prod(self._sizes) < 2**31 else np.int64)
+        # In blocks and in place, to stay in a processor's cache.
         for block in blocks(len(keys)):
             block_keys: NDArray[Any] = keys[block]
             block_keys[:] = columns[0][block]
@@ -88,12 +100,14 @@ class Keys:
         return keys
 
     def counted(self, weights: NDArray[Any] | None = None) -> tuple[NDArray[Any], IntArray]:
-        """The distinct keys in ascending order, and how often each occurs, by `weights` if given.
+        """The distinct keys in ascending order, and how often each occurs.
 
-        What `spread` needs is remembered.
+        `weights` are how often each row counts; None: once. Where each row's key is among them is
+        remembered for `spread`.
         """
         n_rows, span = len(self._columns[0]), prod(self._sizes)
         if span <= max(n_rows // 2, DENSE_LIMIT):
+            # Few possible keys: count in a table with a place for each, without sorting.
             table = np.zeros(span, dtype=np.int64)
             for block in blocks(n_rows, max(BLOCK, span)):
                 block_weights = None if weights is None else weights[block]
@@ -103,6 +117,7 @@ class Keys:
             return self._found, table[self._found]
         keys, rows = sorted_with_rows(self.of(), copy=False)
         starts = starts_of(keys)
+        # Equal keys are now side by side: a key's place is the number of its run.
         self._place = np.empty(n_rows, dtype=rows.dtype)
         self._place[rows] = np.repeat(np.arange(len(starts)), np.diff(starts, append=n_rows))
         if weights is None:
@@ -111,11 +126,12 @@ class Keys:
         return keys[starts], times
 
     def codes(self, keys: NDArray[Any]) -> list[NDArray[Any]]:
-        """For each column, the codes that some keys stand for."""
+        """The codes in each column that some keys stand for; the reverse of `of`."""
         if self._first is not None:
             return [column[self._first[keys]] for column in self._given]
         columns = [np.empty(len(keys), dtype=column.dtype) for column in self._columns]
         for block in blocks(len(keys)):
+            # The last column is the remainder by its size, and so on from the last to the first.
             remaining = keys[block]
             for column, size in zip(reversed(columns), reversed(self._sizes), strict=True):
                 quotients = remaining // size
@@ -124,10 +140,11 @@ class Keys:
         return columns
 
     def spread(self, values: NDArray[Any]) -> NDArray[Any]:
-        """For each row the value of its key; `values` are of the keys that `counted` gave."""
+        """The value of each row's key; `values` are those of the distinct keys of `counted`."""
         if self._place is not None:
             placed: NDArray[Any] = values[self._place]
             return placed
+        # Keys were counted in a table: look each row's key up in one.
         table: NDArray[Any] = np.empty(prod(self._sizes), dtype=values.dtype)
         table[self._found] = values
         result = np.empty(len(self._columns[0]), dtype=values.dtype)

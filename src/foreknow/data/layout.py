@@ -31,7 +31,7 @@ class Layout(LayoutOfFiles):
         apart: Sequence[str] = (),
         **fields: Any,
     ) -> Layout:
-        """The layout of columns side by side, except those that are published apart."""
+        """The layout of columns that stand in one row, except those that are published `apart`."""
         linked = tuple(name for name in (*sensitives, *other_columns) if name not in apart)
         return cls(sensitives[0], linked, tuple(apart), **fields)
 
@@ -48,7 +48,10 @@ class Layout(LayoutOfFiles):
     def ruled_beside(
         self, secret: str, known_columns: Collection[str], ruled: Collection[str]
     ) -> list[str]:
-        """The columns with rules on what is impossible that stand beside a secret, not known."""
+        """The columns of a secret's row with rules on what is impossible, except known ones.
+
+        `ruled` are the columns that such rules are about. The secret itself is left out.
+        """
         return [
             column
             for column in self.row_of(secret)
@@ -56,7 +59,7 @@ class Layout(LayoutOfFiles):
         ]
 
     def row_of(self, column: str) -> tuple[str, ...]:
-        """The columns that stand in one row with a column, and itself; none where it is apart."""
+        """The columns in one row with a column, and itself; () if it is published apart."""
         return self.linked if column in self.linked else ()
 
     def seen(self, secret: str | None = None, knowing: Collection[str] | None = None) -> Seen:
@@ -77,7 +80,7 @@ class Layout(LayoutOfFiles):
         """
         secret = secret or self.main
         row = self.linked if knowing is None else self._row_columns(secret, knowing)
-        if secret not in row:
+        if secret not in row:  # it is published apart, so nothing stands beside it
             return Seen(secret)
         known_columns = row if knowing is None else knowing
         known_beside = []
@@ -89,14 +92,16 @@ class Layout(LayoutOfFiles):
     def people_seen(
         self, secret: str | None = None, knowing: Collection[str] | None = None
     ) -> Seen:
-        """The sight of an adversary, for how many people groups have, whatever their values.
+        """The columns by which an adversary divides groups, if only numbers of people are counted.
 
-        Every known column divides them, but sensitive columns only if `knowing` names them.
+        Every known column divides groups, but sensitive columns only if `knowing` names them. None:
+        no column is known.
         """
         secret = secret or self.main
-        # A table of its own has how many have each value.
+        # A secret apart has a table of its own, which says how many people have each value.
         row = dict.fromkeys((secret, *self.linked))
         columns = [name for name in row if name in (knowing or ())]
+        # No table has known columns beside a secret that is apart: count by one of them instead.
         if not self.row_of(secret) and columns:
             secret = columns[0]
         return self._sight_beside(secret, columns)
@@ -106,7 +111,11 @@ class Layout(LayoutOfFiles):
         return self.linked
 
     def _sight_beside(self, secret: str, columns: Collection[str]) -> Seen:
-        """The sight of somebody who knows some columns beside a secret."""
+        """The sight of somebody who knows some columns beside a secret.
+
+        It has the secret, the known columns, and as `assumed` the other columns of the secret's
+        row.
+        """
         assumed = []
         for name in self.row_of(secret):
             if name not in (secret, *columns):
@@ -133,7 +142,10 @@ class RowLayout(Layout):
     def people_seen(
         self, secret: str | None = None, knowing: Collection[str] | None = None
     ) -> Seen:
-        """The sight of an adversary, for how many people groups have, whatever their values."""
+        """The columns by which an adversary divides groups, if only numbers of people are counted.
+
+        `knowing` are the known columns; None: all columns that are not sensitive.
+        """
         secret = secret or self.main
         columns = self.others if knowing is None else knowing
         return self._sight_beside(
@@ -141,10 +153,13 @@ class RowLayout(Layout):
         )
 
     def _row_columns(self, secret: str, knowing: Collection[str]) -> tuple[str, ...]:
-        """The columns in the rows of a secret, with known ones, whatever role they were given."""
+        """The columns in the rows of a secret, with known ones, whatever role they have.
+
+        A secret that is shuffled or in a table of its own has no such row.
+        """
         return self.linked if secret in self.apart else self._rows(secret, knowing)
 
     def _rows(self, secret: str, knowing: Collection[str]) -> tuple[str, ...]:
-        """The columns of rows, with known ones; not those that are published apart."""
+        """The columns of a person's row, with the secret and known ones, without those apart."""
         columns = dict.fromkeys((*self.linked, secret, *knowing))
         return tuple(name for name in columns if name not in self.apart)

@@ -51,7 +51,7 @@ class Members:
         return len(self.names)
 
     def group_of(self, name: Label) -> int:
-        """Position of a person's group."""
+        """The position of a person's group in the counts; `DataError` for an unknown name."""
         try:
             return int(self.groups[self.names.codes[name]])
         except (KeyError, TypeError):
@@ -92,6 +92,7 @@ class Signatures:
         for name in ("offsets", "codes", "people"):
             object.__setattr__(self, name, whole(getattr(self, name), name))
         object.__setattr__(self, "labels", tuple(self.labels))
+        # A signature has one value for each attribute.
         wrong_length = []
         for label in self.labels:
             if len(label) != len(self.attributes):

@@ -103,6 +103,7 @@ class Microdata:
             raise SchemaError(f"the schema says what the columns are; leave out {', '.join(roles)}")
         refuse_other_type(schema, Schema, "a Schema", "; see fk.Schema", SchemaError)
         prepared = prepare(source, schema, reading)
+        # A missing column is an error now, before anything is read.
         prepared.require_roles(beside)
         self.schema, self.reading, self.beside = schema, prepared.reading, tuple(beside)
         self._names = prepared.roles(beside)
@@ -124,9 +125,13 @@ class Microdata:
     def _with_rows(
         self, rows: RowsRead, attributes: list[Attribute] | None, values: Labels | None
     ) -> Microdata:
-        """The same table with other rows, and with attributes and values if these are known."""
+        """The same table with other rows, and with their attributes and values.
+
+        None for attributes or values that are still to be worked out.
+        """
         microdata = copy(self)
         microdata._table_read, microdata._attributes, microdata._values = rows, attributes, values
+        # What was worked out from the old rows does not hold for the new ones.
         microdata._by_engine = microdata._merged = microdata._keys = None
         microdata._cells = {} if attributes is None else self._cells
         return microdata
@@ -156,9 +161,9 @@ class Microdata:
 
     @cached_property
     def numbers(self) -> tuple[str, ...]:
-        """The columns with a role that look like numbers of people, if no column names the person.
+        """The columns with a role that look like ids of people; empty if a column names the person.
 
-        They are judged by the entries that were read.
+        Only the entries that were read are looked at.
         """
         table_read, schema = self.rows_read, self.schema
         if schema.person is not None or schema.several:
@@ -179,10 +184,12 @@ class Microdata:
         is raised here, about an entry: read the table itself then.
         """
         self.prepared.refuse_repeats(in_place=True)
+        # Attributes and values of entries may differ from those of people, so nothing is carried
+        # over.
         by_entries = self._with_rows(
             self._reader.read_rows(self.prepared.read(rows), times), None, None
         )
-        _ = by_entries.attributes, by_entries.values
+        _ = by_entries.attributes, by_entries.values  # errors in them are raised here
         self._by_engine = by_entries
         return by_entries
 
@@ -193,7 +200,7 @@ class Microdata:
         It is the table itself if nearly all rows differ.
         """
         if self._merged is None:
-            _ = self.attributes  # where an error in them names a row
+            _ = self.attributes  # their errors name a row, which entries no longer have
             by_rows = by_equal_rows(self.rows_read)
             if by_rows is None:
                 self._merged = self
@@ -203,7 +210,7 @@ class Microdata:
         return self._merged
 
     def of_rows(self, groups: IntArray) -> IntArray:
-        """The group of each row of the source, from the groups of the entries of `merged`."""
+        """The group of each row of the source, from that of each entry of `merged`."""
         if self._keys is None:
             raise InternalError("groups of entries that were not made of this table")
         return self.rows_of(self._keys.spread(groups))
@@ -211,6 +218,7 @@ class Microdata:
     def read_as(self) -> dict[str, str]:
         """How each column was read, such as "numbers 17 to 90" or "text, 2 values"."""
         notes = getattr(self.source, "notes", {})
+        # `notes` says what a file of SPSS or Stata tells about a column.
         rows = self._rows_as_known
         descriptions = {}
         for column in (*rows.columns, *rows.sensitives):
@@ -234,6 +242,7 @@ class Microdata:
         """The published columns that hold numbers, and may hold decimals."""
         table_read = self._rows_as_known
         numbers = [column.name for column in table_read.columns if column.kind == "number"]
+        # Sensitive values may be texts: see how they would read, unless the schema says text.
         for column in (table_read.sensitive, *table_read.further_sensitive):
             kind = read_as(None if x is None else text_of(x) for x in column.domain)
             if kind in ("integer", "number") and self.schema.types.get(column.name) != "text":
@@ -415,9 +424,11 @@ class Microdata:
         """
         for attribute in attributes:
             if attribute.order == "nominal" and attribute.name not in self.schema.types:
+                # As texts, dates would be listed and united like names; they should be ranges.
                 refuse_dates(attribute.name, attribute.domain)
         noun = self.schema.noun
         for attribute in attributes:
+            # A range that ends at a rare value would show that value.
             style = styles.get(attribute.name)
             if attribute.name not in exact and ends_at_values(attribute, style):
                 refuse_rare_ends(attribute, least, self.times, noun)
@@ -437,11 +448,15 @@ class Microdata:
     def _in_cells(
         self, attribute: Attribute, column: Column, styles: Mapping[str, str] | None
     ) -> Attribute:
-        """An attribute in cells, where it is written as ranges of numbers or dates."""
+        """An attribute in cells of a grid, such as 20 to 24, if it is written as ranges.
+
+        Other attributes are returned unchanged.
+        """
         name, hierarchy = attribute.name, self.schema.hierarchies.get(attribute.name)
         style = (styles or {}).get(name, "range" if hierarchy is None else "hierarchy")
-        laid = column.kind != "text" if hierarchy is None else isinstance(hierarchy, Grid)
-        if style != "range" or not laid or attribute.cells is not None:
+        # Only numbers and dates have a grid: a readable one, or that of their hierarchy.
+        has_grid = column.kind != "text" if hierarchy is None else isinstance(hierarchy, Grid)
+        if style != "range" or not has_grid or attribute.cells is not None:
             return attribute
         if name not in self._cells:
             grid = cast("Grid | None", hierarchy)
@@ -460,12 +475,13 @@ class Microdata:
         return tuple(with_nodes(self.schema, texts))
 
     def about_rule(self, position: int) -> tuple[NDArray[Any], list[str | None]]:
-        """Whether a rule concerns each person: codes, and for each code True, False or None (open).
+        """Whether a rule concerns each person: a code of each, and the answer of each code.
 
-        `position` is the index of the rule in the schema's `impossible`.
+        An answer is "yes", "no" or None, if what is known of the person leaves it open. `position`
+        is the index of the rule in the schema's `impossible`.
         """
         fired = self.rows_read.fired
-        if fired is None:
+        if fired is None:  # there are no rules: all people have one code
             return np.zeros(self.n_people, np.int64), ["no"]
         answers: list[str | None] = []
         for perhaps, surely in zip(
@@ -497,10 +513,14 @@ class Microdata:
         return self.rows_read.fired if any(rule.sensitive in columns for rule in rules) else None
 
     def as_it_stands(self, name: str) -> tuple[NDArray[Any], pa.Array]:
-        """Any column of the table, published or not: the code of each person, and the values."""
-        if self.times is not None:
+        """The code of each person in any column, published or not, and its distinct values.
+
+        Rows that are left out have no code. The result is kept.
+        """
+        if self.times is not None:  # an entry is several rows, which may differ in this column
             raise InternalError("equal rows were counted, and a column beside them is asked for")
         require(self.source, [name])
+        # A table without an order of rows was read once, and cannot be read again beside that.
         if isinstance(self.source, Snapshot) and name not in self.source.held:
             raise DataError(
                 f"{self.name}: column {name!r} was not read with the others; give the table itself "
@@ -516,9 +536,10 @@ class Microdata:
         return self._beside_codes[name]
 
     def grouped(self, columns: Sequence[str]) -> tuple[IntArray, GroupLabels]:
-        """The group of each row by its values in some columns, and the labels of the groups."""
+        """The group of each person by their values in some columns, and the groups' labels."""
         coded_columns = [self.as_it_stands(name) for name in columns]
         groups, first_rows = combine_encoded(coded_columns)
+        # The first row of each group has the values that its label shows.
         labels = []
         for codes, values in coded_columns:
             labels.append(values.take(pa.array(codes[first_rows])).to_pylist())
@@ -536,6 +557,7 @@ class Microdata:
         person = cast("str", self.schema.person)
         codes, distinct = self.as_it_stands(person)
         if distinct.null_count:
+            # A null is the last code.
             row = int(self.kept[np.argmax(codes == len(distinct) - 1)]) + 1
             raise DataError(
                 f"{self.name}: row {row} names nobody in {person!r}, so whose case it is is not "
@@ -563,12 +585,14 @@ class Microdata:
         `partition` returns it, with -1 for rows that are left out.
         """
         if len(groups) > len(self.kept):
+            # There is a group for each row of the source: keep those of published people.
             groups = groups[self.kept]
         how: dict[str, Any] = {"values": self.values, "n_groups": int(groups.max()) + 1}
         if self.semantics == "single":
             codes = groups, self.sensitive_codes
             how["weights"] = self.times
         else:
+            # People may have several values: sizes are numbers of people, not of values.
             codes = groups[self.holdings.people], self.holdings.values
             how["sizes"] = np.bincount(groups, minlength=how["n_groups"])
         counts = GroupCounts.from_pairs(*codes, **how, semantics=self.semantics)
@@ -628,6 +652,7 @@ class Microdata:
         rows = replace(table_read, columns=kept_columns)
         microdata = self._with_rows(rows, attributes, self._values)
         names = [name for name in schema.quasi_identifiers if name in columns]
+        # The schema must name no column that is no longer there.
         gone = set(schema.quasi_identifiers).difference(names)
         hierarchies = {}
         for name, h in schema.hierarchies.items():
@@ -656,9 +681,11 @@ class Microdata:
         array([ 0, -1,  1])
         """
         groups_of_people: IntArray = groups.astype(np.int64, copy=False)
+        # A person may have several rows.
         if self.rows_read.people is not None:
             spread: IntArray = groups_of_people[self.rows_read.people.of_row]
             return spread
+        # No row was left out: row i is person i.
         if self.rows_read.source_rows is None:
             return groups_of_people
         everything = np.full(self.n_entries, -1, dtype=np.int64)

@@ -30,6 +30,7 @@ def bare_name(name: str) -> str:
     >>> bare_name("1.2e+16"), bare_name("1,2E6"), bare_name("3,0"), bare_name("1,000")
     ('12000000000000000', '1200000', '3', '1,000')
     """
+    # The usual case, in which nothing has to be taken away, fast.
     if name.isascii() and name.isalnum() and name[0] != "0":
         return name.lower()
     text = "".join(unicodedata.normalize("NFKC", name).casefold().split())
@@ -38,6 +39,7 @@ def bare_name(name: str) -> str:
     text = text.strip("+")
     if re.fullmatch(r"\d[.,]\d+e\d\d?|\d([.,]\d+)?e\+\d\d?", text, re.ASCII):  # large numbers
         text = f"{Decimal(text.replace(',', '.')):f}"
+    # Zeros before a number; .0 or ,0 or ,00 after one; the midnight of a date.
     return re.sub(r"\A0+(?=\d)|\.0+\Z|(?<=\d),00?\Z|(?<=\d)t?00:00:00(\.0+)?\Z", "", text)
 
 
@@ -52,11 +54,16 @@ def same_name(name: str, names: Iterable[str]) -> str:
     for candidate in dict.fromkeys(names):
         if bare_name(candidate) == bare:
             same.append(candidate)
+    # Of several candidates, none can be the one that is meant.
     return f"; did you mean {same[0]!r}?" if len(same) == 1 else ""
 
 
 def like_name(name: str, names: Sequence[str]) -> str:
-    """A hint that names a similar name; for names with digits, only the same one."""
+    """A hint that names a similar name; "" if there is none.
+
+    A number that is similar is another person, so for names with digits only other spellings of the
+    same name are suggested.
+    """
     known_names = []
     for candidate in names:
         if not _DIGIT.search(candidate):
@@ -97,6 +104,7 @@ def refuse_two_spellings(names: Iterable[Any], column: str, *, repeated: bool = 
     are_numbers = all(re.match(NUMBERS, text, re.ASCII) for text in texts)
     first_of: dict[str, str] = {}  # the first name with each bare name
     for name in texts:
+        # Every form in which this name could be taken for another one.
         bare_names = [bare_name(name)]
         if are_numbers:
             bare_names.append(_as_number(name))

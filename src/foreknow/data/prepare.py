@@ -85,7 +85,7 @@ class Prepared:
 
     @cached_property
     def table(self) -> Table:
-        """The table, with sensitive numbers and dates as texts that anybody reads alike."""
+        """The table, with sensitive numbers and dates written as everybody reads them alike."""
         if not self.kinds:
             return self.source
         missing = self.schema.missing
@@ -111,19 +111,23 @@ class Prepared:
 
     @property
     def persons(self) -> list[str]:
-        """The same as a list, of one column or none."""
+        """The column that tells people apart, as a list.
+
+        It is empty for cases, and where a release lacks the column.
+        """
         schema, columns = self.schema, self.source.columns
         person_columns = []
         for name in schema.persons:
             if name not in schema.case_persons:
                 person_columns.append(name)
+        # With several values per person the column is needed, so that its absence is an error.
         return [name for name in person_columns if schema.several or name in columns]
 
     def of_people(self, columns: Sequence[str]) -> Prepared:
         """The table, after checking that nobody with one value per person stands in two rows.
 
-        Some columns of it are read once, where who is counted depends on which rows stand beside or
-        before each other.
+        `columns` are read once if the table may give rows in another order the next time, and it
+        matters which rows stand beside or before each other.
         """
         self._require_persons()
         in_rows = self.persons or self.schema.several or self.schema.shared is not None
@@ -150,9 +154,13 @@ class Prepared:
         return replace(self, source=Below(sources), _checked=set())
 
     def showing(self, column: str | None) -> Prepared:
-        """The rows of people who show a value of one sensitive column, or of any."""
+        """The rows of people who show a value of one sensitive column, or of any.
+
+        `column` is None for any: values are then those of the first column, and a label for none.
+        """
         if column is not None:
             return replace(self, schema=self.schema.of_column(column))
+        # A label that is no value of the column stands for people who show no value of it.
         rows, first = fetch(self.source, self.schema.sensitives), self.schema.sensitive
         texts = {str(value) for value in rows.column(first).unique().to_pylist()}
         nothing = Relabel(free_name("missing", texts))
@@ -170,6 +178,7 @@ class Prepared:
         in_place : bool
             Whether its rows are counted where they lie, and never fetched.
         """
+        # The check costs a reading; a stable table needs only one.
         if self._checked:
             return
         refuse_repeated(self.source, self.schema)
@@ -180,6 +189,7 @@ class Prepared:
 
     def _refuse_two_rows(self, rows: Any, in_place: bool) -> None:
         """Raise `DataError` if somebody who has one value stands in two rows."""
+        # The engine counts the rows where they lie, so it also looks for repeats.
         for person in self.persons if in_place else ():
             refuse_rows_of_one(self.source, person)
         if in_place:
@@ -228,7 +238,7 @@ def prepare(
     as_written: bool = False,
     plainly: bool = True,
 ) -> Prepared:
-    """Take a table as a schema describes it: the one way in, for audits and publications.
+    """Read a table as a schema describes it; audits and publications both begin here.
 
     Parameters
     ----------
@@ -258,6 +268,7 @@ def prepare(
     if isinstance(source, Prepared):
         if schema is source.schema:
             return source
+        # It was prepared by another schema: keep how it is read, and apply this one.
         table, file_reading, raw = source.source, source.reading, source.raw
     else:
         declared = cast("Reading", schema.reading)
@@ -268,7 +279,8 @@ def prepare(
     kinds = {}
     for name in schema.sensitives if plainly else ():
         kinds[header_of_shuffled(name, table.columns)] = schema.types.get(name)
-    for name in _shared_values(table):  # which were read before
+    # What households share was made plain text when it was shown once.
+    for name in _shared_values(table):
         kinds.pop(name, None)
     if raw:
         kinds |= dict.fromkeys(schema.rounding, "number")
@@ -276,7 +288,10 @@ def prepare(
 
 
 def refuse_as_written(name: str, texts: list[str], schema: Schema, *, by_hand: bool) -> None:
-    """Refuse values that were counted as they are written, and are none by a schema, or one.
+    """Raise `SchemaError` if values that were counted as texts mean something else by a schema.
+
+    A text may stand for a missing value, two texts for one value, or a text for a number that is
+    written in another way.
 
     Parameters
     ----------
@@ -308,6 +323,7 @@ def refuse_as_written(name: str, texts: list[str], schema: Schema, *, by_hand: b
             f"{json.dumps(error.value, ensure_ascii=False)} }} in the schema; else take "
             f"{name!r} out of types"
         ) from None
+    # Two texts that the schema reads as one value would be counted as two.
     for text, plain_text in zip(texts, plain_texts, strict=True):
         if first.setdefault(plain_text, text) != text:
             raise SchemaError(
@@ -328,6 +344,7 @@ def _shown_once(table: Table, schema: Schema, file_reading: Reading, *, raw: boo
     shared = schema.shared
     if not isinstance(shared, Shared) or _shared_values(table):
         return table
+    # A release keeps the column that was added, and does not have the one that numbers households.
     has_shared = shared.by in table.columns
     if shared.column in table.columns:
         if not raw and not has_shared:

@@ -61,7 +61,7 @@ class RowsRead:
         return (self.sensitive, *self.further_sensitive)
 
     def of_some(self, people: IntArray) -> RowsRead:
-        """The rows of some people, where each has one value."""
+        """The rows of some people, by their numbers, of a table with one value for each person."""
         if self.people is not None or self.holdings:
             raise InternalError("people of several values are all counted, or none")
         sensitive, *further_sensitive = (_column_of(column, people) for column in self.sensitives)
@@ -100,12 +100,17 @@ class RowsReader(NamedTuple):
         return self.read_rows(fetched.select(counted_by(self.schema)))
 
     def read_rows(self, rows: pa.Table, times: IntArray | None = None) -> RowsRead:
-        """Encode rows of one person each, or equal rows that stand for so many people."""
+        """Encode rows of people with one value each.
+
+        `times` is how many people each row stands for; None: one.
+        """
         schema, n_entries = self.schema, len(rows)
         n_rows = n_entries if times is None else int(times.sum())
+        # Entries that stand for several equal rows have no row numbers for messages.
         how: dict[str, Any] = {"times": times, "numbered": times is None}
         missing = cast("Missing", schema.missing)
         rows, source_rows, values_shown = settle(self.name, rows, schema.sensitives, missing, **how)
+        # Some entries were left out for a missing value.
         if source_rows is not None and times is not None:
             times = times[source_rows]
         if not len(rows):
@@ -131,10 +136,10 @@ class RowsReader(NamedTuple):
     def _fired(
         self, rows: pa.Table, sensitive: Sequence[Column], source_rows: IntArray | None
     ) -> Fired | None:
-        """Which rules on what is impossible are about whom; None if there are no rules.
+        """For each person, which `impossible` rules concern them; None if there are no rules.
 
         Raises `DataError` if somebody has a value that a rule excludes. `source_rows` says where
-        the rows are in the table, for the message.
+        the rows are in the table, for the message; None: these are all of its rows.
         """
         rules = self.schema.impossible
         if not rules:
@@ -150,10 +155,12 @@ class RowsReader(NamedTuple):
             columns[name] = codes, texts
         texts_of = {name: texts for name, (_, texts) in columns.items()}
         rules_fired = fired(rules, columns, len(rows), with_nodes(self.schema, texts_of))
+        # Which values each rule excludes, as a mask over the codes of its column.
         labels_of = {column.name: Labels(column.domain) for column in sensitive}
         values_of_rules = about_of(rules, labels_of)
         for column in sensitive:
             for position, is_excluded in enumerate(values_of_rules.get(column.name, ())):
+                # Rows that the rule surely concerns, and that have a value which it excludes.
                 is_about = rules_fired.surely[rules_fired.codes, position]
                 wrong = is_about & is_excluded[column.codes]
                 if not wrong.any():
@@ -184,6 +191,8 @@ class RowsReader(NamedTuple):
         names = [*schema.quasi_identifiers, *schema.other, *single]
         encoded: dict[str, Column] = {}
         holdings: dict[str, Holdings] = {}
+        # The rows of each column with several values come with the single-valued columns beside
+        # them.
         for name in schema.several:
             column_holdings, _, _ = held_beside(
                 self.prepared.table, names, name, schema.person, schema.several
@@ -195,6 +204,7 @@ class RowsReader(NamedTuple):
                 )
             encoded[name] = encode(name, column_holdings.values)
             holdings[name] = Holdings(column_holdings.holders, encoded[name].codes)
+        # All rows of a person must repeat the value, so each person has one code.
         for name in single:
             settle(self.name, rows, [name], "error")
             column = encode(name, rows.column(name))
@@ -208,6 +218,7 @@ class RowsReader(NamedTuple):
             columns.append(replace(column, codes=of_person))
         for name in schema.other:
             codes, values = codes_of(rows.column(name))
+            # Only checked: a person's values come from the first row of the person.
             people.agreed(name, codes, lambda code, values=values: values[code].as_py())  # type: ignore[misc]
         other_columns = rows.select(schema.other).take(pa.array(people.first))
         n_rows = len(people.of_row)
@@ -229,10 +240,11 @@ class RowsReader(NamedTuple):
         source_rows: IntArray | None,
         times: IntArray | None = None,
     ) -> Column:
-        """Encode a quasi-identifier; `source_rows` says where the rows are in the table.
+        """Encode a quasi-identifier.
 
-        Raises `DataError` for texts that nearly all read as numbers or dates, if no type is
-        declared.
+        `source_rows` says where the rows are in the table, and `times` how many people each stands
+        for; None: all rows, one person each. Raises `DataError` for texts that nearly all read as
+        numbers or dates, if no type is declared.
         """
         column = encode(
             name,
@@ -250,7 +262,7 @@ class RowsReader(NamedTuple):
         return column
 
     def _declared(self, name: str) -> Kind | None:
-        """Type that the schema gives a column, or that its hierarchy needs."""
+        """The type that the schema gives a column, or its hierarchy needs; None: not declared."""
         declared = self.schema.types.get(name)
         hierarchy = self.schema.hierarchies.get(name)
         if declared is None and is_untyped(self.prepared.source, name):
@@ -270,7 +282,12 @@ def counted_by(schema: Schema) -> list[str]:
 def with_nodes(
     schema: Schema, texts_of: Mapping[str, Sequence[str | None]]
 ) -> dict[str, Hierarchy]:
-    """The hierarchies of columns with texts that are no values of it, so that they may be nodes."""
+    """The hierarchies of columns with texts that are no values of it.
+
+    Such a text may name a node of the hierarchy, which stands for a group of values.
+
+    `texts_of` has the distinct texts of each column; None is a missing one.
+    """
     hierarchies: dict[str, Hierarchy] = {}
     for name, texts in texts_of.items():
         hierarchy: Any = schema.hierarchies.get(name)
@@ -286,4 +303,5 @@ def with_nodes(
 
 
 def _column_of(column: Column, people: IntArray) -> Column:
+    """A column with only some people, by their numbers."""
     return replace(column, codes=column.codes[people])

@@ -321,6 +321,7 @@ class Release(ReleaseTables, Plain):
                     people_table.columns if quasi_identifiers is None else quasi_identifiers
                 )
                 require(people_table, known_columns)
+                # With group ids, exact columns of people tell who somebody is.
                 recognized = []
                 for name in known_columns:
                     if name not in (group, person):
@@ -447,15 +448,17 @@ class Release(ReleaseTables, Plain):
             the schema's `reading` says, or a release, whose values were read before; a table that
             could be either is refused.
         """
+        # Then its values are surely as the reading says, and were not rewritten by a release.
         raw = isinstance(frame, Prepared) or written is not None
         prepared = prepare(frame, schema, written, raw=raw, as_written=True)
         table, group = prepared.source, group or schema.group
         columns = {*table.columns}
+        # A column counts as shuffled only if its header says so.
         unlinked = [name for name in unlinked if header_of_shuffled(name, columns) != name]
         names = list(schema.quasi_identifiers) if group is None else [group]
         other_columns = [name for name in schema.other if name in columns or name in unlinked]
         if group is not None:
-            # In a row with the secret they tell who has it, whatever the group.
+            # They stand in one row with the secret, so whoever knows them learns about it.
             for n in schema.quasi_identifiers:
                 if n in columns and n not in names:
                     other_columns.append(n)
@@ -464,6 +467,7 @@ class Release(ReleaseTables, Plain):
         for name in sorted(lacking):  # a release need not have it; one that is misspelt is there
             if similar := nearest(name, columns - roles - {*schema.identifiers, schema.person}):
                 raise SchemaError(f"{table.name} has no column {name!r}; did you mean {similar!r}?")
+        # A table of nothing but its roles and a column of counts looks like a tally.
         if COUNT not in roles and {*roles, COUNT} == columns:
             raise SchemaError(
                 f"{table.name!r} says in {COUNT!r} how often each value occurs, so its rows are "
@@ -489,6 +493,7 @@ class Release(ReleaseTables, Plain):
         person = (schema or PLAIN).person or self.person
         if person is not None or self.semantics != "single":
             return ()
+        # The group of each cell (a value in a group); each column gets its code in each cell.
         group = np.repeat(np.arange(counts.n_groups), np.diff(counts.offsets))
         values = list(map(str, counts.values))
         columns = [coded_values(self.sensitive, counts.codes, values, counts.counts)]
@@ -538,6 +543,7 @@ class Release(ReleaseTables, Plain):
             Whether a null makes a group of its own.
         """
         schema, columns = prepared.schema, prepared.source.columns
+        # The table may name a shuffled column "pay_shuffled"; from here on it is "pay".
         headers = {name: header_of_shuffled(name, columns) for name in unlinked}
         sensitives, several = schema.sensitives, schema.several
         judged_columns = [*groups, *sensitives, *other_columns]
@@ -559,6 +565,7 @@ class Release(ReleaseTables, Plain):
         table_of: dict[str, ValuesTable] = {}
         for name in sensitives:
             rows, semantics = table, schema.semantics_of(name)
+            # Other columns repeat in each row of a person: give each person one row beside `name`.
             if several and len(linked_columns) > 1:
                 rows = PersonRows(table, person, several, name)
             make_table = _TABLES[semantics]
@@ -594,6 +601,7 @@ class Release(ReleaseTables, Plain):
         values = {}
         for key, names in names_of_table.items():
             tally = tallies[key]
+            # Columns that share a table are told as one entry, with all of their names.
             columns = [*tables.groups, *names]
             values[tuple(names)] = bare_rows(tally.table, columns, COUNT, tally.amount)
         people = None
@@ -631,9 +639,13 @@ class Release(ReleaseTables, Plain):
         return release
 
     def _sight(self, tables: Any, name: str, known_columns: Sequence[str]) -> Self:
-        """The release by some tables, for one sensitive column; for its owner with its people."""
+        """The release by other tables, for one sensitive column, in groups by known columns.
+
+        For its owner it comes with the people, and who is in which group.
+        """
         if known_columns and not self.by_values:
-            self._counted  # noqa: B018  # which refuses a row without a group
+            # Group ids must not be missing, which counting checks. Divided groups may have nulls.
+            self._counted  # noqa: B018
         visible = super()._sight(tables, name, known_columns)
         if self._owner is None:
             return visible
@@ -679,9 +691,11 @@ class Release(ReleaseTables, Plain):
                     "look alike by it cannot be counted: leave it out of knowing, or publish with "
                     'form = "generalized"'
                 )
+        # No column is called "", so this is no key of another sight.
         key = ("", *knowing)
         if key not in self._seen:
             tables, columns = self.tables, [*self.recognized, *knowing]
+            # Count people by these columns, in their own table if there is one.
             if not self.in_rows:
                 people = self._people
                 assert people is not None
@@ -711,6 +725,7 @@ class Release(ReleaseTables, Plain):
         sees_more = False
         for table in tables:
             sees_more |= table.read_at_once(columns)
+        # What is counted now must fit what was counted of an earlier reading.
         counted_before: list[Release] = []
         if sees_more and not self.is_stable:
             releases_seen: list[Release] = [self, *self._seen.values()]
@@ -719,7 +734,8 @@ class Release(ReleaseTables, Plain):
             ]
         try:
             yield
-            if not self.is_stable:  # which rows are left out is seen with the rest, or never
+            # A table that changes must show which rows are left out while the rest is read.
+            if not self.is_stable:
                 _ = self.values_shown
             for release_seen in counted_before:
                 cast("ValuesTable", release_seen.tables).refuse_changed(release_seen._counted)
@@ -829,6 +845,7 @@ class Release(ReleaseTables, Plain):
         """
         if self.raw is None or not self.case_persons:
             return self.alike().tables.combinations()
+        # Cases of one person that look alike are one: keep one row of each person and combination.
         rows = fetch(self.raw.source, [*self.group_columns, *self.case_persons])
         encoded = [codes_of(column) for column in rows.columns]
         _, first_rows = combine_encoded(encoded)
@@ -869,6 +886,7 @@ class Release(ReleaseTables, Plain):
             if name not in judged_columns:
                 unjudged.append(name)
         if quasi_identifiers is not None and not self.in_rows:
+            # People have a table of their own, whose other columns are shown, too.
             columns_followed = (*self.group_columns, *quasi_identifiers)
             unjudged += [name for name in self.people_columns if name not in columns_followed]
         return [name for name in unjudged if name not in (*known_columns, self.cohort)]
@@ -940,7 +958,11 @@ def _is_hidden(label: Any) -> bool:
 
 
 def _sensitives(sensitive: str | Sequence[str], semantics: str = "single") -> list[str]:
-    """The sensitive columns; in one table of counts people have one value in each."""
+    """The names of the sensitive columns as a list.
+
+    `semantics` is that of one table of counts, which can have several columns only if people have
+    one value in each.
+    """
     names = [sensitive] if isinstance(sensitive, str) else list(sensitive)
     if not names or not all(isinstance(name, str) for name in names):
         raise SchemaError(
@@ -964,7 +986,10 @@ def _schema_by(
     missing: Any,
     other_columns: Sequence[str],
 ) -> Schema:
-    """The schema of a release that is made by hand; one with an id has no quasi-identifiers."""
+    """The schema of a release that is made by hand, from the arguments of `Release.from_groups`.
+
+    Without `quasi_identifiers`, the first of `groups` is the column with the group's id.
+    """
     if isinstance(other_columns, str):
         raise SchemaError(f"other must be a list of columns, such as [{other_columns!r}]")
     return Schema(
@@ -984,7 +1009,11 @@ def _refuse_two_roles(
     other_columns: Sequence[str],
     persons: Sequence[str],
 ) -> None:
-    """Refuse a column that is one of the groups, and sensitive or another one."""
+    """Raise `SchemaError` for a column with two roles.
+
+    A person's column may make groups, but not be sensitive; a group column may be neither sensitive
+    nor another one.
+    """
     for name in sensitives:
         if name in groups:
             raise SchemaError(f"column {name!r} cannot be both sensitive and the group")

@@ -73,7 +73,7 @@ class ReleaseTables:
         return self._apart.get(sensitive, self.tables)
 
     def recognizing(self, columns: Sequence[str]) -> Self:
-        """The release in which people are recognized by those of some columns that are published.
+        """The release in which people can be recognized by those of `columns` that it publishes.
 
         This concerns only groups with ids; otherwise people are recognized by the group columns.
         """
@@ -142,20 +142,22 @@ class ReleaseTables:
         for column in knowing or ():
             self._refuse_unknown(column, None)
         name, known_columns, _ = self.layout.people_seen(sensitive, knowing)
-        # Whoever has a value of any column is one of the people whom a release shows.
+        # Rows without a value of this column may show one of another, and are people, too.
         return self._divided(name, known_columns, anybody=self._leaves_out)
 
     def _divided(self, name: str, known_columns: Sequence[str], *, anybody: bool) -> Self:
-        """The release for one sensitive column, in groups that the known columns divide.
+        """The release for the sensitive column `name`, in groups that the known columns divide.
 
-        With `anybody`, people without a value count, too. The result is kept.
+        With `anybody`, people without a value of this column count, too. The result is kept.
         """
         tables = self._apart.get(name, self.tables)
         if name == self.sensitive and not known_columns and len(self.sensitives) == 1:
             return self
         key = (name, *known_columns, *([""] if anybody else []))
         if key not in self._seen:
-            if name in known_columns:  # people are counted
+            # Knowing the column itself makes sense only where people are counted: all values of a
+            # person are then one text, by which groups can be divided.
+            if name in known_columns:
                 tables = tables.of_texts()
             if known_columns or name != tables.sensitive:
                 tables = tables.seen_as(name, known_columns)
@@ -178,7 +180,7 @@ class ReleaseTables:
 
     @property
     def _leaves_out(self) -> bool:
-        """True if rows that lack one of several sensitive values are not counted for that one."""
+        """True if a row without a value in one sensitive column is left out for that one only."""
         return len(self.sensitives) > 1 and bool(self.tables.needed)
 
     @property
@@ -197,16 +199,19 @@ class ReleaseTables:
         """
         main = sensitive or self.sensitive
         in_rows = {*self.layout.row_of(main)}
+        # One row for each person has all columns, even those without a role.
         if self.by_values and self.layout.of_people:
             in_rows |= {*self.people_columns}
+        # Group columns divide nothing further, and what is shuffled is not in the secret's row.
         not_linked = {main, *self.unlinked, *self.group_columns}
         return self.seen(main, [name for name in columns if name in in_rows - not_linked])
 
     @property
     def layout(self) -> Layout:
-        """The layout of the release: which columns stand in one row."""
+        """Which columns stand in one row, as `Layout`, or as `RowLayout` if rows are people."""
         judged_columns = (*self.group_columns, *self.recognized, *self.sensitives)
         other_columns = tuple(name for name in self.people_columns if name not in judged_columns)
+        # None: people are not recognized by exact columns, but by the columns of their groups.
         people = other_columns if self.recognized else None
         columns = self.sensitive, self.beside, self.unlinked, people
         if self.in_rows:
@@ -214,7 +219,11 @@ class ReleaseTables:
         return Layout(*columns, tuple(name for name in other_columns if name != self.person))
 
     def _refuse_unknown(self, column: str, sensitive: str | None) -> None:
-        """Raise `SchemaError` for a column that cannot be known beside a secret."""
+        """Raise `SchemaError` for a column that cannot be known beside a secret.
+
+        `sensitive` is the secret, for which a known column would leave nothing to hide; None where
+        people are counted.
+        """
         if column == sensitive:
             raise SchemaError(
                 f"{self.name}: {column!r} cannot be both known and what must stay hidden"

@@ -147,9 +147,13 @@ class Schema:
     rounding: Mapping[str, int | float] = field(default_factory=dict, repr=False)
 
     def __post_init__(self) -> None:
-        """Make objects of the tables it was given; `SchemaError` if columns or settings clash."""
+        """Turn settings into objects of their classes; `SchemaError` if columns or settings clash.
+
+        The class is frozen, so fields are set with ``object.__setattr__``.
+        """
         for name in ("quasi_identifiers", "identifiers", "other"):
             setting = getattr(self, name)
+            # One name stands for a list of one.
             names = [setting] if isinstance(setting, str) else setting
             object.__setattr__(self, name, tuple(names))
         self._settle_sensitive()
@@ -163,8 +167,10 @@ class Schema:
             )
         shared = Shared.of(self.shared, self.sensitives)
         object.__setattr__(self, "shared", shared)
+        # The column that marks where a household's value is shown is published, too.
         shared_sensitive = [name for name in self.shared_columns[:1] if name not in self.other]
         object.__setattr__(self, "other", (*self.other, *shared_sensitive))
+        # No column may have two roles.
         roles: dict[str, str] = {}
         for role, columns in self._by_role():
             for column in columns:
@@ -198,7 +204,12 @@ class Schema:
         self._refuse_together()
 
     def _refuse_together(self) -> None:
-        """Refuse what cannot be said of the same rows."""
+        """Raise `SchemaError` for settings that exclude each other.
+
+        `_NOT_TOGETHER` has a problem, as text, for each combination of kinds that must not all be
+        set.
+        """
+        # A kind is set if its value is not empty.
         stated = {
             "cases of people": self.case_persons,
             "cases": self.unit == "row",
@@ -230,12 +241,13 @@ class Schema:
             setting, read_setting = getattr(self, name), getattr(read_schema, name)
             if key in _IN_ANY_ORDER:
                 setting, read_setting = sorted(setting), sorted(read_setting)
+            # A release may leave a setting out.
             if setting == read_setting or (published and read_setting in (None, (), "person")):
                 continue
             if published and key == "impossible" and all(rule in setting for rule in read_setting):
-                continue  # files may hide what other rules hang on
+                continue  # a release may lack columns that further rules of the policy need
             if published and key == "person" and not self.counts_people:
-                continue  # what is said is of cases, and pages say so
+                continue  # results are then about cases, and pages say so
             what = "release" if published else "people" if people else "table"
             way = "say the same in the policy" if published else "read the table by the policy's"
             ours, theirs = self._shown_setting(key), read_schema._shown_setting(key)
@@ -256,7 +268,10 @@ class Schema:
         return [rule for rule in self.impossible if rule.sensitive in ruled]
 
     def rules_of_people(self, column: str | None = None) -> Lacks:
-        """Rules, households or cases that counts lack, for one sensitive column or for any."""
+        """What counts alone do not show of people: rules, households and cases.
+
+        A value is true if the schema has it. `column` is one sensitive column; None: any.
+        """
         values = self.shared_values
         return {
             Need.EVERYBODY: bool(self.impossible),
@@ -268,6 +283,7 @@ class Schema:
         """The schema with only one sensitive column; the others become `other`."""
         other_columns = [column for column in self.sensitives if column != name]
         hierarchies, types = dict(self.hierarchies), dict(self.types)
+        # Only quasi-identifiers and sensitive columns may have hierarchies and types.
         for column in other_columns:
             hierarchies.pop(column, None)
             types.pop(column, None)
@@ -338,6 +354,7 @@ class Schema:
             if not sensitive:
                 raise SchemaError("sensitive is empty; name the column that must stay hidden")
             sensitive, sensitives = sensitive[0], sensitive
+        # A copy for another column still has the old list, which is dropped then.
         object.__setattr__(self, "sensitive", sensitive)
         object.__setattr__(
             self, "sensitives", tuple(sensitives) if sensitive in sensitives else (sensitive,)
@@ -372,6 +389,7 @@ class Schema:
         SchemaError
             If there is no such column.
         """
+        # If there is only one identifier, it must be what names people.
         only = self.identifiers[0] if len(self.identifiers) == 1 else None
         person_column = person or self.person or only
         if person_column is None:
@@ -401,6 +419,7 @@ class Schema:
         table["types"] = dict(self.types)
         table["shared"] = None if self.shared is None else cast("Shared", self.shared).to_dict()
         rules = [rule.to_dict() for rule in self.impossible]
+        # With one sensitive column, rules need not name it.
         for rule in rules if len(self.sensitives) == 1 else ():
             del rule["sensitive"]
         table["impossible"] = rules
@@ -418,6 +437,7 @@ class Schema:
         """Make hierarchies of their tables; `SchemaError` if they or types fit no column."""
         for column in (*self.hierarchies, *self.types):
             if column not in (*self.quasi_identifiers, *self.sensitives):
+                # In TOML, an unquoted name with a point is a table in a table: x.y becomes x.
                 dotted = []
                 for name in self.quasi_identifiers:
                     if name.startswith(f"{column}."):
@@ -445,7 +465,7 @@ class Schema:
 
 
 def _written(table: Mapping[str, Any]) -> dict[str, Any]:
-    """The keys for a policy file: roles and semantics always, others if not the default."""
+    """The ``[schema]`` of a policy file: the first four keys, and others if not the default."""
     fields = SchemaTable.model_fields
     always = [*fields][:4]
     entries = {}

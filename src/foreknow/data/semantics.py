@@ -10,7 +10,11 @@ from foreknow_judge.policy.grammar import Semantics
 
 
 def semantics_of_each(semantics: Any, sensitives: Sequence[str]) -> Any:
-    """The one semantics of all columns; where there are several and not all single, of each."""
+    """The semantics of sensitive columns: one text for all, or a mapping if they differ.
+
+    `semantics` is one of "single", "set" and "multiset", or a mapping of column to one of these, in
+    which columns that are not named are "single".
+    """
     if isinstance(semantics, Mapping):
         for name in semantics:
             if name not in sensitives:
@@ -21,8 +25,9 @@ def semantics_of_each(semantics: Any, sensitives: Sequence[str]) -> Any:
         }
     else:
         semantics_of_column = dict.fromkeys(sensitives, check_semantics(semantics))
-    differ = len(semantics_of_column) > 1 and {*semantics_of_column.values()} != {"single"}
-    return semantics_of_column if differ else next(iter(semantics_of_column.values()))
+    # Several columns have a mapping as soon as one of them is not single.
+    needs_mapping = len(semantics_of_column) > 1 and {*semantics_of_column.values()} != {"single"}
+    return semantics_of_column if needs_mapping else next(iter(semantics_of_column.values()))
 
 
 def check_semantics(semantics: str) -> Semantics:

@@ -105,7 +105,8 @@ class Sight:
     ) -> Sight:
         """The sight of one sensitive column, in groups that known columns divide.
 
-        `asked_columns` are those that are said to be known; all beside the secret if left out.
+        `asked_columns` are those that are known of everybody; None: all that stand beside the
+        secret.
         """
         if self._release is None:
             return self
@@ -115,6 +116,8 @@ class Sight:
             return self
         key = shown_release.sensitive, *known_names
         if key not in self._seen:
+            # A part is a combination of a group and values of the known columns. Each is looked up,
+            # by its label, among the groups of the divided release.
             columns = [self._column(name) for name in known_names]
             groups = self._groups, range(self.counts.n_groups)
             part_of_person, first_people = combine_encoded([groups, *columns])
@@ -148,6 +151,7 @@ class Sight:
         if self._release is None:
             return self
         shown_release = self._release.seen_by(columns, sensitive or self.sensitive)
+        # The table of a register is of today, and may lack values that an earlier release shows.
         try:
             return self.seen(shown_release.sensitive, shown_release.knows)
         except DataError:
@@ -156,12 +160,14 @@ class Sight:
             raise
 
     def only(self, groups: IntArray) -> Sight:
-        """Some groups, numbered anew."""
+        """The sight of some groups, by their positions, which are numbered anew in this order."""
+        # People of other groups get the number -1, and are left out.
         new_number = np.full(self.counts.n_groups, -1, dtype=np.int64)
         new_number[groups] = np.arange(len(groups))
         narrowed, group_of_row = copy(self), new_number[self._groups]
         inside = np.flatnonzero(group_of_row >= 0)
         narrowed.counts, narrowed._groups = self.counts.take(groups), group_of_row[inside]
+        # Rows of the microdata: those inside, of the rows that were left before.
         narrowed._rows = inside if isinstance(self._rows, slice) else self._rows[inside]
         narrowed._release, narrowed._seen = None, {}
         return narrowed
@@ -182,12 +188,13 @@ class Sight:
         return self._counted({name: self._column(name) for name in attributes})
 
     def _counted(self, columns: Mapping[str, tuple[NDArray[Any], Signature]]) -> Signatures:
-        """How many people of each group have which values of some columns of the microdata.
+        """Count the people of each group by their combination of values in some columns.
 
-        A column is given by the code of each row, and the text of each code.
+        A column of the microdata is given by the code of each row, and the text of each code.
         """
         coded = [(codes[self._rows], texts) for codes, texts in columns.values()]
         joint, first_rows = combine_encoded(coded)
+        # The first row of each combination has its texts.
         texts_of_columns = []
         for codes, texts in coded:
             texts_of_columns.append(np.array(texts, object)[codes[first_rows]])
@@ -203,9 +210,9 @@ class Sight:
         return None if times is None else times[self._rows]
 
     def held(self, attributes: Sequence[str]) -> Signatures | None:
-        """How many people of each group have which values of some columns and of the secret.
+        """Count the people of each group by their values in some columns and by their secret.
 
-        The sensitive value is the last attribute. None where the table's values are not those that
+        The sensitive value is the last attribute. None if the table's values are not those that
         were published. It is for the owner, who counts what an attacker guesses right.
         """
         codes, values = self._microdata.column(self.sensitive)
@@ -216,7 +223,10 @@ class Sight:
         return self._counted({**columns, self.sensitive: (codes, printed(values))})
 
     def _column(self, name: str) -> tuple[NDArray[Any], Signature]:
-        """The code of everybody in one column, and what each code prints as."""
+        """The code of each person in one column, and the text of each code.
+
+        The column is a known one, or another sensitive one.
+        """
         other_sensitives = (
             column for column in self._microdata.schema.sensitives if column != self.sensitive
         )
@@ -252,6 +262,7 @@ def held_values(
     value_codes: NDArray[Any] = np.array([code_of.get(str(label), -1) for label in labels])[codes]
     if not len(groups) or min(groups.min(), value_codes.min()) < 0:
         return None
+    # These are the people of the counts if they give the same counts in every group.
     cells = count_pairs(groups, value_codes, counts.n_groups, counts.n_values, times)
     same = all(map(np.array_equal, cells, (counts.offsets, counts.codes, counts.counts)))
     return value_codes if same else None
@@ -281,12 +292,17 @@ class Register:
         self.schema = replace(first.schema, other=[*first.schema.other, cohort])
         counted_times = []
         for microdata, rows in parts:
+            # People of releases are single rows; a table of equal rows says how many each is.
             single = np.ones(len(rows), np.int64)
             counted_times.append(single if microdata.times is None else microdata.times)
         self.times = np.concatenate(counted_times)
 
     def column(self, name: str) -> tuple[NDArray[Any], list[str | None]]:
-        """The code of everybody in a column, through all releases, and what each code prints as."""
+        """The code of each person in a column, release by release, and the text of each code.
+
+        A person who is not in the table has the code of None. The column of cohorts has the number
+        of the release.
+        """
         if name == self._cohort:
             sizes = [len(rows) for _, rows in self._parts]
             return np.repeat(np.arange(len(sizes)), sizes), [str(i + 1) for i in range(len(sizes))]
@@ -294,8 +310,10 @@ class Register:
         codes_of_parts = []
         for microdata, rows in self._parts:
             codes, values = microdata.column(name)
+            # One code for one text, whichever table has it.
             new_codes = [code_of.setdefault(text, len(code_of)) for text in printed(values)]
             absent = code_of.setdefault(None, len(code_of)) if (rows < 0).any() else -1
+            # A row of -1 reads some other row's code, which `np.where` replaces.
             codes_of_parts.append(np.where(rows < 0, absent, np.array(new_codes)[codes[rows]]))
         return np.concatenate(codes_of_parts), [*code_of]
 
@@ -303,9 +321,9 @@ class Register:
 def seen_with(release: Any, people: Any, by: Sequence[str]) -> Sight:
     """A release as somebody sees it who knows the quasi-identifiers of everybody, exactly.
 
-    Everybody is in the group whose published values theirs are among. `people` is a table with the
-    columns of the groups, exact, and `by`; or a `Microdata`, whose hierarchies then say what labels
-    mean.
+    Each person is placed in the group whose published labels cover their values. `people` is a
+    table with the columns of the groups, exact, and the columns `by`; or a `Microdata`, whose
+    hierarchies then say what labels mean.
     """
     if release.is_bare:
         raise InputError("people is for a Release, not GroupCounts, which has no labels")
@@ -329,10 +347,10 @@ def _as_microdata(release: Release, people: Any, by: Sequence[str]) -> Microdata
 
 
 def placed(release: Release, people: Microdata) -> IntArray:
-    """The position of everybody's group in the counts, by what its labels cover.
+    """The position in the counts of each person's group: the one whose labels cover their values.
 
-    Raises an error if somebody fits no group, or several. Points below are the different
-    combinations of people's values.
+    Raises an error if somebody fits no group, or several. A point is a combination of values in the
+    group columns, so that equal people are placed at once.
     """
     labels: Any = release.counts.groups
     attribute_names = [attribute.name for attribute in people.attributes]
@@ -343,6 +361,7 @@ def placed(release: Release, people: Microdata) -> IntArray:
                 "quasi-identifier of the people, so who is in which group is not known; leave "
                 "people out, or make it one"
             )
+    # For each group column: which codes each distinct label covers, and the label of each group.
     covers, codes = [], []
     for position, name in enumerate(release.group_columns):
         texts = []
@@ -357,10 +376,12 @@ def placed(release: Release, people: Microdata) -> IntArray:
     n_points = len(first_people)
     group_of_point = np.full(n_points, -1, dtype=np.int64)
     n_fitting = np.zeros(n_points, dtype=np.int64)  # how many groups each point is in
+    # Some groups at a time, so that the table of groups by points fits into memory.
     step = max(_AT_ONCE // n_points, 1)
     for start in range(0, len(labels), step):
         fits = np.ones((len(labels[start : start + step]), n_points), dtype=bool)
         for (inside, text_numbers), column_codes in zip(covers, codes, strict=True):
+            # A point fits a group if each of its labels covers the point's value.
             fits &= inside[text_numbers[start : start + step]][:, column_codes[first_people]]
         n_fitting += fits.sum(axis=0)
         group, point = np.nonzero(fits)
@@ -392,10 +413,12 @@ def _not_placed(
 def covered(
     people: Microdata, name: str, labels: Collection[Any]
 ) -> tuple[Attribute, dict[Any, NDArray[np.bool_]]]:
-    """The attribute by which some labels of a column can be read, and the codes each one covers.
+    """The attribute by which a column's labels can be read, and which codes each covers.
 
-    Raises `UnsupportedError` for a label that stands for unknown values.
+    Codes are a mask over the attribute's domain. Raises `UnsupportedError` for a label that stands
+    for unknown values.
     """
+    # Labels may be of exact values, or of values in the cells of a grid.
     for table in (people, people.rounded()):
         (attribute,) = (candidate for candidate in table.attributes if candidate.name == name)
         wording = wording_of(attribute, style_of(attribute, None))
@@ -422,7 +445,11 @@ class Possible:
         self._counted: dict[Any, GroupCounts] = {}
 
     def counts(self, sensitive: str | None, asked_columns: Sequence[str] | None) -> GroupCounts:
-        """The counts of one column, in groups that known columns divide."""
+        """The counts of a column by known columns, with how many people can have each value.
+
+        `sensitive` None: the first column. `asked_columns` are known of everybody; None: all beside
+        it.
+        """
         key = sensitive, None if asked_columns is None else tuple(asked_columns)
         if key not in self._counted:
             release, schema = self._release, self._schema
@@ -432,6 +459,7 @@ class Possible:
             ruled_columns = release.layout.ruled_beside(
                 seen_columns.secret, seen_columns.known, ruled
             )
+            # A rule on a column in the secret's row bears on the secret, too: follow both jointly.
             joint: Any = None, {}
             if ruled_columns:
                 joint = _joint_cells(release, shown_release.counts, seen_columns, ruled_columns)
@@ -445,11 +473,13 @@ class Possible:
 def _joint_cells(
     release: Release, counts: GroupCounts, seen_columns: Seen, ruled_columns: Sequence[str]
 ) -> tuple[JointCells, dict[str, Labels]]:
-    """The cells of a column and of those beside it, and the values of the columns with rules.
+    """The cells of a secret and the columns with rules beside it, and the latter's values.
 
     A cell is a group, a value of the secret column, and the codes of its labels in `ruled_columns`,
     with its number of people.
     """
+    # See the release once more, as if the columns with rules were known, too: its groups then have
+    # one value of each.
     all_known = release.layout.seen(
         seen_columns.secret, [*seen_columns.known, *ruled_columns]
     ).known
@@ -463,6 +493,8 @@ def _joint_cells(
     labels = [_label_parts(label) for label in whole_counts.groups or ()]
     known_parts = [label[len(label) - len(all_known) :] for label in labels]
     texts = dict(zip(all_known, zip(*known_parts, strict=True), strict=False))
+    # The group of `counts` to which each finer group belongs: leave out the labels of ruled
+    # columns.
     positions = [all_known.index(name) for name in seen_columns.known]
     divided = []
     for label, known_labels in zip(labels, known_parts, strict=True):
@@ -474,7 +506,8 @@ def _joint_cells(
     group = np.array([number_of_group[label] for label in divided], dtype=np.int64)
     values = {name: Labels(in_order({*texts[name]} - {None})) for name in ruled_columns}
     codes = {}
-    for name, column_labels in values.items():  # a missing value is one that anybody may have
+    # A missing value has the code after the last: it is one that anybody may have.
+    for name, column_labels in values.items():
         missing, code_of = len(column_labels), column_labels.codes
         codes[name] = np.array([code_of.get(text, missing) for text in texts[name]], np.int64)
     value = np.array([counts.values.codes[label] for label in whole_counts.values], dtype=np.int64)
@@ -486,7 +519,11 @@ def _joint_cells(
 
 
 def _by_labels(release: Release, shown_release: Any, schema: Schema, joint: Any) -> GroupCounts:
-    """Count who can have which values by what a release shows of everybody."""
+    """Count who can have which values, by what a release shows of everybody beside the secret.
+
+    `joint` are the cells and labels of `_joint_cells`; the cells are None if no further column has
+    rules.
+    """
     column = shown_release.sensitive
     people = {*shown_release.people_columns, *shown_release.group_columns} - {
         column,
@@ -495,6 +532,7 @@ def _by_labels(release: Release, shown_release: Any, schema: Schema, joint: Any)
     names = [name for name in schema.conditions if name in people]
     counts: GroupCounts = shown_release.counts
     if not names:
+        # Nothing that rules are about is shown: all people of a group are alike for the rules.
         all_groups = np.arange(counts.n_groups)
         none = fired(schema.impossible, {}, counts.n_groups)
         return _with_able(
@@ -504,9 +542,11 @@ def _by_labels(release: Release, shown_release: Any, schema: Schema, joint: Any)
     texts = [*zip(*signatures.labels, strict=True)]
     for name, texts_of_column in zip(names, texts, strict=True):
         _check_rules(release, schema, name, texts_of_column)
+    # Each signature (a combination of values in these columns) is looked at once.
     rows = np.arange(len(signatures.labels))
     coded = {name: (rows, column_texts) for name, column_texts in zip(names, texts, strict=True)}
     rules_fired = fired(schema.impossible, coded, len(rows), schema.hierarchies)
+    # From the class of each signature to that of each signature in a group.
     rules_fired = replace(rules_fired, codes=rules_fired.codes[signatures.codes])
     groups = np.repeat(np.arange(counts.n_groups), np.diff(signatures.offsets))
     people = signatures.people
@@ -534,7 +574,17 @@ def _with_able(
     name: str,
     joint: tuple[JointCells | None, Mapping[str, Labels]] = (None, {}),
 ) -> GroupCounts:
-    """Counts with those who can have each value, by the class of some people of each group."""
+    """Counts that say how many people of each group can have each value.
+
+    Parameters
+    ----------
+    groups, times : integer arrays
+        The group of each entry of people, and how many people it is; None: one.
+    rules_fired : Fired
+        For each entry, the class of people to whom the same rules apply.
+    joint : (JointCells or None, mapping of column to Labels)
+        The result of `_joint_cells`; None if no further column has rules.
+    """
     cells, labels_beside = joint
     values_of_rules = about_of(schema.impossible, {column: counts.values, **labels_beside})
     for ruled_column in labels_beside:  # the last value is a missing one, which anybody may have
@@ -543,6 +593,7 @@ def _with_able(
     positions = np.arange(len(rules_fired.codes))
     of_rows = column, groups, positions, times, counts.n_groups
     possible = classes.possible(*of_rows) if cells is None else classes.beside(*of_rows, cells)
+    # A value that occurs more often than people can have it contradicts the rules.
     for cell in possible.overfull(counts.cell_groups, counts.codes, counts.counts)[:1].tolist():
         group, value = int(counts.cell_groups[cell]), counts.values[int(counts.codes[cell])]
         raise DataError(

@@ -134,6 +134,7 @@ def utility_of(
                 f"{counts.n_people} people are counted, but {microdata.name} has "
                 f"{len(of_person)}; give the table that the release was made of"
             )
+        # How many people each group has: a label's loss counts once for each of them.
         members = np.bincount(of_person)
         for attribute in microdata.attributes:
             floor = (floors or {}).get(attribute.name)
@@ -154,7 +155,7 @@ def utility_of(
 
 
 def _each_size(sizes: IntArray) -> Iterable[tuple[int, int]]:
-    """Sizes of groups, and how many have each."""
+    """Pairs of a group size and the number of groups that have it."""
     distinct, times = np.unique(sizes, return_counts=True)
     return zip(distinct.tolist(), times.tolist(), strict=True)
 
@@ -174,8 +175,10 @@ def given_groups(microdata: Microdata, groups: Any) -> IntArray:
             f"groups must be a whole number for each of the {microdata.n_rows} rows of "
             f"{microdata.name}; see the partition of a method"
         )
+    # There is a group for each row of the source: keep those of published people.
     if len(numbers) != microdata.n_people:
         numbers = numbers[microdata.kept]
+    # Methods write -1 for a row that is in no group.
     if numbers.min() < 0:
         row = int(microdata.kept[np.argmax(numbers < 0)])
         raise InputError(f"row {row + 1} of {microdata.name} has no group")
@@ -213,6 +216,7 @@ def optimal_discernibility(people: int, least: int) -> int:
     people, least = int(people), int(least)
     if people < least:
         raise InputError(f"{people} people make no group of at least {least}")
+    # As many groups as possible, whose sizes differ by one at most.
     groups = people // least
     size, larger = divmod(people, groups)
     return (groups - larger) * size**2 + larger * (size + 1) ** 2
