@@ -30,10 +30,10 @@ from foreknow_judge.policy.grammar import as_missing as read_missing
 def fetch(
     table: Table, columns: Sequence[str], groups: Sequence[str] = (), lists: str | None = None
 ) -> pa.Table:
-    """Fetch some columns of a table, each made plain; unknown ones are an error.
+    """Fetch some columns of a table, each made plain (see `plain`); unknown ones are an error.
 
-    Where some make the groups of a release, what a reader can tell apart in them is not merged.
-    One column may hold `lists`, which stay as they are.
+    In columns that make `groups`, values that only some readers tell apart are refused. The column
+    `lists` may hold lists, which stay as they are.
     """
     require(table, columns)
     rows = table.arrow(list(columns))
@@ -44,7 +44,7 @@ def fetch(
 def plain_table(
     rows: pa.Table, columns: Sequence[str], groups: Sequence[str] = (), lists: str | None = None
 ) -> pa.Table:
-    """Make every column plain; for the rest see `fetch`."""
+    """The columns of `rows`, by position, as plain columns with these names; see `fetch`."""
     arrays = {}
     for i, name in enumerate(columns):
         column = rows.column(i)
@@ -69,12 +69,13 @@ def plain(name: str, array: pa.ChunkedArray) -> pa.ChunkedArray:
         array = array.cast(pa.string())
     _refuse_null_characters(name, array)
     if pa.types.is_float16(kind):
+        # Arrow computes little with floats of 16 bits.
         array, kind = array.cast(pa.float32()), pa.float32()
     if pa.types.is_timestamp(kind) or pa.types.is_time64(kind):
         return _whole_microseconds(array)
     if pa.types.is_floating(kind):
         numbers = pc.if_else(pc.is_nan(array), pa.scalar(None, kind), array)
-        return pc.add(numbers, pa.scalar(0.0, kind))
+        return pc.add(numbers, pa.scalar(0.0, kind))  # -0.0 + 0.0 is 0.0
     return array
 
 
@@ -84,12 +85,14 @@ def _plain_dictionary(name: str, array: pa.ChunkedArray) -> pa.ChunkedArray:
     _refuse_nested(name, kind.value_type)
     _refuse_broken(name, array)
     array = _unified(array)
-    if kind.ordered and pa.types.is_large_string(kind.value_type):  # of pandas and Polars
+    # pandas and Polars write ordered categories as large strings.
+    if kind.ordered and pa.types.is_large_string(kind.value_type):
         array = array.cast(pa.dictionary(pa.int32(), pa.string(), ordered=True))
     if not array.num_chunks:
         return array.cast(kind.value_type)
     entries = array.chunk(0).dictionary
     _refuse_null_characters(name, entries)
+    # Texts and whole numbers need no change if none is missing or repeats; floats may hold NaN.
     is_simple = pa.types.is_string(entries.type) or pa.types.is_integer(entries.type)
     if is_simple and not entries.null_count and len(pc.unique(entries)) == len(entries):
         return array
@@ -111,6 +114,7 @@ def refuse_twins(name: str, array: pa.ChunkedArray) -> None:
     both_names = ""
     if array.null_count and pc.any(pc.is_nan(array)).as_py():
         both_names = "NaN and null"
+    # 0.0 equals -0.0, but they print differently.
     zeros = array.filter(pc.fill_null(pc.equal(array, pa.scalar(0, kind)), False))
     printed_zeros = {*map(str, pc.unique(zeros.cast(pa.float64())).to_pylist())}
     if len(printed_zeros) > 1:
@@ -136,9 +140,10 @@ def refuse_two_empties(table: Table, groups: Sequence[str]) -> None:
 
 
 def _unified(array: pa.ChunkedArray) -> pa.ChunkedArray:
-    """A column of codes whose chunks have one dictionary.
+    """A column of codes whose chunks all have one dictionary.
 
-    Dictionaries that share their memory are one already, and Arrow need not compare them.
+    Chunks whose dictionaries lie at one place in memory have the same one, which need not be
+    compared.
     """
     memories = set()
     for chunk in array.chunks:
@@ -149,7 +154,7 @@ def _unified(array: pa.ChunkedArray) -> pa.ChunkedArray:
 
 
 def _whole_microseconds(array: pa.ChunkedArray) -> pa.ChunkedArray:
-    """Times in microseconds; as texts where some have nanoseconds, which Python does not know."""
+    """Times in microseconds; texts if some have nanoseconds, which Python's times lack."""
     kind = array.type
     if kind.unit != "ns":
         return array
@@ -169,6 +174,7 @@ def sorted_texts(texts: Sequence[str | None]) -> tuple[list[str | None], NDArray
     [2, 0, 1, 2]
     """
     column = pa.array(texts, pa.string())
+    # Arrow ranks from 1, with a missing one last; the remainder makes it the first, at 0.
     rank = pc.rank(column, tiebreaker="dense").to_numpy().astype(np.int32)  # a missing one last
     position_of_row = rank % rank.max() if column.null_count else rank - 1
     first = np.unique(position_of_row, return_index=True)[1]
@@ -185,7 +191,10 @@ def to_python(name: str, values: pa.Array) -> list[Any]:
 
 
 def _refuse_broken(name: str, array: pa.ChunkedArray) -> None:
-    """A code beyond the entries is no value; the first one would be taken for a null."""
+    """Raise `DataError` for a code beyond the entries of its dictionary, which stands for no value.
+
+    The first such code would be taken for that of a null.
+    """
     try:
         array.validate(full=True)
     except pa.ArrowInvalid as error:
@@ -193,7 +202,10 @@ def _refuse_broken(name: str, array: pa.ChunkedArray) -> None:
 
 
 def _refuse_null_characters(name: str, texts: pa.Array | pa.ChunkedArray) -> None:
-    """Some readers of CSV cut a text off at a null character, so that two may look like one."""
+    """Raise `DataError` for texts with a null character.
+
+    Some readers of CSV cut a text off there, so that two texts may look like one.
+    """
     if is_text(texts.type) and pc.any(pc.match_substring(texts, "\0")).as_py():
         raise DataError(
             f"the column {name!r} holds a null character, at which some readers cut a text off; "
@@ -272,14 +284,14 @@ _THOUSANDS = r"-?(0|[1-9]\d{0,2}(\.\d{3})+|[1-9]\d*)(,\d+)?"
 
 
 def _readers(reading: Reading, typed: bool, values: list[Any]) -> Sequence[_Reader]:
-    """The readers to try on values, the first that fits all of them wins.
+    """The readers to try on values, in this order; the first that can read all of them wins.
 
-    Those that `reading` declares stand first. A `typed` table, whose texts are texts, has no
-    others.
+    Those that `reading` declares stand first. In a `typed` table texts are texts, so it has only
+    these.
     """
     readers: list[_Reader] = [] if typed else list(_READERS)
     if reading.decimal == "," and (not typed or has_decimal_commas(values)):
-        readers[1:2] = [_COMMAS]
+        readers[1:2] = [_COMMAS]  # in place of numbers with a decimal point
     if reading.as_date is not None:
         readers.insert(0, _Reader("date", (dt.date, dt.datetime), r"(?s:.+)", reading.as_date))
     return [*readers, *_amounts(reading, values)]
@@ -291,6 +303,7 @@ def _amounts(reading: Reading, values: list[Any]) -> list[_Reader]:
         return []
     reader = _Reader("number", (int, float, Decimal), r"(?s:.+)", reading.as_amount)
     read_value = _reading_by(reader)
+    # Plain numbers are read by other readers, with their own types.
     is_needed = any(_is_marked(value) and read_value(value) is not _UNREAD for value in values)
     return [reader] if is_needed else []
 
@@ -360,6 +373,7 @@ def encode(
     array, reading = plain(name, array), reading or Reading()
     codes, distinct = codes_of(array)
     are_texts = is_text(distinct.type)
+    # The table knows its types, and texts stay texts: nothing has to be read.
     if declared is None and not untyped and not (are_texts and reading.converts):
         return _encoded_by_type(name, array, codes, distinct)
     python_values = to_python(name, distinct)
@@ -370,10 +384,13 @@ def encode(
         readers = _readers(reading, not untyped and declared is None, python_values)
         kind, values = _parsed(name, python_values, codes, declared, positions, readers)
         if kind == "text" and declared is None and reading.converts:
+            # Most, but not all, are dates or numbers as the reading says: the others may be
+            # mistakes.
             _refuse_mixed(name, python_values, codes, positions, reading)
         _refuse_ahead(name, python_values, values, reading)
     values = _as_days(values)
     # Different texts may mean one number, such as 1.5 and 1.50: they are one value.
+    # None cannot be compared, so the key is (False, 0) for it, which is below (True, value).
     domain = sorted(set(values), key=lambda v: (v is not None, 0 if v is None else v))
     new_code = {value: code for code, value in enumerate(domain)}
     new_codes = np.array([new_code[value] for value in values], dtype=codes.dtype)
@@ -381,7 +398,10 @@ def encode(
 
 
 def _encoded_by_type(name: str, array: pa.ChunkedArray, codes: Codes, distinct: pa.Array) -> Column:
-    """The column of a plain array with these codes, whose type is that of its values."""
+    """Encode a plain column by the type that its table gives it, without reading texts.
+
+    `codes` and `distinct` are its codes and values, as `codes_of` gives them.
+    """
     kind = _kind(distinct.type)
     ordered = pa.types.is_dictionary(array.type) and array.type.ordered and is_text(distinct.type)
     categories = tuple(distinct.drop_null().to_pylist()) if ordered else ()
@@ -399,6 +419,7 @@ def as_plain_texts(
     gives the column.
     """
     array = plain(name, array)
+    # Times with a zone are always read, so that several zones in one column are refused.
     zoned = declared is None and is_zoned(array)
     if declared is None and not reading.converts and not zoned:
         return array
@@ -416,18 +437,21 @@ def as_plain_texts(
             _refuse_mixed(name, values, codes, None, reading, strict=True)
         _refuse_ahead(name, values, parsed, reading)
         texts = _plainly(_as_days(parsed)) if are_texts and kind != "text" else values
-    return array if texts == values else pa.chunked_array([pa.array(texts).take(pa.array(codes))])
+    if texts == values:  # every text is plain already
+        return array
+    return pa.chunked_array([pa.array(texts).take(pa.array(codes))])
 
 
 def _release_readers(
     reading: Reading, values: list[Any], declared: Kind | None, zoned: bool
 ) -> list[_Reader]:
-    """The readers to try on sensitive values: those of the reading, then the usual ones.
+    """The readers to try on sensitive values: those of the reading, then perhaps the usual ones.
 
-    The usual ones read columns of a declared type, and those with `zoned` times.
+    The usual ones read columns of a `declared` type, and columns with `zoned` times.
     """
     dates = Reading(date_format=reading.date_format, latest_year=reading.latest_year)
-    # Where a reader may take a point for a decimal one, no comma need be there.
+    # With decimal commas declared, 1.234 is read as 1234 even if no value has a comma, since
+    # whoever reads the release would take the point for a decimal one.
     numbers = [_READERS[0], _COMMAS] if reading.decimal == "," else []
     readers = [*_readers(dates, True, []), *numbers, *_amounts(reading, values)]
     if declared is not None:
@@ -440,10 +464,11 @@ def _release_readers(
 def is_zoned(array: pa.ChunkedArray) -> bool:
     """True if a column of texts holds times with a zone, such as 2024-01-31T08:00Z.
 
-    Only a column whose first value begins with a day is searched.
+    For speed, only a column whose first value begins with a day is searched.
     """
     if not is_text(array.type) or len(array) == array.null_count:
         return False
+    # The first value, mostly found in the first rows of a chunk.
     first = next(chunk.drop_null()[0].as_py() for chunk in _heads(array) if _knows_any(chunk))
     if not isinstance(first, str) or not re.match(_DAY, first, re.ASCII):
         return False
@@ -465,9 +490,10 @@ def _knows_any(chunk: Any) -> bool:
 def alike_texts(
     name: str, texts: list[str], reading: Reading, declared: Kind | None = None
 ) -> list[str]:
-    """Distinct values as `as_plain_texts` writes them; those that it has written stay.
+    """Distinct texts, each as `as_plain_texts` writes it; texts that it has written itself stay.
 
-    Raises `DataError` if they cannot be read, and the schema declares the type of the column.
+    If the reading fails, texts are tried as plain ones. If that fails, too, they are returned
+    unchanged, or raise `DataError` if the schema declares the type of the column.
     """
     array = pa.chunked_array([pa.array(texts, pa.string())])
     for candidate in reading, Reading():
@@ -493,12 +519,12 @@ def plainly_written(text: str) -> Any:
 
 
 def _plainly(values: list[Any]) -> list[str | None]:
-    """Numbers and dates as texts; equal ones all as the shortest text of any of them."""
+    """Numbers and dates as texts; equal values all get the shortest text of any of them."""
     text_of_value: dict[Any, str] = {}
     for value in values:
         if value is None:
             continue
-        # abs() takes the sign from a zero.
+        # abs() takes the sign from a zero, which is the only number that is false.
         text = format(value or abs(value), "f") if type(value) is Decimal else text_of(value)
         text_of_value[value] = min(text_of_value.get(value, text), text, key=len)
     return [None if value is None else text_of_value[value] for value in values]
@@ -517,7 +543,7 @@ def _as_texts(values: list[Any]) -> list[str | None]:
 
 
 def _as_days(values: list[Any]) -> list[Any]:
-    """Times that are all midnight, in no time zone, are dates."""
+    """Times that are all midnight, in no time zone, as dates; other values unchanged."""
     for value in values:
         if value is None:
             continue
@@ -553,6 +579,7 @@ def codes_of(array: pa.ChunkedArray) -> tuple[Codes, pa.Array]:
         The values that occur, in no order; a null is last.
     """
     if not pa.types.is_dictionary(array.type):
+        # Whole numbers near each other are encoded by a table, which is faster than hashing.
         span = _span_of(array)
         if span is not None:
             return _codes_of_near(array, *span)
@@ -565,6 +592,7 @@ def codes_of(array: pa.ChunkedArray) -> tuple[Codes, pa.Array]:
     codes = _joined_codes(array, null_code=n_entries)
     occurs = np.zeros(n_entries + 1, dtype=bool)
     occurs[codes] = True
+    # Entries of the dictionary that no row has get no code.
     if not occurs[:n_entries].all():
         used_codes = np.flatnonzero(occurs[:n_entries])
         new_code = np.zeros(n_entries + 1, dtype=codes.dtype)
@@ -572,12 +600,13 @@ def codes_of(array: pa.ChunkedArray) -> tuple[Codes, pa.Array]:
         new_code[n_entries] = len(used_codes)
         codes, entries = new_code[codes], entries.take(pa.array(used_codes))
     if occurs[n_entries]:
+        # A null gets the last code.
         entries = pa.concat_arrays([entries, pa.nulls(1, entries.type)])
     return codes, entries
 
 
 def _joined_codes(array: pa.ChunkedArray, null_code: int) -> Codes:
-    """The codes of all chunks of a column with one dictionary; a null has `null_code`."""
+    """The codes of all chunks of a column with one dictionary; nulls have `null_code`."""
     codes = np.empty(len(array), dtype=narrowest(null_code + 1))
     start = 0
     for chunk in array.chunks:
@@ -588,7 +617,10 @@ def _joined_codes(array: pa.ChunkedArray, null_code: int) -> Codes:
 
 
 def _span_of(array: pa.ChunkedArray) -> tuple[int, int] | None:
-    """The least of whole numbers near each other and the size of their range; None for others."""
+    """The smallest whole number and the width of the range, if that is narrow; None for others.
+
+    None, too, for columns with nulls, without rows, or of other types.
+    """
     if not pa.types.is_integer(array.type) or array.null_count or not len(array):
         return None
     ends = pc.min_max(array).as_py()
@@ -599,7 +631,7 @@ def _span_of(array: pa.ChunkedArray) -> tuple[int, int] | None:
 def _codes_of_near(array: pa.ChunkedArray, smallest: int, span: int) -> tuple[Codes, pa.Array]:
     """The codes and the ascending distinct values of whole numbers that lie near each other.
 
-    They are from `smallest` to `smallest` + `span` - 1: a table of that size marks which occur.
+    They lie from `smallest` to `smallest` + `span` - 1: a table of that size marks which occur.
     """
     kind: Any = np.uint64 if pa.types.is_uint64(array.type) else np.int64
 
@@ -613,6 +645,7 @@ def _codes_of_near(array: pa.ChunkedArray, smallest: int, span: int) -> tuple[Co
     occurs = np.zeros(span, dtype=bool)
     for offsets in offset_blocks():
         occurs[offsets] = True
+    # A value's code is its rank among those that occur.
     used_offsets = np.flatnonzero(occurs)
     code_of_offset: Codes = np.zeros(span, narrowest(len(used_offsets) + 1))
     code_of_offset[used_offsets] = np.arange(len(used_offsets))
@@ -631,14 +664,17 @@ def coded(array: pa.ChunkedArray) -> pa.ChunkedArray:
 
 
 def dictionary_of(codes: Codes, values: pa.Array) -> pa.DictionaryArray:
-    """The column with these codes into these values, of which a null is last; `codes_of` undone."""
+    """The dictionary column with these codes into `values`, of which a null may be the last.
+
+    It is the reverse of `codes_of`: the code of the null becomes a missing entry.
+    """
     size = len(values) - values.null_count
     indices = pa.array(codes.astype(np.int32), mask=codes == size if values.null_count else None)
     return pa.DictionaryArray.from_arrays(indices, values.slice(0, size))
 
 
 def ranked(codes: Codes, distinct: pa.Array) -> tuple[Codes, pa.Array]:
-    """Codes into the distinct values of a column in ascending order, a null first."""
+    """Change codes so that they point into the distinct values in ascending order, a null first."""
     if pa.types.is_integer(distinct.type) and not distinct.null_count:
         order = np.argsort(distinct.to_numpy())  # several times as fast as Arrow here
     else:
@@ -669,10 +705,11 @@ def _parsed(
     positions: IntArray | None,
     readers: Sequence[_Reader],
 ) -> tuple[Kind, list[Any]]:
-    """The kind of distinct values, and these as the first reader reads them that can read all.
+    """The kind of distinct values, and the values as the first reader reads them that reads all.
 
-    They are texts, unchanged, if there is none. If the schema `declared` their kind, that is an
-    `UnreadColumn` error, which names the first such row by its code or its position.
+    If no reader does, they are "text", unchanged; but if the schema `declared` their kind, that is
+    an `UnreadColumn` error, which names the first row with such a value: `codes` are the values'
+    codes by row, and `positions` where rows are in the table (None: all of its rows).
     """
     unread_codes: list[int] = []
     for reader in readers:
@@ -682,6 +719,7 @@ def _parsed(
         read_value = _reading_by(reader)
         for value in values:
             parsed.append(read_value(value))
+            # One unread value is enough, unless the error has to name the first row of any.
             if parsed[-1] is _UNREAD and declared is None:
                 break
         unread_codes = [code for code, value in enumerate(parsed) if value is _UNREAD]
@@ -700,9 +738,10 @@ def _parsed(
 
 
 def _on_one_clock(name: str, values: list[Any], parsed: list[Any]) -> list[Any]:
-    """Dates and times that were parsed from values; without their zone, if all texts have one.
+    """Dates and times, without their zone if all that were texts have the same one.
 
-    Several zones are a `DataError`.
+    `parsed` are the dates and times read from `values`. `DataError` for several zones, in which
+    times would compare by what no reader of the table sees.
     """
     were_texts = [
         isinstance(text, str) and isinstance(moment, dt.date)
@@ -713,7 +752,7 @@ def _on_one_clock(name: str, values: list[Any], parsed: list[Any]) -> list[Any]:
         if was_text:
             zone = moment.utcoffset() if isinstance(moment, dt.datetime) else None
             example_of_zone.setdefault(zone, text)
-    if example_of_zone.keys() <= {None}:
+    if example_of_zone.keys() <= {None}:  # no text has a zone
         return parsed
     if len(example_of_zone) > 1:
         pair = " and ".join(map(repr, [*example_of_zone.values()][:2]))
@@ -728,9 +767,10 @@ def _on_one_clock(name: str, values: list[Any], parsed: list[Any]) -> list[Any]:
 
 
 def _refuse_ahead(name: str, values: list[Any], parsed: list[Any], reading: Reading) -> None:
-    """Raise `DataError` if a year of two digits was read as one that is still to come.
+    """Raise `DataError` if a year of two digits was read as one in the future.
 
-    Only where the schema does not say which century is meant.
+    This applies only if the schema does not say which century is meant. `parsed` are the dates that
+    were read from `values`.
     """
     if not reading.guesses_century:
         return
@@ -749,7 +789,11 @@ def _refuse_ahead(name: str, values: list[Any], parsed: list[Any], reading: Read
 def _first_row(
     wanted_codes: Sequence[int], codes: Codes, positions: IntArray | None
 ) -> tuple[int, int]:
-    """The first row with any of some codes, counted from 1 in the table, and its code."""
+    """The first row with any of `wanted_codes`, counted from 1 in the table, and its code.
+
+    `codes` has the code of each entry, and `positions` where entries are in the table; None: row i
+    is entry i.
+    """
     entry, code = min((int(np.argmax(codes == code)), code) for code in wanted_codes)
     return (entry if positions is None else int(positions[entry])) + 1, code
 
@@ -765,8 +809,8 @@ def _refuse_mixed(
 ) -> None:
     """Raise `DataError` if most texts, but not all, are written as the reading says.
 
-    If `strict`, one number with a comma or a point is enough, since others would read it
-    otherwise.
+    If `strict`, a single number with a comma or a point is enough, since readers of a release would
+    read it otherwise. `codes` and `positions` find the row of the message; see `_first_row`.
     """
     for what, reader in _declared_readers(reading):
         read_value = _reading_by(reader)
@@ -775,8 +819,10 @@ def _refuse_mixed(
             if isinstance(v, str) and read_value(v) is not _UNREAD:
                 fits.add(v)
         other_codes = [code for code, v in enumerate(values) if v is not None and v not in fits]
+        # Most: more values that fit than others.
         fewest_others = len(other_codes) + 1
         if reader is _COMMAS:
+            # Numbers without such a sign would fit any reading, and say nothing.
             signs = {",", "."} if strict else {","}
             fits = {text for text in fits if signs & set(text)}
             fewest_others = 1 if strict else fewest_others
@@ -808,6 +854,7 @@ def _reading_by(reader: _Reader) -> Callable[[Any], Any]:
     is_written = re.compile(reader.pattern, re.ASCII).fullmatch
 
     def read(value: Any) -> Any:
+        # It has the right type already.
         if value is None or type(value) in reader.types:
             return value
         if not isinstance(value, str) or not is_written(value):
@@ -853,7 +900,10 @@ def as_missing(rule: Any) -> Missing:
 
 
 def refuse_missing(missing: Missing, semantics: Any) -> None:
-    """Raise `SchemaError` for a rule about nulls where a null just means no value."""
+    """Raise `SchemaError` for a rule about nulls under "set" or "multiset".
+
+    A null then means that the person has no value, and is not missing.
+    """
     relabel = isinstance(missing, Relabel)
     if semantics != "single" and (relabel or missing != "error"):
         rule_text = f'{{ label = "{missing}" }}' if relabel else f'"{missing}"'

@@ -42,7 +42,7 @@ class Combinations:
         encoded: Sequence[tuple[NDArray[Any], pa.Array]],
         people: IntArray | None = None,
     ) -> Combinations:
-        """Count equal rows of encoded columns.
+        """Count equal rows of encoded columns: how many people have each combination of values.
 
         Parameters
         ----------
@@ -55,6 +55,7 @@ class Combinations:
         """
         combination_of_row, first_rows = combine_encoded(encoded)
         counts = np.bincount(combination_of_row, weights=people, minlength=len(first_rows))
+        # The first row with each combination has its codes.
         first_codes = [codes[first_rows] for codes, _ in encoded]
         domains = [domain for _, domain in encoded]
         return cls(tuple(columns), first_codes, domains, counts.astype(np.int64))
@@ -94,7 +95,10 @@ class Combinations:
         return is_alone
 
     def _joint(self, column_numbers: Sequence[int]) -> tuple[NDArray[Any], IntArray]:
-        """Which combination of some columns each has, and how many people have each of these."""
+        """For each combination, the number of its part in some columns; people of each part.
+
+        Columns are given by their numbers; without any, all combinations have one part.
+        """
         columns = [self.codes[column_number] for column_number in column_numbers] or [
             np.zeros(len(self), dtype=np.int8)
         ]
@@ -105,21 +109,24 @@ class Combinations:
         return joint, np.bincount(joint, self.people, len(first)).astype(np.int64)
 
     def among(self, population: Combinations) -> IntArray:
-        """How many people of a population have each combination, shape (combinations,).
+        """The number of people of a population who have each combination, shape (combinations,).
 
-        Its columns stand in the same order. Values of different types are compared as they print,
-        numbers by their value.
+        The population's columns stand in the same order. Values of different types are compared as
+        they print, numbers by their value.
         """
         encoded, n_values = [], []
         for codes, domain, population_codes, population_domain in zip(
             self.codes, self.domains, population.codes, population.domains, strict=True
         ):
+            # One code for equal values of both tables.
             common_codes, distinct = codes_of(_one_column(domain, population_domain))
             new_codes, new_population_codes = np.split(common_codes, [len(domain)])
             encoded.append(
                 np.concatenate((new_codes[codes], new_population_codes[population_codes]))
             )
             n_values.append(len(distinct))
+        # Combinations of both are numbered together, ours first, so that equal ones have one
+        # number.
         combination_of, first_rows = combine(encoded, n_values)
         own_combinations, other_combinations = np.split(combination_of, [len(self)])
         counts = np.bincount(other_combinations, population.people, minlength=len(first_rows))

@@ -45,11 +45,12 @@ class PeopleTable(PeopleRows):
     """A table with rows about people, and the columns that make their groups."""
 
     def members(self, counts: GroupCounts) -> Members:
-        """Find the group of everybody."""
+        """The name of each person, and the position of their group in `counts`."""
         person = named(self.table, self.person)
         rows = fetch(self.table, self._columns(person, *self.groups))
         if self.needed:
             rows = rows.filter(pa.array(Shown.of(rows, self.needed).of_any))
+        # A person may have several rows, which all are in one group: that of the first.
         people = People.named(self.table.name, person, rows.column(person))
         positions = self._positions(rows, counts)
         return Members(Labels(to_python(person, people.names)), positions[people.first])
@@ -60,6 +61,7 @@ class PeopleTable(PeopleRows):
         Raises an error if the table gives other rows than when it was counted.
         """
         rows, weights = self._tallied([*self.groups, *attributes, *self.tied])
+        # The rows are read again, and a table that changed would mix two states.
         positions = self._positions(rows, counts)
         if not self._as_counted(counts, positions, rows, weights):
             raise changed(self.table)
@@ -81,7 +83,10 @@ class PeopleTable(PeopleRows):
     def _as_counted(
         self, counts: GroupCounts, positions: IntArray, rows: pa.Table, weights: IntArray | None
     ) -> bool:
-        """True if rows that are read again are those that were counted."""
+        """True if rows that are read again have as many people in each group as were counted.
+
+        `positions` has the group of each row, and `weights` how many people it is; None: one.
+        """
         sizes = np.bincount(positions, weights=weights, minlength=counts.n_groups)
         return np.array_equal(sizes, counts.sizes)
 
@@ -112,7 +117,7 @@ class PeopleTable(PeopleRows):
         return list(dict.fromkeys([*names, *self.needed]))
 
     def _positions(self, rows: pa.Table, counts: GroupCounts) -> IntArray:
-        """The place of each row's group among those that were counted."""
+        """The position in `counts` of each row's group; an error if a group was not counted."""
         of_row, labels = group_codes(rows, self.groups, as_tuples=self.null_groups)
         code_of_group = Labels(counts.groups or ()).codes
         if not all(label in code_of_group for label in labels):
@@ -144,11 +149,12 @@ class ValuesTable(PeopleTable, ValuesRows):
     def _as_counted(
         self, counts: GroupCounts, positions: IntArray, rows: pa.Table, weights: IntArray | None
     ) -> bool:
-        """True if rows that are read again are those that were counted, with their values."""
+        """True if rows that are read again have the values, group by group, that were counted."""
         if not super()._as_counted(counts, positions, rows, weights):
             return False
         if not self.tied:  # the table cannot change while it is read
             return True
+        # Drop or label missing values as it was done before.
         rows = self._settled(rows, weights, in_order=False).rows
         codes, values = self._values_of(rows)
         bags = count_pairs(positions, codes, counts.n_groups, len(values), weights)
@@ -156,7 +162,8 @@ class ValuesTable(PeopleTable, ValuesRows):
         return values == counts.values and all(map(np.array_equal, bags, bags_before))
 
     def refuse_changed(self, counts: GroupCounts) -> None:
-        """Refuse a table that was counted, and is another one in what is read at once now."""
+        """Raise `DataError` if what was read at once now gives counts other than `counts`."""
+        # Not all columns of these counts were read at once, so nothing can be compared.
         if not {*self.seen} <= {*self.read_once.columns}:
             return
         recount, _ = self._count_rows()
@@ -177,19 +184,20 @@ class ValuesTable(PeopleTable, ValuesRows):
         return self._count_rows()
 
     def _count_rows(self) -> tuple[GroupCounts, Shown]:
-        """Read the rows, and count people and values by group.
+        """Read the rows, and count people by group, and their values by group and value.
 
         The second result says which rows show a sensitive value.
         """
         name, columns = self.table.name, list(dict.fromkeys(self.seen))
         read_before = self.read_once.rows(self.table, columns)
         rows, weights = read_before or tallied(self.table, columns, self.groups)
+        # Columns in which a null is an error.
         no_nulls = [*self.groups] if not self.null_groups else []
         no_nulls += [self.sensitive] if self.missing == "error" else []
         in_order = self._in_order(weights)
         has_null = any(rows[column].null_count for column in no_nulls)
         if not in_order and self.table.untyped and has_null:
-            # A count by the engine forgets rows; where they have numbers, the message has one.
+            # The engine's count knows no row numbers: read all rows, so that the error names one.
             rows, weights, in_order = fetch(self.table, columns, self.groups), None, True
         rows, kept_rows, presence = self._settled(rows, weights, in_order=in_order)
         if kept_rows is not None and weights is not None:
@@ -206,9 +214,9 @@ class ValuesTable(PeopleTable, ValuesRows):
         return counts, presence
 
     def _values_of(self, rows: pa.Table) -> tuple[NDArray[Any], Labels]:
-        """The code of each row's value, and the values in order; or one value for all rows.
+        """The code of each row's value, and the values in order.
 
-        The latter where people are counted whatever their values.
+        If people are counted whatever their values, all rows have one value.
         """
         if self.or_else:
             return np.zeros(len(rows), dtype=np.int64), Labels(["a value"])
@@ -249,7 +257,7 @@ class HeldTable(ValuesTable, HeldRows):
         return self._count_held(), Shown({}, 0, None, numbered=True)
 
     def _count_held(self) -> GroupCounts:
-        """The counts of people by group, and of the values that they have."""
+        """The number of people of each group, and how often each value occurs among them."""
         values = self.values_of_people()
         of_person, labels = groups_from_columns(
             self.groups, values.groups, as_tuples=self.null_groups
@@ -297,7 +305,7 @@ class TallyTable(TallyRows):
         """Forget nothing: nothing was read at once."""
 
     def count(self) -> GroupCounts:
-        """How often each value occurs in each group, and how many people each group has.
+        """Count how often each value occurs in each group, and how many people each group has.
 
         People are counted in their own table; without one, each occurrence of a value is a person.
         """
@@ -313,6 +321,7 @@ class TallyTable(TallyRows):
             members = fetch(people.table, self.groups, self.groups)
             if not len(members):
                 raise DataError(f"{people.table.name} has no rows")
+            # Groups are those of the table of people: some may have no values at all.
             group_of_member, people_labels = self._groups_of(people.table, members)
             sizes = np.bincount(group_of_member, minlength=len(people_labels))
             group_of_row = _positions_of_keys(
@@ -330,7 +339,8 @@ class TallyTable(TallyRows):
             sizes=sizes,
             semantics=self.semantics,
         )
-        if len(counts.codes) < len(rows):  # several rows of one group and value
+        # Several rows of one group and value: only other columns may tell them apart.
+        if len(counts.codes) < len(rows):
             other_columns = []
             for name in table.columns:
                 if name != self.amount:
@@ -450,6 +460,7 @@ def groups_from_columns(
         Whether the label of a group is a tuple where one column makes the groups; of several
         columns it always is.
     """
+    # Codes in the order of labels, so that groups are numbered in that order.
     encoded = [ranked(codes, distinct) for codes, distinct in encoded]
     if len(groups) == 1:
         codes, distinct = encoded[0]
@@ -459,6 +470,7 @@ def groups_from_columns(
         return codes, GroupLabels.of([(label,) for label in labels], groups)
     group_of_row, first_rows = combine_encoded(encoded)
 
+    # Labels of many groups take time to make, so they are made when they are asked for.
     def parts() -> list[Part]:
         """The labels of each column, and for each group the code of its label."""
         columns = zip(groups, encoded, strict=True)
@@ -474,7 +486,7 @@ def _positions_of_keys(
     people_labels: Sequence[Label],
     group_of_row: NDArray[Any],
 ) -> IntArray:
-    """The place of each group of a tally among the groups of people.
+    """The position of each group of a tally among the groups of the table of people.
 
     Raises `DataError`, with a row of the tally, for a group that has no people.
 
@@ -488,7 +500,7 @@ def _positions_of_keys(
         The group of each row of the tally.
     """
     keys, people_keys = labels, people_labels
-    if table.untyped != people.untyped:  # a CSV file beside one that knows types
+    if table.untyped != people.untyped:  # a CSV file of texts beside a table with types
         keys, people_keys = [*map(_text, labels)], [*map(_text, people_labels)]
     place_of = {key: position for position, key in enumerate(people_keys)}
     positions = np.array([place_of.get(key, -1) for key in keys], dtype=np.int64)

@@ -48,9 +48,10 @@ class Chances(NamedTuple):
 def read_chances(source: Any) -> Chances:
     """Read probabilities from a file or frame, one row per signature and value.
 
-    A probability is a number, or a text such as ``0.1`` or ``1/3``; a float stands for the decimal
-    that it prints as. A column ``learned`` that says ``yes`` in each row, or ``estimated``, is no
-    attribute. Raises `DataError` for a table that is broken, or lacks a probability.
+    A signature is one value in each attribute column. A probability is a number, or a text such as
+    ``0.1`` or ``1/3``; a float stands for the decimal that it prints as. A column ``learned`` that
+    says ``yes`` in each row, or ``estimated``, is no attribute. Raises `DataError` for a table that
+    is broken, or lacks a probability.
     """
     table = open_table(source)
     require(table, [VALUE, PROBABILITY])
@@ -65,6 +66,7 @@ def read_chances(source: Any) -> Chances:
     if learned or estimated:
         attributes = tuple(name for name in attributes if name != LEARNED)
     chances = _chances_by_signature(table.name, rows, attributes)
+    # Every signature must have a probability for each value that occurs with any signature.
     values: dict[str, None] = {}
     for chance_of_value in chances.values():
         values |= dict.fromkeys(chance_of_value)
@@ -83,7 +85,10 @@ def read_chances(source: Any) -> Chances:
 def _chances_by_signature(
     name: str, rows: pa.Table, attributes: Sequence[str]
 ) -> dict[_Signature, dict[str, Fraction]]:
-    """The probability of each value, by signature; `DataError` for one that stands there twice."""
+    """The probability of each value, by signature (its labels in the attribute columns).
+
+    Raises `DataError` for a pair of a signature and a value that stands in two rows.
+    """
     columns = []
     for n in (*attributes, VALUE):
         columns.append([*map(_text, rows.column(n).to_pylist())])
@@ -112,6 +117,8 @@ def count_chances(
 ) -> Chances:
     """Learn probabilities from a table of people: how frequent each value is for each signature.
 
+    A signature is one value in each attribute column.
+
     Parameters
     ----------
     source
@@ -134,6 +141,7 @@ def count_chances(
     offsets, entry_codes, entry_people = count_pairs(
         signature_of_row, value_codes, len(signatures), len(values)
     )
+    # So many people of each value are added to a signature: `smoothing` in all.
     value_people = np.bincount(value_codes, minlength=len(values)).tolist()
     added = [smoothing * Fraction(n_people, len(rows)) for n_people in value_people]
     code_of = {value: code for code, value in enumerate(values)}
@@ -150,6 +158,7 @@ def count_chances(
             (people_of.get(code, 0) + added[code]) / n_people for code in ordered_codes
         )
     texts = tuple(map(str, ordered_values))
+    # 1 and "1" are two labels that print alike.
     if len(chances) < len(signatures) or len({*texts}) < len(texts):
         raise DataError(f"{table.name}: two labels print alike; make the columns text")
     return Chances(tuple(attributes), texts, chances, table.name, learned=True)
@@ -183,9 +192,9 @@ def _chance(printed: Any, where: str) -> Fraction:
 def read_everybody(
     source: Any, columns: Sequence[str], name: str, naming_columns: Sequence[str] = ()
 ) -> list[tuple[Codes, list[Any]]]:
-    """The code of each person and the distinct values, for each of some columns of a population.
+    """For each of some columns of a population, the code of each person and the distinct values.
 
-    Raises `DataError` if the `naming_columns` that it has name somebody twice, who would count as
+    Raises `DataError` if one of the `naming_columns` names somebody in two rows, who would count as
     two. `name` is what messages call the population.
     """
     table = open_table(source)

@@ -30,8 +30,9 @@ from foreknow_judge.policy.grammar import Semantics
 def tallied(
     table: Table, columns: Sequence[str], groups: Sequence[str] = ()
 ) -> tuple[pa.Table, IntArray | None]:
-    """Equal rows of some columns and how often each occurs; or all rows and None, if faster.
+    """Equal rows of some columns and how often each occurs; or all rows and None.
 
+    None is returned where the rows are in memory anyway, so that the engine need not count them.
     `groups` are the columns that make groups, in which values that print differently must differ.
     """
     require(table, columns)
@@ -80,11 +81,11 @@ class ReadOnce:
     of_people: dict[Any, Any] | None = None  # the same where people may have several values
 
     def rows(self, table: Table, columns: Sequence[str]) -> tuple[pa.Table, IntArray | None] | None:
-        """Equal rows of some columns, and how often each occurs, from one reading.
+        """Equal rows of some columns and how often each occurs, from one reading for all callers.
 
-        Without a count, None, each row occurs once. Columns of groups come as codes. None in place
-        of rows where the columns are not among those that are read once, or one of these is
-        refused.
+        The second result is None if each row occurs once. The whole result is None if the columns
+        are not among those that are read once, or one of these is refused: the caller then reads
+        its own. Columns of groups come as codes.
         """
         if not set(columns) <= set(self.columns):
             return None
@@ -94,10 +95,13 @@ class ReadOnce:
             except DataError:
                 if not table.is_stable:
                     raise
-                self.columns = ()  # each sight reads its own, and says what is wrong with them
+                # Some other column may be the one that is refused: each caller reads its own, and
+                # its error says what is wrong with them.
+                self.columns = ()
                 return None
             for position, name in enumerate(self.columns):
                 column = rows.column(position)
+                # Encode once what each caller would encode again.
                 if name in self.groups or pa.types.is_string(column.type):
                     rows = rows.set_column(position, name, coded(column))
             self.read = rows, weights
@@ -132,7 +136,7 @@ class ValuesRows(PeopleRows):
         return self
 
     def read_at_once(self, columns: Iterable[str]) -> bool:
-        """Have columns read once, for all sights; True if these are more than it sees itself."""
+        """Have columns read once for all callers; True if they are more than this table's own."""
         columns_read, read_once = dict.fromkeys((*self.groups, *columns)), self.read_once
         read_once.columns = [name for name in columns_read if name in self.table.columns]
         read_once.groups = [name for name in columns_read if name != self.sensitive]
@@ -166,10 +170,15 @@ class ValuesRows(PeopleRows):
         return replace(self, groups=groups, null_groups=nulls, sensitive=sensitive)
 
     def _settled(self, rows: pa.Table, weights: IntArray | None, *, in_order: bool) -> Settled:
-        """Rows of people who are counted, and which they are, if some are left out."""
+        """Rows of people who are counted, their positions before, and which rows show which values.
+
+        `weights` are how often each row occurs; None: once. `in_order` says if rows are in the
+        order of the table, so that a message may name one.
+        """
         how: dict[str, Any] = {"times": weights, "numbered": in_order}
         if not self.or_else:
             return settle(self.table.name, rows, [self.sensitive], self.missing, **how)
+        # People count whatever their values: whoever has a value in any of the columns.
         presence = Shown.of(rows, self.needed, **how)
         kept_rows = np.flatnonzero(presence.of_any)
         return Settled(rows.take(pa.array(kept_rows)), kept_rows, presence)

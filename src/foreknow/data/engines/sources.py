@@ -86,8 +86,10 @@ def open_table(
 
 
 def counted_where_it_lives(table: Table, columns: Sequence[str]) -> Source | str:
-    """The engine that can count equal rows of a table, or the reason to read it into memory."""
+    """The engine that can count equal rows of a table; or why they are read, as a text."""
     inner: Any = (table.inner or table) if isinstance(table, Snapshot) else table
+    # Look through views that only change how missing values are spelled: the engine can do that,
+    # too.
     stored_table = inner.as_written if isinstance(inner, Spelled) else inner
     if isinstance(inner, Spelled) and inner.of_columns:
         return f"{stored_table.name} has codes of missing values in some columns"
@@ -100,7 +102,7 @@ def counted_where_it_lives(table: Table, columns: Sequence[str]) -> Source | str
 
 
 def _opened(source: Any, reading: Reading | None) -> Table:
-    """The table of a path, an address, a frame or a relation; a table is given back."""
+    """The table of a path, an address, a frame or a relation; a table is returned as it is."""
     if hasattr(type(source), "tally"):  # it is one, of ours or of another engine
         table: Table = source
         return table
@@ -110,6 +112,7 @@ def _opened(source: Any, reading: Reading | None) -> Table:
 
             return DatabaseTable(source)
         return _open_path(Path(source), reading or Reading())
+    # Libraries are told apart by name, so that none is imported that the caller does not use.
     if type(source).__module__.split(".")[0] in {"duckdb", "_duckdb"}:
         from foreknow.data.engines.tables.duckdb_table import DuckTable
 
@@ -135,13 +138,14 @@ def is_records(source: Any) -> bool:
 
 
 def _of_records(rows: Sequence[Mapping[Any, Any]]) -> pa.Table:
-    """The table of some rows; what a row lacks is missing, as is what is no number."""
+    """The table of rows given as mappings; a key that a row lacks is missing, as is NaN."""
     names: dict[Any, None] = {}
     for row in rows:
         names |= dict.fromkeys(row)
     columns: dict[str, list[Any]] = {}
     for name in names:
         values = [row.get(name) for row in rows]
+        # Only NaN differs from itself.
         columns[str(name)] = [
             None if isinstance(value, float) and value != value else value for value in values
         ]
@@ -184,7 +188,10 @@ def _open_path(address: Path, reading: Reading) -> Table:
 def _open_pipe(
     pipe: Path | None, name: str, key: str | None, part_asked: str, reading: Reading
 ) -> Table:
-    """Open a copy of a pipe, or of standard input (None), that goes when the table goes."""
+    """Open a copy of a pipe, or of standard input (None); the copy is deleted with the table.
+
+    `key`, `part_asked` and `name` are as in `_open_file`.
+    """
     path = from_pipe(pipe, name)
     try:
         table = _open_file(path, name, key, part_asked, reading)
@@ -196,7 +203,7 @@ def _open_pipe(
 
 
 def _hint_of_name(path: Path) -> str:
-    """The hint on a file whose name is most like that of one that is not there."""
+    """A hint that names the file most like a path that does not exist; "" if none is like it."""
     folder = path.parent
     names = [file.name for file in folder.iterdir()] if folder.is_dir() else []
     matches = difflib.get_close_matches(path.name, names, 1, _ALIKE)
@@ -227,6 +234,7 @@ def _open_file(path: Path, name: str, key: str | None, part_asked: str, reading:
     """
     ending = path.suffix.lower()
     key_of_kind = {_DATABASES: "table", _WORKBOOKS: "sheet"}.get(_kind(ending))
+    # Only the key that fits the kind of file is accepted.
     part_name = part_asked if key == key_of_kind else None
     if key is not None and part_name is None:
         raise DataError(
@@ -276,6 +284,7 @@ def _open_csv(path: Path, name: str, reading: Reading) -> Table:
     if is_copy:
         weakref.finalize(table, readable.unlink, missing_ok=True)
     with readable.open("rb") as file:
+        # The mark by which Excel knows UTF-8; a release is written as its source was.
         is_marked = file.read(len(codecs.BOM_UTF8)) == codecs.BOM_UTF8
     has_bom = is_marked or str(reading.encoding).startswith("utf-16")
     delimiter = table.file.delimiter if table.file.delimiter in DELIMITERS else ","
@@ -310,7 +319,7 @@ def _open_database(path: Path, name: str, part_asked: str | None, reading: Readi
 
 
 def parts_of(path: Path) -> list[str]:
-    """The tables of a database, or the sheets of a workbook; none of another file."""
+    """The names of a database's tables, or of a workbook's sheets; [] for another file."""
     _refuse_no_file(path)
     kind, reading = _kind(path.suffix.lower()), Reading()
     if kind == _WORKBOOKS:
@@ -367,9 +376,9 @@ def content_of(first: bytes) -> tuple[str, str] | None:
 
 
 def from_pipe(pipe: Path | None, name: str) -> Path:
-    """Copy a pipe, which can be read once, to a file with the extension of its kind.
+    """Copy a pipe, which can be read only once, to a file with the suffix of its kind.
 
-    Without a path it is standard input.
+    `pipe` is None for standard input. `name` is what messages call it.
     """
     if pipe is None and (sys.stdin is None or sys.stdin.closed):
         raise DataError("standard input is closed; give the name of a file instead of -")
@@ -378,6 +387,7 @@ def from_pipe(pipe: Path | None, name: str) -> Path:
             first = stream.read(_BLOCK)
             if not first:
                 raise DataError(f"{name} is empty, or was read before")
+            # A pipe has no file name, so its first bytes tell what it holds.
             kind = content_of(first)
             zipped = ".csv.gz" if first.startswith(b"\x1f\x8b") else ".csv"
             path = new_file(zipped if kind is None else kind[1])
@@ -390,10 +400,10 @@ def from_pipe(pipe: Path | None, name: str) -> Path:
 
 
 def as_utf8(path: Path, name: str, reading: Reading) -> Path:
-    """A CSV file in UTF-8: itself, or a copy.
+    """The path of a CSV file in UTF-8: the file itself, or a copy.
 
-    Raises `DataError` for a file in another encoding than the reading says, and for one that holds
-    no text. `name` is what messages call it.
+    Raises `DataError` for a file in another encoding than the reading says, and for one that is no
+    text. `name` is what messages call it.
     """
     encoding = reading.encoding
     first = b""
@@ -412,6 +422,7 @@ def as_utf8(path: Path, name: str, reading: Reading) -> Path:
             copy.open("w", encoding=UTF8, newline="") as utf8_file,
         ):
             while text := file.read(_BLOCK):
+                # Latin-1 reads any bytes; control characters tell that it is the wrong encoding.
                 if encoding.startswith("iso8859") and _CONTROL.search(text):
                     if _is_binary(first):
                         raise _no_text(name)
@@ -439,7 +450,7 @@ def _unzipped(path: Path, mode: str, **how: Any) -> Any:
 
 
 def _is_binary(first: bytes) -> bool:
-    """True if a file that begins so has many control characters, or some and zeros."""
+    """True if a file that begins so is no text: many control characters, or some and zeros."""
     kinds = {*first} & _CONTROLS
     return len(kinds) >= (_FEW_CONTROLS if 0 in kinds else _MANY_CONTROLS)
 
@@ -455,7 +466,7 @@ def _refuse_known(first: bytes, name: str) -> None:
 
 
 def _refuse_others(first: bytes, name: str) -> None:
-    """Raise `DataError` unless a file may be CSV in UTF-8, by its first bytes."""
+    """Raise `DataError` unless a file may be CSV in UTF-8, judged by its first bytes."""
     _refuse_known(first, name)
     for mark, encoding in _MARKS:
         if first.startswith(mark):
@@ -463,15 +474,18 @@ def _refuse_others(first: bytes, name: str) -> None:
                 f"{name} is not UTF-8 but {encoding.upper()}; {_OR}{to_add('encoding', encoding)}"
             )
     is_binary = _is_binary(first)
+    # In UTF-16 every other byte of plain letters is a zero.
     if not is_binary and b"\0" in (first[:1], first[1:2]):
         utf16 = "utf-16-le" if first[1:2] == b"\0" else "utf-16-be"
         raise DataError(f"{name} is not UTF-8 but UTF-16; {_OR}{to_add('encoding', utf16)}")
     try:
+        # Incremental, since the block may end inside a character.
         codecs.getincrementaldecoder(UTF8)().decode(first)
     except UnicodeDecodeError as error:
         if is_binary:
             raise _no_text(name) from None
         line = first.count(b"\n", 0, error.start) + 1
+        # Latin-1 has only control characters there, and Windows has letters and quotes.
         has_windows_bytes = any(0x80 <= byte < 0xA0 for byte in first)
         likely = "cp1252" if has_windows_bytes else "latin-1"
         raise DataError(

@@ -45,6 +45,7 @@ def check_columns(columns: Sequence[str], name: str) -> list[str]:
         raise DataError(f"{name}: the column name {not_texts[0]!r} is no text; rename the columns")
     for position, column in enumerate(columns, 1):
         try:
+            # Python can hold half of a surrogate pair, which no file can.
             column.encode()
         except UnicodeEncodeError:
             raise DataError(
@@ -54,6 +55,7 @@ def check_columns(columns: Sequence[str], name: str) -> list[str]:
     twice = [column for column, times in Counter(columns).items() if times > 1]
     if twice:
         advice = "rename one of them"
+        # Many repeats, or empty names: the first line is a title above the names.
         if not twice[0].strip() or 2 * len({*columns}) <= len(columns):  # a line of headings
             advice = f"if the names stand in a line below, delete those above it; else {advice}"
         raise DataError(f"{name} has two columns named {twice[0]!r}; {advice}")
@@ -109,9 +111,10 @@ def choose(file: str, kind: str, names: Sequence[str], wanted_name: str | None) 
 def place_of(
     file: str, tables: Iterable[Sequence[str]], usual: str, wanted_name: str | None
 ) -> tuple[str, tuple[str, str]]:
-    """The wanted table's title, schema and name; an ambiguous one is refused.
+    """The title, schema and name of the wanted table among `tables`, pairs of a schema and a name.
 
-    Those of the usual schema are called without it.
+    The title is the name alone in the `usual` schema, else "schema.name". None as `wanted_name`:
+    there must be only one table. `DataError` if a title is that of two tables.
 
     >>> place_of("a.db", [("clinic", "people"), ("main", "visits")], "main", "clinic.people")
     ('clinic.people', ('clinic', 'people'))
@@ -131,7 +134,7 @@ def place_of(
 
 
 def require(table: Table, columns: Sequence[str]) -> None:
-    """Raise `DataError` with a hint for the first column that the table lacks."""
+    """Raise `DataError`, with a hint, for the first of some columns that the table lacks."""
     for column in columns:
         if column not in table.columns:
             if column in getattr(table, "index", ()):
@@ -139,6 +142,7 @@ def require(table: Table, columns: Sequence[str]) -> None:
                     f"{table.name} has no column {column!r}: it is in the index; give "
                     "frame.reset_index()"
                 )
+            # A CSV file of one column was perhaps divided by the wrong sign.
             if len(table.columns) > 1 or not table.untyped:
                 raise unknown_column(column, table.columns, table.name)
             raise DataError(
@@ -165,14 +169,15 @@ def sql_text(text: str) -> str:
 
 
 def with_signs(rows: pa.Table, floats: Sequence[str], minus: Sequence[Any] | None) -> pa.Table:
-    """Rows with the signs of floats restored where `minus` has them; else with one zero.
+    """Rows in which floats have the signs that `minus` says; without it, all zeros are 0.0.
 
-    Engines take 0.0 and -0.0 for one and give either, and readers of what is published may not.
+    Engines take 0.0 and -0.0 for one value and give either, but readers of what is published may
+    not. `minus` has for each of the columns `floats` whether each row is negative.
     """
     for i, name in enumerate(floats):
         column = rows.column(name)
         if minus is None:
-            signed = pc.add(column, pa.scalar(0.0, column.type))
+            signed = pc.add(column, pa.scalar(0.0, column.type))  # -0.0 + 0.0 is 0.0
         else:
             size = pc.abs(column)
             signed = pc.if_else(minus[i], pc.negate(size), size)
@@ -270,11 +275,13 @@ class Snapshot:
     @cached_property
     def spelled(self) -> Collection[str]:
         """Columns with a spelling of what is missing, once they are read."""
+        # Snapshots may lie in each other: look at the table itself.
         inner: Any = self._table
         while isinstance(inner, Snapshot):
             inner = inner.inner
         if not hasattr(inner, "spelled"):  # rows of a cluster are not fetched to say so
             return frozenset()
+        # Spellings are noticed while the rows are read.
         _ = self._rows
         return frozenset(inner.spelled)
 

@@ -66,7 +66,8 @@ class Tally:
     def _read(self) -> tuple[pa.Table, IntArray]:
         rows, amounts = self._fetch(self._judged)
         stored_table = getattr(self._table, "as_written", self._table)
-        # Rows that differ in what is not judged are two.
+        # Equal in the judged columns, rows may still differ in others: then they are two counts of
+        # two combinations. Equal in all columns, a count was written twice.
         if _repeated(rows, self._judged):
             refuse_repeated_rows(stored_table, self.name, self.columns, self._amount)
         return rows, amounts
@@ -91,24 +92,26 @@ def refuse_repeated_rows(table: Table, name: str, columns: Sequence[str], count:
 
 
 def _repeated(rows: pa.Table, columns: Sequence[str]) -> tuple[int, int] | None:
-    """The numbers of an earlier row and of the first row that equals one; None if none does."""
+    """The positions of an earlier row and of the first row that equals one; None if all differ."""
     if not len(rows):
         return None
     encoded = [codes_of(column) for column in plain_table(rows, columns).columns]
     keys, first_rows = combine_encoded(encoded)
     if len(first_rows) == len(keys):
         return None
+    # The first row with each combination; any other row with it is a repeat.
     _, earliest = np.unique(keys, return_index=True)
     repeated = int(np.argmax(earliest[keys] != np.arange(len(keys))))
     return int(earliest[keys[repeated]]), repeated
 
 
 def amounts_of(table: Table, count: str, amounts: pa.ChunkedArray) -> IntArray:
-    """The count column of a tally: for each row, how many people it stands for.
+    """How many people each row of a tally stands for, shape (rows,), from its count column.
 
-    Raises `DataError` unless each is a whole number from 1 to 2**53.
+    Raises `DataError` unless each count is a whole number from 1 to 2**53.
     """
     codes, distinct = codes_of(plain(count, amounts))
+    # Each distinct count is checked once; 0 is one that is no such number.
     numbers = np.array([_whole_number(value) for value in distinct.to_pylist()], np.int64)
     wrong = (numbers < 1)[codes]
     if wrong.any():
@@ -124,8 +127,8 @@ def amounts_of(table: Table, count: str, amounts: pa.ChunkedArray) -> IntArray:
 
 
 def _whole_number(value: Any) -> int:
-    """A whole number up to the most, whatever it is written as; 0 for anything else."""
-    if isinstance(value, str):  # 1.000 is a thousand to some, and one to others
+    """The whole number up to `_MOST` that a number or text stands for; 0 for anything else."""
+    if isinstance(value, str):  # 1.000 is refused: a thousand to some readers, and one to others
         digits = re.fullmatch(r"(?!\d{1,3}\.000$)(\d{1,19})(\.0*)?", value, re.ASCII)
         value = int(digits[1]) if digits else 0
     if type(value) not in (int, float, Decimal) or value != value // 1 or value > _MOST:
@@ -152,6 +155,7 @@ def counting_query(
             raise InputError(f"{name!r} cannot be a name in a query")
         return mark + name.replace(mark, 2 * mark) + mark
 
+    # A name of a schema and of a table, each perhaps in quotes; the parts must be the whole text.
     parts = [_bare(part) for part in re.findall(_PART, table)]
     if not parts or ".".join(re.findall(_PART, table)) != table:
         raise InputError(

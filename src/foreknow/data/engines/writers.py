@@ -75,8 +75,8 @@ def disarmed(table: pa.Table) -> pa.Table:
 def write_parts(table_parts: Iterable[pa.Table], path: Path, note: str | None = None) -> None:
     """Write parts of a table as one Parquet file that is not published, with a note.
 
-    `read_noted` reads it. Entries of dictionaries are written as they stand: there must be none
-    that does not occur. There are no statistics, which take as long as all the rest.
+    `read_noted` reads it. Dictionaries are written as they are, so each entry must occur. There are
+    no statistics, which take as long as all the rest.
     """
     writer = None
     try:
@@ -97,10 +97,11 @@ def write_changed(
 ) -> None:
     """Write a table over the file that it was read from, with new texts in some rows.
 
-    `changed` has, by column, the new text of each row that changes.
+    `changed` has, by column, the new text of each row that changes, by its position; None: missing.
     """
     note = (table.schema.metadata or {}).get(_NOTE)
     for name, texts in changed.items():
+        # A new text may not fit the column's type, so all of its values become texts.
         new_texts = []
         for x in table.column(name).to_pylist():
             new_texts.append(None if x is None else str(x))
@@ -113,10 +114,10 @@ def write_changed(
 
 
 def write_in_parts(tables: Iterable[pa.Table], path: Path, max_rows: int | None) -> list[Path]:
-    """Write a release as one Parquet file, or as a folder of files; return the files.
+    """Write a release as one Parquet file, or as a folder of files; return the paths of the files.
 
-    Each file has at most `max_rows` rows; None: there is one file. They are laid out as a verifier
-    wants them, which holds nothing but rows.
+    Each file has at most `max_rows` rows; None: there is one file. Files are laid out as a verifier
+    wants them, with nothing in them but rows.
     """
     try:
         if max_rows is None:
@@ -133,7 +134,7 @@ def write_in_parts(tables: Iterable[pa.Table], path: Path, max_rows: int | None)
 
 
 def write(table_parts: Iterable[pa.Table], path: Path) -> int:
-    """Write tables of one schema as one file of a release; return how many rows they have."""
+    """Write tables of one schema as one Parquet file of a release; return their number of rows."""
     rows = 0
 
     def counted() -> Iterator[pa.Table]:
@@ -148,14 +149,18 @@ def write(table_parts: Iterable[pa.Table], path: Path) -> int:
 
 
 def _batches(table_parts: Iterable[pa.Table]) -> Iterator[pa.Table]:
-    """Yield an empty table, then all rows in batches of `ROWS`; the last may be smaller."""
+    """Yield an empty table, then all rows in batches of exactly `ROWS` rows.
+
+    The last batch may be smaller. Batches do not depend on the parts in which rows came.
+    """
     waiting: list[pa.Table] = []
     n_rows = 0
     for table_part in table_parts:
-        if not waiting:
+        if not waiting:  # the empty table, which has the schema
             waiting = [table_part.slice(0, 0)]
             yield waiting[0]
         start = 0
+        # Fill up the rows that wait to full batches.
         while len(table_part) - start >= ROWS - n_rows:
             yield pa.concat_tables([*waiting, table_part.slice(start, ROWS - n_rows)])
             start += ROWS - n_rows
@@ -167,9 +172,10 @@ def _batches(table_parts: Iterable[pa.Table]) -> Iterator[pa.Table]:
 
 
 def _pieces(tables: Iterable[pa.Table], max_rows: int) -> Iterator[tuple[int, pa.Table]]:
-    """Yield pieces of tables, each with the number of the file of `max_rows` rows it goes into.
+    """Yield pieces of tables, each with the number of the file that it goes into.
 
-    Without any rows, an empty table goes into the first file.
+    Each file has `max_rows` rows, but for the last. Without any rows, an empty table goes into the
+    first file.
     """
     done = 0
     for table in tables:
@@ -199,7 +205,7 @@ def parts_of_parquet(path: Path) -> Iterator[pa.Table]:
 def read_noted(path: Path) -> tuple[pa.Table, str | None]:
     """Read a Parquet file, or a folder of its parts, and the note in its metadata.
 
-    None without one.
+    The note is None if there is none.
     """
     files = sorted(path.iterdir()) if path.is_dir() else [path]
     try:

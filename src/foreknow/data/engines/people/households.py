@@ -87,6 +87,7 @@ class ShownOnce(Derived):
         rows = self._table.arrow(list(dict.fromkeys([*table_columns, *needed_columns])))
         if not shared_columns:
             return rows
+        # Row i is the first of its household if its first row is i.
         first = self._first(rows)
         is_first = first == np.arange(len(first))
         arrays = {}
@@ -106,20 +107,22 @@ class ShownOnce(Derived):
         return self._schema.sensitives if dropped else ()
 
     def _first(self, rows: pa.Table) -> IntArray:
-        """For each row the row of its household that shows the shared values.
+        """For each row, the row of its household that shows the shared values; shape (rows,).
 
-        It is the first one with all values, or the first at all; the row itself, if no household is
-        named.
+        It is the first row with all sensitive values, else the first at all; the row itself, if the
+        row names no household.
         """
         homes, distinct = codes_of(rows.column(self._shared.by))
         refuse_two_spellings(distinct.to_pylist(), repr(self._shared.by), repeated=True)
         first_of_home = first_rows(homes, len(distinct))
         if self._needed:
             presence = Shown.of(plain_table(rows.select(self._needed), self._needed), self._needed)
+            # Only complete rows are published. In reverse order, since the last assignment stays.
             complete_rows = np.flatnonzero(presence.of_each)[::-1]
-            first_of_home[homes[complete_rows]] = complete_rows  # the last that is written stays
+            first_of_home[homes[complete_rows]] = complete_rows
         first = first_of_home[homes]
         if distinct.null_count:
+            # A null, which has the last code, is no household.
             first = np.where(homes == len(distinct) - 1, np.arange(len(homes)), first)
         return first
 
@@ -148,7 +151,8 @@ class ShownOnce(Derived):
         if bool(pc.any(pc.equal(plain_texts, ELSEWHERE)).as_py()):
             raise DataError(f"{self.name}: {ELSEWHERE!r} is a value of {name!r}; call it otherwise")
         is_shown = pa.array(is_first)
-        if self._needed:  # who has no value is left out, and not shown elsewhere
+        # A row without a value is left out, so its value must not count as shown elsewhere.
+        if self._needed:
             is_shown = pc.or_(is_shown, pc.is_null(plain_texts))
         return pc.if_else(is_shown, plain_texts, ELSEWHERE)
 

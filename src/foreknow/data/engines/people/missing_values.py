@@ -65,7 +65,11 @@ class Shown:
         *,
         numbered: bool = True,
     ) -> Shown:
-        """Look at plain rows."""
+        """See which of some plain rows show a value of which of some columns.
+
+        `times` are how often each row occurs; None: once. `numbered` says if rows are in the order
+        of the table.
+        """
         lacking = {}
         for name in columns:
             column = rows.column(name)
@@ -169,6 +173,7 @@ def settle(
             f'{name} has no rows with {_never_shown(presence)!r}, and missing = "drop" leaves all '
             "others out"
         )
+    # Without codes, no dictionary keeps values of the rows that are left out.
     for column, lacks in presence.lacking.items():
         if lacks is not None and pa.types.is_dictionary(rows.schema.field(column).type):
             values = rows.column(column)
@@ -179,7 +184,7 @@ def settle(
 
 
 def _labelled(name: str, column: pa.ChunkedArray, label: str) -> pa.ChunkedArray:
-    """A column with a label in place of what is missing."""
+    """A column as texts, with a label in place of missing values."""
     if pa.types.is_dictionary(column.type):
         column = column.cast(column.type.value_type)
     codes, distinct = codes_of(column)
@@ -188,7 +193,10 @@ def _labelled(name: str, column: pa.ChunkedArray, label: str) -> pa.ChunkedArray
 
 
 def _never_shown(presence: Shown) -> str:
-    """The first column that makes all rows incomplete, with the columns before it."""
+    """The column to name if no row is complete: the one with which the last rows drop out.
+
+    Columns are looked at in order; a row drops out at the first column whose value it lacks.
+    """
     lacking = {name: lacks for name, lacks in presence.lacking.items() if lacks is not None}
     remaining = np.ones(presence.n_rows, dtype=bool)
     for name, lacks in lacking.items():
@@ -199,7 +207,7 @@ def _never_shown(presence: Shown) -> str:
 
 
 def _lacking(name: str, left_out: LeftOut) -> DataError:
-    """The error of rows without a value, where nothing says what is done with them."""
+    """The error of rows without a value, if the schema does not say what is done with them."""
     where = "" if left_out.rows is None else f", first in row {int(left_out.rows[0]) + 1}"
     return DataError(
         f"{name}: the sensitive column {left_out.column!r} is missing in {left_out.number} "

@@ -60,9 +60,9 @@ def may_be_trait(name: str) -> bool:
 def coded_values(
     name: str, codes: NDArray[Any], values: Sequence[Any], times: IntArray | None
 ) -> Coded:
-    """A `Coded` column of Python values, of which one may be None; its code becomes the last.
+    """A `Coded` column of Python values, one of which may be None; None gets the last code.
 
-    `times` says how many rows each entry of `codes` stands for; one each if it is None.
+    `times` says how many rows each entry of `codes` stands for; None: one.
     """
     non_null = [value for value in values if value is not None]
     if len(non_null) < len(values):
@@ -111,7 +111,7 @@ def _is_called(column: Coded, vocabulary: Mapping[str, None]) -> bool:
 
 
 def evidence(column: Coded, columns: Sequence[Coded]) -> str:
-    """Why a column tells people apart, in words; empty where nothing says that it does.
+    """Why a column tells people apart, in words; "" if nothing says so.
 
     Parameters
     ----------
@@ -121,6 +121,7 @@ def evidence(column: Coded, columns: Sequence[Coded]) -> str:
     """
     if not may_repeat(column) or column in traits([column]):
         return ""
+    # A name that says so is enough, unless rows of one value differ in what never changes.
     by_name = _by_name(column)
     if by_name and not is_contradicted(column, columns):
         return by_name
@@ -128,9 +129,10 @@ def evidence(column: Coded, columns: Sequence[Coded]) -> str:
 
 
 def may_repeat(column: Coded) -> bool:
-    """True if there are enough values, and some are those of several rows."""
+    """True if a column has enough different values, and some of them stand in several rows."""
     if column.n < LEAST_NAMED:
         return False
+    # Fewer values than rows (or entries, which may stand for several rows): some must repeat.
     if int(column.codes.max()) >= column.n:  # some are missing
         return column.n < int(column.rows_of_each.sum())
     return column.n < len(column.codes) or column.n < int(column.rows_of_each.sum())
@@ -149,16 +151,17 @@ def is_contradicted(column: Coded, columns: Sequence[Coded]) -> bool:
 
 
 def names_two_people(column: Coded, columns: Sequence[Coded]) -> bool:
-    """True if each value of a column that repeats stands in rows that differ in sex or birth.
+    """True if each value that repeats stands in rows that differ in sex or birth.
 
-    Such values are names that several people have. A column of numbers is none: numbers repeat by
-    mistake.
+    Such values are names that several people have. Numbers and codes are never such: they repeat
+    only by mistake.
     """
     repeats = column.rows_of_each > 1
     if not repeats.any() or are_codes(column.some):
         return False
     fixed = [trait for trait in traits(columns) if _is_called(trait, _OF_ONE)]
     n_rows = len(column.codes)
+    # For each trait, the values whose rows differ in it.
     differ = []
     for trait in fixed:
         if trait is not column:
@@ -169,15 +172,17 @@ def names_two_people(column: Coded, columns: Sequence[Coded]) -> bool:
 def _by_name(column: Coded) -> str:
     """Why the name of a column says that it tells people apart; "" if it does not.
 
-    Its values must agree: numbers or codes, or texts where the name is that of a person.
+    Its values must fit: numbers or codes, or texts if the name is that of a person.
     """
     codes, joined = are_codes(column.some), "".join(split(column.name))
+    # "child" may be a number of children: it needs many different codes.
     if MAY_BE_COUNT.fullmatch(joined) and (column.n < LEAST_PEOPLE or not codes):
         return ""
     if is_number_of_person(column.name) or is_of_rows(column.name):
         return "by its name, it is the number of a person" if codes else ""
     if not is_of_person(column.name):
         return ""
+    # "subject" may be one of a school, such as "history", and then has longer texts.
     is_school_subject = joined.startswith("subj") and any(
         len(str(value)) > _SHORT_TEXT for value in column.some
     )
@@ -189,7 +194,7 @@ def _by_name(column: Coded) -> str:
 def _by_rows(column: Coded, columns: Sequence[Coded]) -> str:
     """Why a column tells people apart by its rows; "" if they do not say so.
 
-    All rows of a value then have one sex, birth or age, or ages near each other.
+    All rows of each value must have one sex, birth or age, or ages near each other.
     """
     if not _may_number_people(column):
         return ""
@@ -201,7 +206,8 @@ def _by_rows(column: Coded, columns: Sequence[Coded]) -> str:
         if agrees is False:
             return ""
         if not agrees and is_age and _ages_differ(column, trait):
-            return ""  # of one team, say, whose members are all women
+            return ""  # a team, say, whose members are all women, but of different ages
+        # A column that only is another spelling of the age numbers no people.
         if agrees and not (is_age and _follows(column, trait)):
             agreeing.append(trait.name)
     if not agreeing or not _is_even(column):
@@ -218,6 +224,7 @@ def _by_all_columns(column: Coded, columns: Sequence[Coded]) -> str:
         return ""
     agreeing = []
     for trait in columns[:_LOOKED_AT]:
+        # A trait here is any other column with at least two values.
         is_candidate = trait is not column and trait.n > 1
         if is_candidate and agreement(column, trait) and not _follows(column, trait):
             agreeing.append(trait.name)
@@ -241,7 +248,12 @@ def _is_even(column: Coded) -> bool:
 
 
 def _follows(column: Coded, trait: Coded) -> bool:
-    """True if a column is another spelling of a trait, such as its square: each tells the other."""
+    """True if `column` only is another spelling of `trait`, such as its square.
+
+    Then each value of the trait has one value of the column, so there are not more pairs than
+    values.
+    """
+    # Missing traits, whose codes begin at `trait.n`, count as one more value.
     pairs = np.unique(
         column.codes.astype(np.int64) * (trait.n + 1) + np.minimum(trait.codes, trait.n)
     )
@@ -253,22 +265,27 @@ def _are_texts(values: Sequence[Any]) -> bool:
 
 
 def agreement(column: Coded, trait: Coded) -> bool | None:
-    """True if the rows of each value share one trait, False if they do not, None if nobody can say.
+    """True if all rows of each value have one trait, False if they do not, None if it is unclear.
 
-    It is None if chance alone would let so many rows agree, or too few values repeat.
+    It is unclear if chance alone would often let so many values agree, or if too few values repeat.
     """
     agree, repeated = _agreeing(column, trait, _FIRST_ROWS)
+    # A first look at some rows saves time if they already disagree; otherwise look at all.
     if repeated < LEAST_PEOPLE or agree >= _AGREE * repeated:
         agree, repeated = _agreeing(column, trait, len(column.codes))
     if not repeated:
         return None
     if agree >= _AGREE * repeated:
         return True if _by_chance(column.rows_of_each, trait.rows_of_each) < _CHANCE else None
+    # A person's age changes, so that ages which differ refute nothing.
     return False if repeated >= LEAST_PEOPLE and not _is_called(trait, _AGE) else None
 
 
 def _agreeing(column: Coded, trait: Coded, rows: int) -> tuple[int, int]:
-    """The number of repeated values with one trait in the first rows, and of repeated values."""
+    """The number of values with one trait, and of all, among those with several rows.
+
+    Only the first `rows` rows count.
+    """
     differing, repeated = _differing(column, trait, rows)
     return int(np.count_nonzero(repeated & ~differing)), int(np.count_nonzero(repeated))
 
@@ -284,6 +301,8 @@ def _differing(
     has_both = (codes < column.n) & (traits_of_rows < trait.n)
     times = None if column.times is None else column.times[:rows][has_both]
     codes, traits_of_rows = codes[has_both], traits_of_rows[has_both]
+    # The trait of the first row of each value: in reverse, the first row is written last, and
+    # stays.
     first_trait = np.full(column.n, -1, dtype=np.int64)
     first_trait[codes[::-1]] = traits_of_rows[::-1]
     differs = np.zeros(column.n, dtype=bool)
@@ -292,18 +311,24 @@ def _differing(
 
 
 def _by_chance(rows_of_value: IntArray, rows_of_trait: IntArray) -> float:
-    """The probability that all rows of each value have one trait, if rows got traits at random."""
+    """The probability that all rows of each value would have one trait if traits were random.
+
+    `rows_of_value` and `rows_of_trait` are how many rows have each value and each trait.
+    """
     shares = rows_of_trait[rows_of_trait > 0] / rows_of_trait.sum()
     sizes, n_values = np.unique(rows_of_value[rows_of_value > 1], return_counts=True)
+    # All of `size` rows have one trait with probability sum(share ** size over traits); values
+    # are independent, so their probabilities are multiplied, here as a sum of logarithms.
     chances = np.array([float(np.sum(shares**size)) for size in sizes.tolist()])
-    with np.errstate(divide="ignore"):
+    with np.errstate(divide="ignore"):  # the logarithm of 0
         return float(np.exp(np.sum(n_values * np.log(chances))))
 
 
 def _ages_differ(column: Coded, trait: Coded) -> bool:
-    """True if the people of a value of `column` are not of about the same age.
+    """True if the rows of a value of `column` are not of about the same age.
 
-    `trait` has the ages. Such a column does not number people: rows of one person would agree.
+    `trait` has the ages. Such a column does not number people, whose ages lie near each other: the
+    mean squared distance from the mean of a value is over half of the variance of all ages.
     """
     has_both = (column.codes < column.n) & (trait.codes < trait.n)
     try:
@@ -328,6 +353,7 @@ def people_of(columns: Sequence[Coded]) -> dict[str, str]:
     for column in columns:
         by_name = is_of_person(column.name) or is_of_rows(column.name)
         reasons[column.name] = evidence(column, columns)
+        # Tuples sort columns that are named so first, then those with the fewest values.
         ranks[column.name] = not by_name, column.n
     names = sorted((name for name in reasons if reasons[name]), key=ranks.__getitem__)
     return {name: reasons[name] for name in names}

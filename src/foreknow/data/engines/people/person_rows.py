@@ -30,10 +30,11 @@ def held_beside(
     person: str | None,
     several: Mapping[str, str],
 ) -> tuple[PersonValues, NDArray[Any], pa.Array]:
-    """The people and the values of one of several columns of which people may have several values.
+    """The people, and the values that they have in one of several columns with several values each.
 
-    Where rows repeat people, a value of a set counts once, and a multiset is refused: nobody can
-    tell whether a value stands in several rows since the person has it several times.
+    If rows repeat people, a value of a set counts once. A multiset is then refused: a value in
+    several rows may be one that the person has several times, or one that is repeated beside values
+    of another column.
 
     Parameters
     ----------
@@ -57,6 +58,7 @@ def held_beside(
                 'times; give lists, one row per person, or semantics "set" for each of them'
             )
         codes, _ = codes_of(person_values.values)
+        # The first occurrence of each pair of a person and a value, in the order of rows.
         first_rows = np.sort(np.unique(person_values.keys(codes), return_index=True)[1])
         values = person_values.values.take(pa.array(first_rows))
         person_values = replace(
@@ -94,7 +96,7 @@ class PersonRows(Table):
         return getattr(self._table, "two_empties", ())
 
     def arrow(self, columns: Sequence[str]) -> pa.Table:
-        """Fetch some columns, people in the order of their first rows."""
+        """Fetch some columns with one row per person, in the order of their first rows."""
         single_columns = [name for name in columns if name not in self._several]
         names = dict.fromkeys([*single_columns, *filter(None, [self._person])])
         rows = fetch(self._table, list(names))
@@ -102,16 +104,21 @@ class PersonRows(Table):
         arrays: dict[str, Any] = {}
         for name in single_columns:
             codes, distinct = codes_of(rows.column(name))
+            # All rows of a person must repeat the value; then the first one has it.
             people.agreed(name, codes, to_python(name, distinct).__getitem__, _advice(name))
             arrays[name] = rows.column(name).take(pa.array(people.first))
         arrays |= {name: self._bags(name) for name in columns if name in self._several}
         return pa.table({name: arrays[name] for name in columns})
 
     def _bags(self, name: str) -> pa.Array:
-        """All values of each person, as a list or as one text in JSON, in the order of people."""
+        """All values of each person in a column, in the order of people.
+
+        They are a list in the column `lists`, else one text: a sorted list in JSON.
+        """
         person_values, codes, values = held_beside(
             self._table, [], name, self._person, self._several
         )
+        # Occurrences person by person, and by value within a person, so that equal bags look equal.
         order = np.lexsort((codes, person_values.holders))
         n_values = np.bincount(person_values.holders, minlength=len(person_values.people))
         ends = np.concatenate(([0], np.cumsum(n_values)))

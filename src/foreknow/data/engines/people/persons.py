@@ -41,12 +41,13 @@ class People:
 
     @classmethod
     def named(cls, table: str, column: str, names: pa.ChunkedArray) -> People:
-        """Tell people apart by a column; a row that names nobody is an error."""
+        """Tell people apart by a column with their names; a row without a name is a `DataError`."""
         codes, distinct = codes_of(names)
         if distinct.null_count:
             row = int(np.argmax(codes == len(distinct) - 1)) + 1
             raise DataError(f"{table}: the column of people {column!r} is missing in row {row}")
         first = first_rows(codes, len(distinct))
+        # Number people in the order in which they appear first.
         if np.all(first[1:] > first[:-1]):
             return cls(table, codes, first, column, distinct)
         order = np.argsort(first)
@@ -64,7 +65,7 @@ class People:
         return f"{self.column} {self.names[person].as_py()!r}"
 
     def refuse_two_spellings(self) -> None:
-        """Raise `SchemaError` if two are one but for how they are written."""
+        """Raise `SchemaError` if two names of people differ only in how they are written."""
         if self.names is not None and is_text(self.names.type):
             refuse_two_spellings(self.names.to_pylist(), repr(self.column), repeated=True)
 
@@ -72,6 +73,7 @@ class People:
         """Raise `DataError` if someone has two rows."""
         if len(self.first) == len(self.of_row):
             return
+        # The first row that is not the first one of its person.
         row = int(np.argmax(self.first[self.of_row] != np.arange(len(self.of_row))))
         person = int(self.of_row[row])
         raise DataError(
@@ -86,12 +88,13 @@ class People:
         value: Callable[[int], Any],
         advice: str = "everybody has one published value",
     ) -> NDArray[Any]:
-        """The code of each person, shape (people,), from the codes of rows.
+        """The code of each person, shape (people,), from the code of each row.
 
-        Raises `DataError` if the rows of a person have two codes; `value` gives what a code stands
-        for, and `advice` ends the message.
+        Raises `DataError` if the rows of a person have two codes; `value` returns the value of a
+        code, and `advice` ends the message.
         """
         person_codes: NDArray[Any] = codes[self.first]
+        # Each person has one row.
         if len(self.first) == len(self.of_row):
             return person_codes
         differs = codes != person_codes[self.of_row]
@@ -116,6 +119,7 @@ def _shown_value(value: Any) -> str:
 def refuse_repeats(table: Table, person: str, rows: pa.Table | None = None) -> None:
     """Raise `DataError` if someone stands in two rows, or a row names nobody."""
     names = (fetch(table, [person]) if rows is None else rows).column(person)
+    # All names differ. Otherwise find the row, for the message.
     if not names.null_count and len(codes_of(names)[1]) == len(names):
         return
     People.named(table.name, person, names).refuse_repeats(
@@ -125,16 +129,20 @@ def refuse_repeats(table: Table, person: str, rows: pa.Table | None = None) -> N
 
 
 def first_rows(codes: NDArray[Any], size: int) -> IntArray:
-    """First row that holds each code; every code occurs."""
+    """The first row that has each code, shape (size,); every code from 0 to `size` - 1 occurs."""
     first = np.empty(size, dtype=np.int64)
-    first[codes[::-1]] = np.arange(len(codes) - 1, -1, -1)  # the last that is written stays
+    # Written from the last row to the first, so that the first row of each code stays.
+    first[codes[::-1]] = np.arange(len(codes) - 1, -1, -1)
     return first
 
 
 def require_person(
     table: Table, sensitive: str, person: str | None, semantics: str, *, listed: bool
 ) -> None:
-    """Raise `SchemaError` if people with several rows cannot be told apart."""
+    """Raise `SchemaError` if people may have several rows and no column tells them apart.
+
+    `listed` says that the column `sensitive` holds lists: then each row is a person.
+    """
     if person is None and not listed:
         raise SchemaError(
             f"semantics {semantics!r} needs person = the column that tells people apart, since "

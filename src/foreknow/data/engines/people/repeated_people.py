@@ -39,7 +39,10 @@ def unique_identifiers(schema: Schema) -> list[str]:
 
 
 def _unique(table: Table) -> set[str]:
-    """The columns in which no value repeats, as far as a reading of the file gathered hashes."""
+    """The columns in which no value repeats, as far as a reading of the file gathered hashes.
+
+    Hashes are sorted, so equal ones would be neighbours.
+    """
     hashed_columns = getattr(csv_file_of(table), "hashes", {}).items()
     return {name for name, hashes in hashed_columns if (hashes[1:] != hashes[:-1]).all()}
 
@@ -64,6 +67,7 @@ def refuse_repeated(table: Table, schema: Schema) -> None:
         return
     counts_of = repeated(table, names)
     numbers: list[str] = []  # columns that tell people apart
+    # Names may repeat if a number tells people apart: then only numbers that repeat are refused.
     if counts_of:
         unique = {*table.columns} - counts_of.keys()
         candidates = dict.fromkeys([*schema.persons, *schema.identifiers])
@@ -77,6 +81,7 @@ def refuse_repeated(table: Table, schema: Schema) -> None:
             refused = [n for n in counts_of if is_of_person(n) or is_of_rows(n)]
             counts_of = {n: counts_of[n] for n in refused}
     for name, counts in counts_of.items():
+        # Rows of a cluster have no numbers that a message could name.
         if not getattr(countable(table, [name]), "rows_numbered", True):
             raise _not_people(table, name, "some are in several rows", *counts, numbers)
         column = fetch(table, [name]).column(name)
@@ -90,15 +95,16 @@ _PLAIN, _ZEROS = "^[0-9A-Za-z][0-9A-Za-z_-]*$", "^0+([0-9])"
 
 
 def refuse_spelt_twice(table: Table, names: Sequence[str]) -> None:
-    """Raise `SchemaError` if two names of people differ by nothing but their spelling.
+    """Raise `SchemaError` if two names of people differ only in their spelling.
 
-    `names` are the columns that name people. Of several, only those that number them are looked at;
-    and none in which the reading of a large CSV file saw that values differ by more than capitals
-    and blanks around.
+    `names` are the columns that name people; of several, only those that number them are looked at.
+    A column is passed over if the reading of a large CSV file saw that all values differ even
+    without capitals and blanks around.
     """
     if len(names) > 1:
         names = [n for n in names if is_number_of_person(n) or is_of_rows(n)]
     for name in {*names}.intersection(table.columns) - _unique(table):
+        # A quick test in Arrow before names are compared one by one.
         distinct = known_values(fetch(table, [name]).column(name))[1]
         if is_text(distinct.type) and (_is_spelt_twice(distinct) or _are_marked(distinct)):
             refuse_two_spellings(distinct.to_pylist(), repr(name))
@@ -112,18 +118,20 @@ def _are_marked(names: pa.Array) -> bool:
 
 def _is_spelt_twice(names: pa.Array) -> bool:
     """True if two of some different names have the same bare name."""
-    # Of most names the bare name is found at once, in Arrow.
+    # Most names are plain: their bare name (without capitals and zeros before) is made in Arrow,
+    # which is fast.
     is_plain = pc.match_substring_regex(names, _PLAIN)
     shorter = pc.replace_substring_regex(names.filter(is_plain), _ZEROS, r"\1")
     bare_plain_names = pc.ascii_lower(shorter).unique()
     other_bare_names = {*map(bare_name, names.filter(pc.invert(is_plain)).to_pylist())}
     if other_bare_names:
+        # Bare names that both kinds have are counted once.
         other_bare_names -= {*bare_plain_names.to_pylist()}
     return len(bare_plain_names) + len(other_bare_names) < len(names)
 
 
 def _refuse_of_two(table: Table, names: Sequence[str], person: str) -> None:
-    """Raise `DataError` if an identifier is that of two people, who may have several rows."""
+    """Raise `DataError` if two people, who may have several rows, have one identifier."""
     for name in names:
         rows = fetch(table, [name, person])
         if where := _repeat(rows.column(name), codes_of(rows.column(person))[0]):
@@ -134,12 +142,13 @@ def _refuse_of_two(table: Table, names: Sequence[str], person: str) -> None:
 
 
 def _repeat(column: pa.ChunkedArray, owner: NDArray[Any]) -> str:
-    """Where the first value stands that two owners have, in words; "" if there is none.
+    """The rows of the first value that two owners have, in words; "" if there is none.
 
     `owner` is a number for each row: rows of one owner may have the same value.
     """
     codes, distinct, known_rows = known_values(column)
     first, owner = first_rows(codes, len(distinct)), owner[known_rows]
+    # The owner of a row is another one than that of the first row with its value.
     repeats = owner != owner[first[codes]]
     if not repeats.any():
         return ""
@@ -169,7 +178,7 @@ def _is_in_each_row(table: Table, name: str) -> bool:
 
 
 def _distinct(table: Table, columns: Sequence[str]) -> tuple[int, Distinct]:
-    """The number of rows; and for each column, how many rows have a value, and how many differ."""
+    """The number of rows; and for each column, how many rows have a value, and how many values."""
     source = countable(table, columns)
     if source is not None:
         counts: tuple[int, Distinct] = source.distinct(columns)
@@ -191,10 +200,10 @@ def refuse_rows_of_one(table: Table, person: str) -> None:
 
 
 def _is_number(table: Table, name: str) -> bool:
-    """True if a column numbers people, or rows, and does not hold names.
+    """True if a column holds numbers of people or of rows, and no names.
 
-    Its name may say so. A column that is called as a person is, such as `patient`, numbers people
-    if at least half of its values are numbers or codes.
+    The name of the column may say so. A column that is called as a person is, such as `patient`,
+    numbers people if at least half of its values are numbers or codes.
     """
     if is_number_of_person(name) or is_of_rows(name):
         return True
@@ -235,12 +244,14 @@ def _not_people(
 
 def repeated(table: Table, columns: Sequence[str]) -> Distinct:
     """The columns in which a value repeats: their numbers of rows and of values."""
+    # More rows have a value than there are values.
     of_each = _distinct(table, columns)[1] if columns else {}
     return {name: counts for name, counts in of_each.items() if counts[0] > counts[1]}
 
 
 def countable(table: Table, columns: Sequence[str]) -> Any:
-    """The engine that can count the columns without reading them; None where memory is faster."""
+    """The engine that can count columns where they lie; None if memory is faster."""
+    # The rows were read already.
     if isinstance(table, Snapshot) and "_rows" in vars(table):
         return None
     source = counted_where_it_lives(table, columns)

@@ -42,6 +42,7 @@ def look_beside(table: Table, schema: Schema) -> None:
     if file is None or schema.several:
         return
     source = countable(table, table.columns)
+    # Small files are read fast enough a second time, and huge ones would not fit into memory.
     if source is not None and _LARGE * 16 < (source.size or 0) < _MOST_BYTES:
         names = _perhaps_shared(table, schema)
         homes = _may_share(source.head(names, HEAD_ROWS), names) if names else []
@@ -71,16 +72,17 @@ _MOVED = 1.05
 
 
 def shared(table: Table, schema: Schema) -> tuple[str, ...]:
-    """Columns in which most rows share their value with one to eight others.
+    """The columns in which most rows share their value with one to eight other rows.
 
-    Such as a household, an address, a family. Columns that others know, or that are hidden, are
-    looked at if their name says so; those without a role also if their values are codes of letters
-    and digits. Numbers may be measured, and words the names of places, without such a name.
-    Where people may have several rows, people are counted, who are of one household each.
+    Such values number households, addresses or families. Columns that others know, or that are
+    hidden, are looked at if their name says so; those without a role also if their values are codes
+    of letters and digits. Other numbers may be measured, and other words the names of places. If
+    people may have several rows, people are counted instead, each in one household.
     """
     person = schema.person if schema.several or schema.counts_people else None
     if isinstance(table, Snapshot):  # each column of one reading, in whatever order
         table = table.inner or table
+    # These are known already.
     declared = schema.person, getattr(schema.shared, "by", None)
     names = []
     for name in _perhaps_shared(table, schema):
@@ -90,6 +92,7 @@ def shared(table: Table, schema: Schema) -> tuple[str, ...]:
     if source is None:
         return tuple(n for n in names if _is_shared(_count_values(table, n, person), 1, n))
     hashes = getattr(csv_file_of(table), "hashes", {})
+    # From here on counting is dear: leave out what a look at some rows or hashes excludes.
     if hashes:
         names = [name for name in names if name in hashes]
     else:
@@ -98,6 +101,7 @@ def shared(table: Table, schema: Schema) -> tuple[str, ...]:
             return tuple(n for n in names if _is_shared(_times(first_rows.column(n)), 1, n))
         names = _may_share(first_rows, names)
     n_rows = source.size if names else 0
+    # The size of an untyped (CSV) file is in bytes, about 16 for a row.
     is_large = n_rows is None or n_rows > _LARGE * (16 if source.untyped else 1)
     share = _OF_LARGE if is_large else 1
     return tuple(name for name in names if _is_shared_in(source, name, share, hashes.get(name)))
@@ -112,35 +116,40 @@ def _is_shared_in(source: Any, name: str, share: int, hashes: IntArray | None) -
     if hashes is not None:
         sample = hashes[hashes.view(np.uint64) % np.uint64(share) == 0]
         times = np.unique(sample, return_counts=True)[1]
-        # A value of more rows is perhaps a spelling of what is missing.
+        # A value of many rows perhaps stands for a missing one, which only the engine can tell.
         if not len(times) or times.max() <= _MOST:
             are_few = _are_few(times)
+            # Hashes do not show values, which must look like codes if the name says nothing.
             if _is_named_so(name) or not are_few:
                 return are_few
     return _is_shared(source.sampled(name, share), share, name)
 
 
 def largest(table: Table, name: str, person: str | None = None) -> tuple[int, int]:
-    """How many rows, or people, the largest household has; and the largest of at most nine."""
+    """How many rows, or people, the largest household has; and the largest with at most nine.
+
+    `name` is the column of households; `person` is that of people, if people are counted.
+    """
     _, times = _count_values(table, name, person)
     return int(times.max(initial=1)), int(times[times <= _MOST].max(initial=1))
 
 
 def agrees(table: Table, name: str, column: str) -> bool:
-    """True if all rows of each household, which `name` numbers, have one value of a column."""
+    """True if all rows of each household, which `name` numbers, have one value of `column`."""
     homes_column, values_column = fetch(table, [name, column]).columns
     homes, distinct_homes = codes_of(homes_column)
     values, distinct_values = codes_of(values_column)
     n_homes = len(distinct_homes) - distinct_homes.null_count
     has_home = homes < n_homes
+    # One pair of household and value for each household.
     pairs = homes[has_home].astype(np.int64) * len(distinct_values) + values[has_home]
     return bool(len(np.unique(pairs)) == n_homes)
 
 
 def _perhaps_shared(table: Table, schema: Schema) -> list[str]:
-    """Columns that households may share: by their name, or since they have no role.
+    """The columns that households may share: by their name, or since they have no role.
 
-    Not those whose name is that of a first name, which many people share.
+    Columns of first names are left out, which many people share.
     """
     names = []
     for name in table.columns:
@@ -179,7 +188,7 @@ def _name_words(name: str) -> set[str]:
 
 
 def _may_be(first_rows: pa.ChunkedArray, is_named: bool) -> bool:
-    """True if the first rows have as many different values as households would have."""
+    """True if the first rows have as many different values as rows of households would have."""
     codes, distinct, _ = known_values(first_rows)
     is_varied = bool(len(codes)) and len(codes) <= _MOST_EACH * len(distinct)
     return is_varied and _may_be_shared(distinct, is_named)
@@ -188,7 +197,8 @@ def _may_be(first_rows: pa.ChunkedArray, is_named: bool) -> bool:
 def _count_values(table: Table, name: str, person: str | None) -> tuple[pa.Array, IntArray]:
     """The values of a column, and how many rows, or people, have each.
 
-    There are none if the column cannot be read, or varies within the rows of a person.
+    `person` is the column of people, who then count once; None: rows count. Empty if the column
+    cannot be read, or varies within the rows of a person.
     """
     nobody = np.zeros(0, dtype=np.int64)
     try:
@@ -199,6 +209,7 @@ def _count_values(table: Table, name: str, person: str | None) -> tuple[pa.Array
     if person is not None:
         person_of_row, people = codes_of(rows.column(person))
         people_known = person_of_row[known_rows]
+        # Each person once for each household; a few may have moved, so that they have two.
         pairs = np.unique(codes.astype(np.int64) * len(people) + people_known)
         if len(pairs) > _MOVED * len(np.unique(people_known)):
             return distinct.slice(0, 0), nobody

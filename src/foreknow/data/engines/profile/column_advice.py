@@ -48,10 +48,10 @@ _SHARE = 20  # of the people, one in so many has several answers at least
 
 
 def separator_of(values: Sequence[Any], people: Sequence[int]) -> str:
-    """The separator of several answers in texts; empty if each text is one answer.
+    """The sign between several answers in texts, such as "|"; "" if each text is one answer.
 
-    Nearly all parts must be whole values, too, or recur; between commas, which stand in sentences,
-    both first and later.
+    Nearly all parts must be whole values elsewhere, too, or recur; parts between commas, which also
+    stand in sentences, must occur both first and later.
 
     Parameters
     ----------
@@ -75,6 +75,7 @@ def separator_of(values: Sequence[Any], people: Sequence[int]) -> str:
     least_people = sum(people_of_text.values()) / _SHARE
     for separator in _SEPARATORS:
         several = [text for text in people_of_text if separator in text]
+        # A sign at the start or end of a text separates nothing.
         stands_between = any(separator in text.strip(separator) for text in several)
         is_frequent = sum(people_of_text[text] for text in several) >= least_people
         if stands_between and is_frequent and _divides(several, separator, people_of_text):
@@ -101,6 +102,7 @@ def _divides(texts: Sequence[str], separator: str, values: Collection[str]) -> b
         first_parts.add(first)
         later_parts.update(later)
     is_comma = "," in separator
+    # Digits between commas are parts of numbers or addresses.
     if is_comma and any(map(str.isdigit, times)):
         return False
     n_answers = 0
@@ -120,7 +122,7 @@ class Guess(NamedTuple):
 
 
 def nearly_all_read(domain: Sequence[Any], people: Sequence[int]) -> Guess | None:
-    """As what the texts of 95% of the people can be read: dates of one format, or numbers.
+    """How the texts of 95% of the people can be read: as dates of one format, or as numbers.
 
     Parameters
     ----------
@@ -154,6 +156,7 @@ def nearly_all_read(domain: Sequence[Any], people: Sequence[int]) -> Guess | Non
         if n_fitting > most_people:
             most_people = n_fitting
             best = Guess(kind, date_format, [t is not None and bool(can_read(t)) for t in texts])
+    # All texts are numbers: their table could have said so, and did not.
     if best is None or (most_people == n_people and best.kind == "numbers"):
         return None
     return best
@@ -162,9 +165,10 @@ def nearly_all_read(domain: Sequence[Any], people: Sequence[int]) -> Guess | Non
 def _ways_to_read(
     people_of_text: Sequence[tuple[str, int]],
 ) -> Iterator[tuple[str, str | None, Callable[[str], Any]]]:
-    """Yield "dates" or "numbers", the format of dates, and a function that says if a text fits.
+    """Yield a kind ("dates" or "numbers"), a format of dates, and a test whether a text fits.
 
-    Formats of dates are those of the three most frequent texts, the rarest of them first.
+    The format is None for numbers and for dates such as 2024-01-31. Other formats are those that
+    the three most frequent texts fit, from the rarest of these texts on.
     """
     yield "dates", None, _ISO.fullmatch
     texts = [text for text, _ in people_of_text]
@@ -182,7 +186,7 @@ def _ways_to_read(
 def _people_who_fit(
     people_of_text: Sequence[tuple[str, int]], can_read: Callable[[str], Any], most_others: int
 ) -> int:
-    """How many people have a text that can be read; 0 if more than `most_others` have another."""
+    """How many people have a text that can be read; 0 if over `most_others` have another text."""
     n_fitting = n_others = 0
     for text, n in people_of_text:
         if can_read(text):
@@ -203,7 +207,7 @@ def refuse_misread(
     *,
     labels: bool = False,
 ) -> None:
-    """Raise `DataError` for a column of texts of which nearly all are dates, or numbers.
+    """Raise `DataError` if nearly all texts of a column, but not all, are dates or numbers.
 
     Parameters
     ----------
@@ -221,6 +225,7 @@ def refuse_misread(
     guess = nearly_all_read(domain, people)
     if guess is None:
         return
+    # The texts that do not fit: mistakes, or spellings of a missing value.
     odd_codes = []
     for code, fits in enumerate(guess.fits):
         if not fits and domain[code] is not None:
@@ -262,7 +267,9 @@ def refuse_dates(name: str, domain: Sequence[Any]) -> None:
 
 
 def described(domain: Sequence[Any], *, ordered: bool = False) -> str:
-    """The kind and the range, or the number, of distinct values, in words.
+    """The kind of distinct values in words, with their range or how many there are.
+
+    `ordered` says that texts are in an order that means something.
 
     >>> described([None, 17, 90]), described(["F", "M"])
     ('numbers 17 to 90, some missing', 'text, 2 values')
@@ -305,10 +312,11 @@ _UNITS = {"k": "1000", "K": "1000", "%": "1"}
 
 
 def _words_in_reading(values: Sequence[str]) -> str:
-    """The settings of a reading by which texts such as (1,200) or 33k are numbers; else empty."""
+    """The settings of a reading that make numbers of texts such as (1,200) or 33k; "" if none."""
     matches = [match for value in values if (match := _IN_WORDS.fullmatch(value.strip()))]
     units = {str(match["unit"]).strip() for match in matches if match["unit"]}
     brackets = any(match["sign"] and match["close"] for match in matches)
+    # Without brackets and units: how are thousands and currencies written?
     plain = ["".join(re.findall(r"[\d.,' $€£-]", value)).strip() for value in values]
     marks = dict(amount_marks(plain))
     if not marks and any(re.search(r"\d,\d{3}\b", text) for text in plain):
@@ -317,6 +325,7 @@ def _words_in_reading(values: Sequence[str]) -> str:
     settings += ['negative = "()"'] * brackets
     terms = [f"{json.dumps(unit)} = {_UNITS[unit]}" for unit in sorted(units & {*_UNITS})]
     settings += [f"units = {{ {', '.join(terms)} }}"] * bool(terms)
+    # Only whether texts can be read is tried out here, so any factor will do.
     known_units = dict.fromkeys(units & {*_UNITS}, 1)
     reading = Reading.of({**marks, "negative": "()" if brackets else None, "units": known_units})
     try:
@@ -336,6 +345,7 @@ def doubts(name: str, domain: Sequence[Any]) -> str | None:
     if not values:
         return None
     if all(isinstance(value, str) for value in values):
+        # Surer guesses come first.
         if fitting := date_formats(values, values[0]):
             return f"looks like dates; if it is, {to_add('date_format', *fitting)}"
         if has_decimal_commas(values):

@@ -21,6 +21,7 @@ def column_digests(rows: pa.Table, key: bytes) -> dict[str, str]:
             texts = column.cast(pa.string())
         except (pa.ArrowInvalid, pa.ArrowNotImplementedError):  # such as lists
             texts = pa.chunked_array([pa.array(map(str, column.to_pylist()), pa.string())])
+        # Equal columns have equal distinct texts, in order of appearance, and equal codes by row.
         encoded = pc.fill_null(texts, "").combine_chunks().dictionary_encode()
         state = hashlib.blake2b(key=key[:64], digest_size=32)
         state.update(repr(encoded.dictionary.to_pylist()).encode())

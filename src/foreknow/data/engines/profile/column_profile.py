@@ -87,7 +87,7 @@ def profiles(table: Table, reading: Reading) -> list[Profile]:
 
 
 def looked_at(source: Any, declared: Reading) -> tuple[Table, list[Profile], Reading]:
-    """Open a table, profile its columns, and recognize how they are written.
+    """Open a table, profile its columns, and recognize how its values are written.
 
     Parameters
     ----------
@@ -108,12 +108,14 @@ def looked_at(source: Any, declared: Reading) -> tuple[Table, list[Profile], Rea
     table = open_table(source, reading)
     columns = profiles(table, reading)
     if not declared.missing and _has_plus_and_minus(table, columns):
+        # Beside "+", "-" is a result: read again without it.
         reading = replace(declared, missing=[spelling for spelling in _USUAL if spelling != "-"])
         table = open_table(source, reading)
         columns = profiles(table, reading)
     spelled: Mapping[str, set[str]] = getattr(table, "found", {})
     delimiter = getattr(getattr(table, "dialect", None), "delimiter", "")
     recognized = reading_of(columns, reading, delimiter)
+    # Columns read otherwise have another kind and other values.
     if recognized != reading:
         columns = profiles(table, recognized)
     occurring: set[str] = set().union(*spelled.values())
@@ -159,6 +161,7 @@ def _profile(name: str, array: pa.ChunkedArray, untyped: bool, reading: Reading)
     codes, values = codes_of(array)
     nulls = int(array.null_count)
     distinct = len(values) - (nulls > 0)
+    # So many texts are hardly ever all numbers or dates: a sample decides.
     if distinct > _LOOK and pa.types.is_string(values.type):
         sample = values.slice(0, _LOOK)  # without the null, which is last
         if not untyped or encode(name, pa.chunked_array([sample]), untyped=True).kind == "text":
@@ -174,17 +177,17 @@ def _profile(name: str, array: pa.ChunkedArray, untyped: bool, reading: Reading)
 
 
 def reading_of(columns: Sequence[Profile], declared: Reading, delimiter: str = "") -> Reading:
-    """The reading that is declared, and what the columns show besides, where all show one way.
+    """The declared reading, and what all columns that show a way of writing agree on.
 
-    That may be decimal commas, a format of dates, marks of amounts, or commas between thousands:
-    these in a file with commas between its cells, before three digits. The `delimiter` is that of
-    the file.
+    That may be a decimal comma, a format of dates, marks of amounts, or commas between thousands:
+    the latter only in a file with commas between its cells. `delimiter` is that of the file.
     """
     texts = [p.domain for p in columns if p.kind == "text" and p.distinct]
     recognized: dict[str, Any] = {}
     has_comma = any(has_decimal_commas(t) and not has_unclear_commas(t) for t in texts)
     if has_comma and declared.decimal is None and not any(map(_has_point, columns)):
         recognized["decimal"] = ","
+    # The formats that fit the texts of each column; only a format common to all is sure.
     fitting_formats = [date_formats(domain, str(domain[0])) for domain in texts]
     formats_of_columns = [{*formats} for formats in fitting_formats if formats]
     common = set.intersection(*formats_of_columns) if formats_of_columns else set()
@@ -197,7 +200,8 @@ def reading_of(columns: Sequence[Profile], declared: Reading, delimiter: str = "
     if by_commas and declared.thousands is None and any(map(_are_unclear, texts)):
         recognized["thousands"] = ","
     reading = declared.over(Reading(**recognized))
-    if reading.guesses_century:  # a policy of today is read alike in later years
+    # With a fixed latest year, a policy of today is read alike in later years.
+    if reading.guesses_century:
         return replace(reading, latest_year=dt.date.today().year)
     return reading
 
@@ -213,9 +217,9 @@ def _are_unclear(domain: Sequence[Any]) -> bool:
 
 
 def _agreed(marks_by_column: Sequence[Mapping[str, str]]) -> dict[str, str]:
-    """The marks of several columns as one; none if two columns differ in a mark.
+    """The marks of several columns as one mapping; empty if two columns differ in a mark.
 
-    None, too, if the same sign would stand before decimals and between thousands.
+    Empty, too, if the same sign would stand before decimals and between thousands.
     """
     agreed: dict[str, str] = {}
     for marks in marks_by_column:

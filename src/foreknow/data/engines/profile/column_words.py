@@ -333,6 +333,7 @@ def split(name: str) -> list[str]:
     >>> split("C1_Edad"), split("Alter (Jahre)"), split("yearBirth")
     (['c1', 'edad'], ['alter', 'jahre'], ['year', 'birth'])
     """
+    # A blank before each capital after a small letter or a digit.
     spaced = re.sub(r"(?<=[a-zß-ÿ])(?=[A-ZÀ-Þ])|(?<=\d)(?=[A-ZÀ-Þ][a-zß-ÿ])", " ", name)
     # Signs of vowels in Devanagari are marks of their letters, and no signs between words.
     signs = (c if c.isalnum() or unicodedata.category(c)[0] == "M" else " " for c in spaced)
@@ -379,6 +380,7 @@ def asks_for(name: str) -> str:
     ('gender', '')
     """
     name_parts = split(name)
+    # A question about a person is short, and begins with a word that asks.
     if not name_parts or len(name_parts) > _LONGEST or name_parts[0] not in _ASKING_WORDS:
         return ""
     age_question = _AGE_ASKED.search(" ".join(name_parts))

@@ -32,9 +32,9 @@ ENOUGH = 2000  # values, to see what all of them look like
 
 
 def date_formats(values: Sequence[Any], like: str) -> list[str]:
-    """The formats that the text `like` and most other texts fit; those that fit the most.
+    """The formats that the text `like` and most other texts fit; of these, those that fit the most.
 
-    Of many values the first ones are looked at.
+    For speed, only the first values are looked at.
     """
     if not re.search(r"\d", like):
         return []
@@ -87,9 +87,9 @@ def has_unclear_commas(values: Sequence[Any]) -> bool:
 
 
 def way_out(values: Sequence[Any], kind: str, like: Any) -> str:
-    """The way out for values that should be of a kind, "number" or "date", and are not.
+    """The end of a message on values that should be of a kind, "number" or "date", and are not.
 
-    It ends a message, such as "; add decimal = ...", or is "". `like` is one such value.
+    It says what to declare, such as "; add decimal = ...", or is "". `like` is one such value.
     """
     if kind == "date" and isinstance(like, str):
         fitting = date_formats(values, like)
@@ -138,7 +138,9 @@ def amount_marks(values: Sequence[Any]) -> dict[str, str]:
         return {}
     if not signs and has_decimal_commas(texts):
         return {}  # nothing says what their commas are
+    # Groups of digits with blanks between look like telephone numbers if all are of one length.
     may_be_telephones = len({*map(_digits, texts)}) == 1
+    # In 34.063 the point must stand between thousands, so decimals would have a comma.
     first_marks = [(",", None)] if has_pointed_thousands(texts) else []
     for decimal, thousands in (*first_marks, *_MARKS):
         if not signs and (thousands is None or (thousands == " " and may_be_telephones)):

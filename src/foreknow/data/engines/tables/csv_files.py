@@ -20,6 +20,7 @@ class RawCsvFile(CsvFile):
     def __init__(self, path: Path, delimiters: str = DELIMITERS, name: str | None = None) -> None:
         self.path, self.name = path, name or path.name
         self.compression = "gzip" if path.suffix.lower() == ".gz" else "none"
+        # The right delimiter divides the header into the most columns.
         n_columns: dict[str, int] = {}  # by delimiter
         for delimiter in delimiters:
             with suppress(csv.Error):

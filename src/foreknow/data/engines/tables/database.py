@@ -58,6 +58,7 @@ class DatabaseTable:
             connection = dbapi.connect(address)
             self._cursor = connection.cursor()
             weakref.finalize(self, _close, self._cursor, connection)
+            # All later queries see the database as it is at this moment.
             self._cursor.execute(_SNAPSHOT)
             tables = [(row["schema"], row["name"]) for row in self._ask(_TABLES).to_pylist()]
             table, schema = place_of(self.name, tables, "public", table_asked)
@@ -74,9 +75,9 @@ class DatabaseTable:
         return self._typed(rows)
 
     def tally(self, columns: Sequence[str]) -> tuple[pa.Table, Any] | None:
-        """Count equal rows by one GROUP BY in the database; None for floats.
+        """Count equal rows by one GROUP BY in the database; None if there are floats.
 
-        The database takes 0.0 and -0.0 for one number.
+        The database takes 0.0 and -0.0 for one number, which readers of a release may not.
         """
         if any(self._kinds[column].removesuffix("[]") in _FLOATS for column in columns):
             return None
@@ -96,7 +97,7 @@ class DatabaseTable:
         return ", ".join(f"{self._read(column)} AS {sql_name(column)}" for column in columns)
 
     def _read(self, column: str) -> str:
-        """The SQL expression that reads a column; a `DataError` for a type that cannot be read."""
+        """The SQL expression that reads a column; `DataError` for a type that cannot be read."""
         kind, name = self._kinds[column], sql_name(column)
         element_kind = kind.removesuffix("[]")
         if element_kind in _AS_IT_IS:
@@ -111,11 +112,12 @@ class DatabaseTable:
         )
 
     def _typed(self, rows: pa.Table) -> pa.Table:
-        """Rows with numbers of any size, which come as texts, as decimals."""
+        """Rows in which numbers of any size, which come as texts, are decimals."""
         for position, column in enumerate(rows.column_names):
             if self._kinds[column] != "numeric":
                 continue
             texts = rows.column(position)
+            # As many decimals as the number with the most of them has.
             digits = pc.max(pc.utf8_length(pc.replace_substring_regex(texts, r"^[^.]*\.?", "")))
             try:
                 decimals = texts.cast(pa.decimal128(38, digits.as_py() or 0))
@@ -129,7 +131,7 @@ class DatabaseTable:
 
     @contextmanager
     def _clear_errors(self) -> Iterator[None]:
-        """Say in one line what the database says in several; never the password."""
+        """Turn an error of the database into a `DataError` of one line, without any password."""
         from adbc_driver_manager import Error
 
         try:

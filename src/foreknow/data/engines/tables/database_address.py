@@ -43,6 +43,7 @@ class Address(NamedTuple):
         passwords = [password] if colon else []
         for assignment in _SECRET.findall(self.query):
             passwords.append(assignment.partition("=")[2])
+        # Messages may show a password as it is in the address, or decoded.
         texts = {*passwords, *map(unquote, passwords)}
         return sorted(filter(None, texts), key=len)
 
@@ -93,6 +94,7 @@ def hidden(text: str, secrets: Iterable[str]) -> str:
             public_address = spoken(address)
             if public_address == address:
                 continue
+            # As a Path, an address has one slash; and messages may show its repr.
             for form in (address, str(Path(address))):
                 text = text.replace(form, public_address)
                 text = text.replace(repr(form)[1:-1], public_address)

@@ -32,6 +32,7 @@ def connect_to(path: Path) -> tuple[Any, str]:
     Such a file is code: its views may name other files, addresses and variables of Python.
     """
     database, name = duckdb_files.new_database(scratch()), "file"
+    # The file is attached before access to any other is switched off for good.
     quoted_path = str(path.resolve()).replace("'", "''")
     database.execute(f"ATTACH '{quoted_path}' AS {name} (READ_ONLY)")
     database.execute("SET enable_external_access = false")
@@ -42,7 +43,10 @@ def connect_to(path: Path) -> tuple[Any, str]:
 
 
 def admit_pandas() -> None:
-    """Let PyArrow find pandas again; else it does not take NaN in a series for a missing value."""
+    """Let PyArrow find pandas again, so that it takes NaN in a series for a missing value.
+
+    The guard hides pandas from PyArrow until a frame of pandas is read.
+    """
     if not pandas_guard.spared:
         return
     import pyarrow
@@ -76,6 +80,7 @@ def limit_memory(limit: str | None) -> None:
     >>> limit_memory(None)
     """
     duckdb_files.memory_limit = None if limit is None else _bytes_of(limit)
+    # Databases that are open already get the limit, too; one that was closed is skipped.
     for database in [*duckdb_files.databases.values(), *_sealed]:
         with suppress(duckdb.ConnectionException):
             amount = within_limit().get("memory_limit")
@@ -101,6 +106,7 @@ def _bytes_of(amount: str) -> int:
     match = _AMOUNT.fullmatch(amount.strip()) if isinstance(amount, str) else None
     if match is None:
         raise InputError(f'memory is {amount!r}; give an amount such as "4GB" or "500MB"')
+    # Powers of 1000, or of 1024 with an "i": K is the first, M the second, ...
     base, power = (1024 if match[3] else 1000), " KMGT".index((match[2] or " ").upper())
     n_bytes = int(float(match[1]) * base**power)
     if n_bytes < _LEAST:

@@ -61,7 +61,7 @@ class OutOfOrder(DataError):
 
 
 def tables_of(path: Path) -> list[str]:
-    """The tables and views of a DuckDB file; those of its usual schema without its name."""
+    """The tables and views of a DuckDB file; those of its usual schema `main` without its name."""
     with clear_errors(path.name):
         connection, database = connect_to(path)
         try:
@@ -132,6 +132,7 @@ class DuckTable:
         """
         file = RawCsvFile(path, delimiter or DELIMITERS, name)
         name = file.name
+        # The judge's file reads every column as text; names are used by position.
         columns = check_columns([column.strip() for column in file.header], name)
         with clear_errors(name):
             connection = connect()
@@ -155,7 +156,7 @@ class DuckTable:
             try:
                 connection, database = connect_to(path)
             except duckdb.Error as error:
-                if "handle conflict" not in str(error):
+                if "handle conflict" not in str(error):  # another error
                     raise
                 raise DataError(
                     f"{name} is open in this process already; give connection.table(...) of that "
@@ -164,6 +165,7 @@ class DuckTable:
             try:
                 tables = connection.execute(_TABLES, [database, database]).fetchall()
                 table, schema = place_of(name, tables, "main", table_asked)
+                # From here on, errors name the table as well.
                 full_name = f"{name}, table {table}"
                 with clear_errors(full_name):
                     address = ".".join(map(sql_name, (database, *schema)))
@@ -185,6 +187,7 @@ class DuckTable:
         hashed_columns, self.beside = self.beside, ()
         n_columns = len(columns)
         hash_batches: list[list[Any]] = [[] for _ in hashed_columns]
+        # Equal values have equal hashes, whatever their capitals and the blanks around them.
         texts = map(self._raw, hashed_columns)
         hash_sql = [f"if({text} = '', NULL, hash(lower(trim({text}))))" for text in texts]
 
@@ -199,6 +202,7 @@ class DuckTable:
             reader = self.relation.project(expressions).to_arrow_reader(_BATCH)
             rows = _encoded(gathering_hashes(reader), reader.schema)
         rows = rows.select(range(n_columns)).rename_columns(list(columns))
+        # A file must not have changed while it was read, and no row may be lost.
         self.check(len(rows))
         for name, hashes in zip(hashed_columns, hash_batches, strict=True):
             self.hashes[name] = np.sort(np.concatenate([np.empty(0, dtype=np.int64), *hashes]))
@@ -207,11 +211,13 @@ class DuckTable:
     def tally(self, columns: Sequence[str], *, signs: bool = True) -> tuple[pa.Table, IntArray]:
         """The different rows of some columns, and how often each occurs, by one GROUP BY.
 
-        A null is a value of its own; with `signs`, -0.0 is another value than 0.0.
+        A null is a value of its own. With `signs`, -0.0 is another value than 0.0; without, both
+        are 0.0.
         """
         if self.known is not None and {*columns} == {*self.known[0].column_names}:
             return self.known[0].select(columns), self.known[1]
         floats = [name for name in columns if self._kinds[name] in _FLOATS]
+        # The engine takes both zeros for one; a column of signs beside each float divides them.
         sign_sql = [f"signbit({self._raw(name)})" for name in floats] if signs else []
         keys = ", ".join([*map(self._fetched, columns), *sign_sql])
         with clear_errors(self.name):
@@ -225,13 +231,14 @@ class DuckTable:
         return self._merge_empties(rows), times
 
     def _merge_empties(self, rows: pa.Table) -> pa.Table:
-        """Rows in which an empty field of a CSV file is a null, in quotes or not.
+        """Rows in which every empty field of a CSV file is a null, whether it is in quotes or not.
 
         Columns that have empty fields of both kinds are added to `two_empties`.
         """
         for i, name in enumerate(rows.column_names if self.untyped else ()):
             column = rows.column(i)
-            # By lengths: a text to compare with imports pandas, for which memory may be short.
+            # An empty text among the values? By lengths, since comparing texts imports pandas,
+            # for which memory may be short.
             if pc.min(pc.binary_length(column.chunk(0).dictionary)).as_py() != 0:
                 continue
             if column.null_count:
@@ -249,7 +256,7 @@ class DuckTable:
     # ---- what is asked of it where it lies ------------------------------------------------------
 
     def counted(self, columns: Sequence[str]) -> DuckTable | str:
-        """The table, or why its equal rows are to be counted in memory."""
+        """The table itself, if the engine can count its equal rows; else why not, as text."""
         for name in columns:
             if name not in self.columns:
                 return f"column {name!r} differs from another by upper and lower case only"
@@ -266,7 +273,7 @@ class DuckTable:
         return int(self._aggregates(["count(*)"])[0])
 
     def distinct(self, columns: Sequence[str]) -> tuple[int, Distinct]:
-        """How many rows there are, how many have a value of each column, and how many values."""
+        """The number of rows; for each column, how many rows have a value, and of values."""
         expressions = [f"count({v}), count(DISTINCT {v})" for v in map(self._value, columns)]
         return pairs_of(self._aggregates(["count(*)", *expressions], columns), columns)
 
@@ -274,6 +281,7 @@ class DuckTable:
         """Some first rows of some columns; they may be other rows for other columns."""
         first_rows: dict[str, pa.ChunkedArray] = {}
         with clear_errors(self.name):
+            # Few columns for each question: its time grows with the square of their number.
             for start in range(0, len(columns), _ASKED_AT_ONCE):
                 names = columns[start : start + _ASKED_AT_ONCE]
                 head_rows = self._narrowed(names).limit(rows)
@@ -294,18 +302,19 @@ class DuckTable:
         return self._kinds[column] == "VARCHAR"
 
     def holding(self, columns: Sequence[str], spellings: Collection[str]) -> list[str]:
-        """Those of some columns of texts in which a spelling of what is missing occurs."""
+        """The columns, of some with texts, in which a spelling of a missing value occurs."""
         expressions = [f"bool_or({is_spelled(self._raw(name), spellings)})" for name in columns]
         holds = self._aggregates(expressions) if expressions else ()
         return [name for name, has_spelling in zip(columns, holds, strict=True) if has_spelling]
 
     def without(self, columns: Sequence[str], spellings: Collection[str]) -> DuckTable:
-        """A table in which some spellings are nulls, in some columns of texts."""
+        """The table with nulls in place of some spellings, in some columns of texts."""
         keys = {name: self._raw(name) for name in self.columns}
         for name in columns:
             raw = keys[name]
             keys[name] = f"CASE WHEN {is_spelled(raw, spellings)} THEN NULL ELSE {raw} END AS {raw}"
         cleared = copy(self)
+        # The whole table is kept, so that a question about few columns projects only these.
         cleared.relation, cleared._whole = self.relation.project(", ".join(keys.values())), self
         cleared._projected = keys
         return cleared
@@ -318,7 +327,10 @@ class DuckTable:
         return self._whole.relation.project(", ".join(self._projected[name] for name in names))
 
     def _aggregates(self, expressions: Iterable[str], columns: Sequence[str] = ()) -> Any:
-        """One row of aggregates, of some columns where they are named."""
+        """The values of some SQL aggregates.
+
+        `columns` are those that the expressions use; (): the whole table.
+        """
         with clear_errors(self.name):
             rows = self._narrowed(columns)
             return rows.aggregate(", ".join(expressions)).fetchall()[0]
@@ -351,13 +363,16 @@ class DuckTable:
             Whether to sort the rows, which takes longer; otherwise rows that come in another order
             are an `OutOfOrder` error.
         """
+        # Names of its own, so that several look-ups may run at the same time.
         number = next(_numbers)
         source, keys_name = f"rows{number}", f"keys{number}"
         used = list(dict.fromkeys([*keys.column_names, *needed]))
+        # Unlike "=", this condition holds for two nulls.
         on = " AND ".join(
             f"{self._value(name)} IS NOT DISTINCT FROM {keys_name}.k{i}"
             for i, name in enumerate(keys.column_names)
         )
+        # g is the number of a row's key; a left join has none for rows without a key.
         missing = map(self._is_missing, needed)
         group_sql = f"CASE WHEN {' OR '.join(['FALSE', *missing])} THEN -1 ELSE coalesce(g, -1) END"
         columns = [f"{self._raw(name)} AS c{i}" for i, name in enumerate(shown_columns)]
@@ -368,7 +383,7 @@ class DuckTable:
         with clear_errors(self.name):
             connection, rows = self._opened([*dict.fromkeys([*shown_columns, *used])])
             connection.register(f"given{keys_name}", keyed)
-            # A table, since the engine looks up nothing in columns of Arrow.
+            # Copied into a table of the engine, which can look up nothing in columns of Arrow.
             connection.execute(f"CREATE TEMP TABLE {keys_name} AS FROM given{keys_name}")
             try:
                 rows = rows.project(", ".join(dict.fromkeys(columns))).set_alias(source)
@@ -378,6 +393,7 @@ class DuckTable:
                 query = query.order(source) if in_order else query
                 n_rows = 0
                 for batch in query.to_arrow_reader(_BATCH):
+                    # Rows must come numbered 1, 2, ..., as they stand in the table.
                     row_numbers = np.asarray(batch.column(n_shown))
                     if not np.array_equal(row_numbers, n_rows + 1 + np.arange(len(row_numbers))):
                         raise OutOfOrder(f"{self.name} gave its rows in another order")
@@ -392,7 +408,10 @@ class DuckTable:
         self.check(n_rows)
 
     def _opened(self, columns: Sequence[str]) -> tuple[Any, Any]:
-        """A connection of ours, and rows with some columns; those of another come as a stream."""
+        """A connection of ours, and the relation with some columns there.
+
+        The rows of a caller's relation come into a new connection as a stream.
+        """
         if self.connection is not None:
             return self.connection, self.relation
         connection = connect()
@@ -434,9 +453,10 @@ def pairs_of(numbers: Sequence[Any], columns: Sequence[str]) -> tuple[int, Disti
 
 
 def _encoded(batches: Iterable[pa.RecordBatch], schema: pa.Schema) -> pa.Table:
-    """All batches as one table, whose texts are codes and whose columns are called 0, 1, ..."""
+    """All batches as one table with columns called 0, 1, ..., its texts as dictionaries."""
     names = [str(number) for number in range(len(schema))]
     no_rows = [_coded(pa.nulls(0, kind)) for kind in schema.types]
+    # An empty batch first, so that a table without rows has columns, too.
     batches_encoded = [pa.RecordBatch.from_arrays(no_rows, names)]
     for b in batches:
         batches_encoded.append(pa.RecordBatch.from_arrays([*map(_coded, b.columns)], names))

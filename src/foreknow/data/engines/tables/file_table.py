@@ -83,7 +83,11 @@ class FileTable(Table):
     def arrow_of_values(
         self, columns: Sequence[str], readers: Mapping[str, Callable[[Any], Any]]
     ) -> pa.Table:
-        """Fetch some columns; `readers` read values of some anew, as texts that may be nulls."""
+        """Fetch some columns; `readers` have functions that change the values of some columns.
+
+        Such a function returns None for a missing value. Columns that are Arrow arrays already
+        stay.
+        """
         arrays = []
         for name, values in zip(columns, self._fetch(columns), strict=True):
             if isinstance(values, pa.Array):
@@ -96,10 +100,14 @@ class FileTable(Table):
         return pa.table(arrays, names=list(columns))
 
     def _array(self, column: str, values: list[Any]) -> Any:
-        """The values of a column as an array of one type; `DataError` where they have several."""
+        """The values of a column as an array of one type; `DataError` if they have several types.
+
+        Whole numbers beside floats, and dates beside times, count as one type.
+        """
         kinds = Counter(map(type, values))
         kinds.pop(type(None), None)
         if len(kinds) > 1 and kinds.keys() not in (_NUMBERS, _MOMENTS):
+            # The rarest type is most likely the mistake.
             ranked_kinds = [kind for kind, _ in kinds.most_common()]
             usual, rarest = ranked_kinds[0], ranked_kinds[-1]
             row = next(row for row, value in enumerate(values) if type(value) is rarest)
@@ -122,7 +130,8 @@ class FileTable(Table):
 
 
 def _as_whole_numbers(array: pa.Array) -> pa.Array:
-    """An array of floats as whole numbers, if all of them are; another array as it is."""
+    """An array of floats as whole numbers, if all of them are whole; any other array unchanged."""
+    # Larger floats need not be the number that was written.
     largest = pc.max(pc.abs(array)).as_py() if pa.types.is_floating(array.type) else None
     if largest is None or largest >= _EXACT:
         return array
@@ -150,7 +159,7 @@ def sqlite_tables(path: Path, name: str, reading: Reading) -> list[str]:
 
 
 def _sqlite_columns(path: Path, name: str, reading: Reading, query: str) -> dict[str, list[Any]]:
-    """The columns of the answer to a query of a SQLite file: a list of values by name."""
+    """The answer of a SQLite file to a query: the list of values of each column, by its name."""
     import sqlite3
 
     encoding = reading.encoding or UTF8
@@ -178,6 +187,7 @@ def of_sqlite(path: Path, name: str, table_asked: str | None, reading: Reading) 
     """Open a table or view of a SQLite file; nothing is written to it."""
     ask = partial(_sqlite_columns, path, name, reading)
     table = choose(name, "table", sqlite_tables(path, name, reading), table_asked)
+    # Hidden columns of virtual tables (1) are not selected by SELECT *.
     fields = ask(f"SELECT name, type FROM pragma_table_xinfo({sql_text(table)}) WHERE hidden <> 1")
     declared = dict(zip(fields["name"], fields["type"], strict=True))
 
@@ -192,9 +202,9 @@ def of_sqlite(path: Path, name: str, table_asked: str | None, reading: Reading) 
 
 
 def _moments(values: list[Any]) -> Any:
-    """Texts of SQLite as dates or times, if all are; the values as they are, if not.
+    """Texts of SQLite as an array of dates or times, if all are; else the values unchanged.
 
-    SQLite declares such columns, and has no type for what is in them.
+    SQLite has no type for dates, only declarations of columns.
     """
     for kind in (pa.date32(), pa.timestamp("us")):
         with suppress(pa.ArrowException):
@@ -219,6 +229,7 @@ def of_workbook(path: Path, name: str, sheet_asked: str | None) -> FileTable:
     stamp = Stamp([path])
     try:
         check_workbook(path, name)
+        # In a process of its own, since a crafted file may take all memory or end it.
         title, top, rows, merged = _in_worker(_sheet, (str(path), name, sheet_asked), name)
         _refuse_cells(path, name, title)
     except calamine.PasswordError:
@@ -227,6 +238,7 @@ def of_workbook(path: Path, name: str, sheet_asked: str | None) -> FileTable:
         raise DataError(f"{name} cannot be read as a workbook: {error}") from None
     stamp.check()
     rows = [[None if cell == "" else cell for cell in row] for row in rows]
+    # Rows at the end that have no values are formatted, and were never filled.
     while rows and set(map(type, rows[-1])) <= {type(None)}:
         rows.pop()
     where = f"{name}, sheet {title}"
@@ -254,6 +266,7 @@ def _problem(rows: list[Any], top: int, merged: list[Any]) -> str | None:
             f": row {min(merged)[0][0] + 1} has cells that are merged; unmerge them, so that each "
             "column has one name and each row its own values"
         )
+    # Every column must have a name, which is a text.
     not_texts = [cell for cell in rows[0] if not isinstance(cell, str)]
     if not_texts:
         return (
@@ -296,7 +309,10 @@ def _sheet(path: str, name: str, sheet_asked: str | None) -> tuple[str, int, lis
 
 
 def _in_worker(reader: Callable[..., Any], arguments: tuple[Any, ...], name: str) -> Any:
-    """The result of a reader that runs in a process of its own."""
+    """The result of `reader`, called with `arguments` in a process of its own.
+
+    Raises what it raised, and `DataError` if the process ended. `name` is the file's in messages.
+    """
     ((_, outcome),) = side_by_side(_caught, (reader, machine_memory()), [arguments], 1)
     if isinstance(outcome, Failure):
         raise DataError(f"{name} cannot be read: {outcome.why}; save it again, or as CSV")
@@ -319,13 +335,14 @@ def _caught(shared: tuple[Callable[..., Any], int], arguments: tuple[Any, ...]) 
     with suppress(ImportError, ValueError, OSError):
         import resource
 
+        # A file that unpacks to more memory then fails here, and does not bring down the machine.
         soft, hard_limit = resource.getrlimit(resource.RLIMIT_AS)
         if hard_limit == resource.RLIM_INFINITY:
             new_limit = memory if soft == resource.RLIM_INFINITY else min(memory, soft)
             resource.setrlimit(resource.RLIMIT_AS, (new_limit, hard_limit))
     try:
         return reader(*arguments)
-    except Exception as error:
+    except Exception as error:  # returned, since the process that waits raises it
         return error
 
 
@@ -340,9 +357,11 @@ def _refuse_cells(path: Path, name: str, title: str) -> None:
     """
     with zipfile.ZipFile(path) as archive:
         content = archive.read(_member(archive, title))
+    # Parsing is slow: most sheets hold neither formulas nor errors.
     if not _SUSPECT.search(content):
         return
     for _, element in ElementTree.iterparse(BytesIO(content)):
+        # The cells of a row that was read are no longer needed in memory.
         if _tag(element) == "row":
             element.clear()
         if _tag(element) != "c":
@@ -351,6 +370,7 @@ def _refuse_cells(path: Path, name: str, title: str) -> None:
         kind = element.get("t")
         if kind == "e":
             what = "is an error, such as #DIV/0!; correct it or make it empty"
+        # "f" is the formula of a cell, and "v" its value.
         elif "f" in text_of_part and kind != "str" and not text_of_part.get("v"):
             what = "is a formula without a value; open and save the workbook in Excel first"
         else:
@@ -367,6 +387,7 @@ def _member(archive: zipfile.ZipFile, title: str) -> str:
     """The path, inside a workbook, of the file that holds the sheet with a title."""
     book = ElementTree.fromstring(archive.read("xl/workbook.xml"))
     links = ElementTree.fromstring(archive.read("xl/_rels/workbook.xml.rels"))
+    # The workbook lists titles with ids, and another file has the path of each id.
     target = {link.get("Id"): link.get("Target", "") for link in links}
     for element in book.iter():
         if _tag(element) == "sheet" and element.get("name") == title:
@@ -387,7 +408,7 @@ STATISTICS = {
 
 
 def of_statistics(path: Path, name: str, reading: Reading) -> FileTable:
-    """Open a file of SPSS, Stata or SAS; codes that all have labels are read as these.
+    """Open a file of SPSS, Stata or SAS; a column of codes that all have labels becomes labels.
 
     What its program calls missing is a null. `name` is what messages call the file.
     """
@@ -443,9 +464,10 @@ def _refuse_durations(name: str, column: str, seconds: Sequence[float | None]) -
 
 
 def _labelled(table: FileTable, metadata: Any, column: str, array: pa.Array) -> pa.Array:
-    """A column with the labels of its codes, if each code has one; else as it is.
+    """A column with the labels of its codes, if each code that occurs has one; else unchanged.
 
-    Labels of an ordinal variable have an order. The notes of the table say how it was read.
+    Labels of an ordinal variable are in the order of their codes. The notes of the table say how
+    the column was read.
     """
     label_of = metadata.variable_value_labels.get(column)
     if not label_of:
@@ -458,6 +480,7 @@ def _labelled(table: FileTable, metadata: Any, column: str, array: pa.Array) -> 
         return array
     table.notes[column] = "labels of codes"
     times = Counter(label_of[code] for code in codes)
+    # Two codes with one label stay two values, told apart by their codes.
     texts = []
     for code in codes:
         label = label_of[code]

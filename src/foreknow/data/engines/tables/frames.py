@@ -48,9 +48,10 @@ def read_table(
 
 
 def _numbers(column: pa.ChunkedArray) -> pa.ChunkedArray:
-    """A column of texts as numbers, if all are; as it is, if one begins with a zero as codes do.
+    """A column of texts as numbers, if all are numbers; else unchanged.
 
-    Whole numbers must be written as they print, so that +7 stays a text.
+    It stays as it is, too, if one begins with a zero, as codes do. Whole numbers must be written as
+    they print, so that +7 stays a text.
     """
     if not pa.types.is_string(column.type):
         return column

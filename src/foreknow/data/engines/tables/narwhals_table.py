@@ -31,6 +31,7 @@ class NarwhalsTable(Table):
         if "pandas" in sys.modules:  # of which other frames are made, too
             admit_pandas()
         if library == "pandas" and hasattr(native, "rename"):  # a file without a header
+            # pandas names the columns of a file without a header 0, 1, ...
             numbers = []
             for name in getattr(native, "columns", []):
                 if type(name) is int:
@@ -44,6 +45,7 @@ class NarwhalsTable(Table):
                 native = native.reset_index(drop=True)
             self.frame = nw.from_native(native)
             if isinstance(self.frame, nw.LazyFrame):
+                # A lazy frame may not work at all: its error should come here.
                 self.frame.collect_schema()
         except TypeError:
             file_hint = " (not an open file)" if hasattr(native, "read") else ""
@@ -76,7 +78,11 @@ class NarwhalsTable(Table):
     def arrow_of_values(
         self, columns: Sequence[str], readers: Mapping[str, Callable[[Any], Any]]
     ) -> pa.Table:
-        """Fetch some columns; `readers` read anew the values of pandas columns of mixed types."""
+        """Fetch some columns; `readers` have functions that change the values of some columns.
+
+        They are used only for columns of pandas that hold texts beside other types, which Arrow
+        cannot take as they are.
+        """
         frame = self.frame.select(*columns)
         if isinstance(frame, nw.DataFrame) and frame.implementation.is_pandas():
             converted = {}
@@ -89,7 +95,8 @@ class NarwhalsTable(Table):
     def tally(self, columns: Sequence[str]) -> tuple[pa.Table, Any] | None:
         """Count equal rows by one GROUP BY in the engine of a lazy frame; None for other frames.
 
-        None for floats, too: engines take 0.0 and -0.0 for one, and readers of a release may not.
+        None, too, if there are floats: engines take 0.0 and -0.0 for one value, but readers of a
+        release may not.
         """
         if isinstance(self.frame, nw.DataFrame):
             return None
@@ -132,7 +139,7 @@ def _is_mixed(column: Any) -> bool:
 
 
 def _with_intervals(frame: nw.DataFrame[Any]) -> nw.DataFrame[Any]:
-    """A frame whose intervals, as `pd.cut` makes them, are texts in the same order."""
+    """A frame whose columns of intervals, as `pd.cut` makes them, are texts in the same order."""
     if not frame.implementation.is_pandas_like():
         return frame
     texts = {}
@@ -146,11 +153,12 @@ def _with_intervals(frame: nw.DataFrame[Any]) -> nw.DataFrame[Any]:
 
 
 def _with_lists(frame: nw.DataFrame[Any], source: str) -> nw.DataFrame[Any]:
-    """A frame whose sets, tuples and arrays in columns of objects are lists, which Arrow knows.
+    """A frame in which sets, tuples and arrays in columns of objects are lists, which Arrow knows.
 
     Raises `DataError` for values that Arrow would take for equal. `source` is the table's name.
     """
     for name, kind in frame.schema.items():
+        # Only columns of objects of pandas may mix types.
         if kind != nw.Object or not frame.implementation.is_pandas_like():
             continue
         values = frame.get_column(name).to_list()
@@ -175,9 +183,9 @@ def _with_lists(frame: nw.DataFrame[Any], source: str) -> nw.DataFrame[Any]:
 
 
 def _twins(values: Sequence[Any]) -> list[str]:
-    """The first two numbers that are equal and print otherwise, such as 1 and 1.0; else empty.
+    """The first two numbers that are equal but print differently, such as 1 and 1.0; [] if none.
 
-    Arrow makes them one value.
+    Arrow would make one value of them.
     """
     kinds: dict[Any, str] = {}
     for value in values:
@@ -189,10 +197,10 @@ def _twins(values: Sequence[Any]) -> list[str]:
 
 
 def _zones(values: Sequence[Any]) -> list[str]:
-    """The zones of times, in words; Arrow takes all of them for the first."""
+    """The time zones of times, sorted, in words; Arrow would take the first one for all."""
     moments = []
     for value in values:
-        if isinstance(value, dt.datetime) and value == value:
+        if isinstance(value, dt.datetime) and value == value:  # pandas' NaT differs from itself
             moments.append(value)
     names = set()
     for moment in moments:

@@ -45,8 +45,9 @@ class ParquetTable(Table):
         self.stamp = Stamp(self.files)
         refuse_large_files(self.files)
         self._schema = self._schema_of(self.files[0])
+        # Some files may lack a column, which is an error only where it is asked for.
         names = [check_columns(self._schema_of(file).names, self.name) for file in self.files]
-        self.columns = [*dict.fromkeys(chain.from_iterable(names))]  # some may lack one
+        self.columns = [*dict.fromkeys(chain.from_iterable(names))]
 
     @cached_property
     def n_rows(self) -> int:
@@ -72,6 +73,7 @@ class ParquetTable(Table):
         tables = [self._part(file, names) for file in self.files]
         for table, file in zip(tables, self.files, strict=True):
             for name in names:
+                # Types may differ in size, but not in kind: a number is no text.
                 first, kind = tables[0].schema.field(name).type, table.schema.field(name).type
                 if _sort(first) != _sort(kind):
                     raise DataError(
@@ -85,7 +87,7 @@ class ParquetTable(Table):
     def _part(self, file: Path, names: list[str]) -> pa.Table:
         """Some columns of one file, texts as codes.
 
-        Raises `DataError` if it lacks a column, or a text is too long.
+        Raises `DataError` if the file lacks a column, or a text is too long.
         """
         schema = self._schema_of(file)
         for name in names:
@@ -112,7 +114,7 @@ class ParquetTable(Table):
         return self._in_duckdb().tally(columns)
 
     def counted(self, columns: Sequence[str]) -> DuckTable | str:
-        """The same table in DuckDB; or why DuckDB would read a column otherwise than `arrow`."""
+        """The same table in DuckDB; or why DuckDB would read a column otherwise, as text."""
         schemas = [self._schema_of(file) for file in self.files]
         for name in columns:
             kind = self._schema.field(name).type
@@ -151,15 +153,17 @@ def _valid(file: pq.ParquetFile, names: list[str]) -> pa.Table:
 
 
 def _files_in(folder: Path) -> list[Path]:
-    """The Parquet files in a folder and its folders, in order.
+    """The Parquet files in a folder and the folders in it, sorted.
 
-    Hidden files, whose names begin with a dot or underscore, are passed over. `DataError` for any
-    other entry, and for a hidden table, since other readers would read more or less of it.
+    Hidden files, whose names begin with a dot or underscore, are passed over. Anything else is a
+    `DataError`, as is a hidden file that is a table: other readers would read more or less of the
+    folder.
     """
     files = []
     for directory, folders, names in os.walk(folder, onerror=_raise):
         for name in sorted([*folders, *names]):
             path = Path(directory, name)
+            # What lies in a hidden folder is hidden, too.
             hidden = any(part[0] in "._" for part in path.relative_to(folder).parts)
             refused = _refused(path, hidden)
             if refused is not None:
@@ -177,7 +181,10 @@ def _raise(error: OSError) -> None:
 
 
 def _refused(path: Path, hidden: bool) -> str | None:
-    """Why a folder of Parquet files must not hold an entry, as words after "which", or None."""
+    """Why a folder of Parquet files must not hold an entry, as words after "which", or None.
+
+    `hidden` says if its name, or a folder's above it, begins with a dot or underscore.
+    """
     if path.name in ("_delta_log", ".hoodie"):
         return "says which rows of the files are still in the table (Delta Lake, Hudi)"
     parquet = path.suffix.lower() in (".parquet", ".pq")

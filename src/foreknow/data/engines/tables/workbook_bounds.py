@@ -25,7 +25,7 @@ _CELL = re.compile(rb"<(?:\w+:)?c[\s/>]")
 
 
 def check_workbook(path: Path, name: str) -> None:
-    """Raise `DataError` for a workbook that unpacks to too much, or of too many cells."""
+    """Raise `DataError` for a workbook that unpacks to too many bytes, or has too many cells."""
     with zipfile.ZipFile(path) as archive:
         entries = archive.infolist()
         check_unpacked(name, path.stat().st_size, sum(entry.file_size for entry in entries))
@@ -38,8 +38,9 @@ def check_workbook(path: Path, name: str) -> None:
 def _check_cells(sheet: Any, name: str, sheet_part: str) -> None:
     """Raise `DataError` if the rectangle that the cells of a sheet span is too large.
 
-    Cells say their places; of those that do not, all might stand in one row. `sheet` is an open
-    file, `name` the workbook, and `sheet_part` the sheet in it.
+    A reader fills the whole rectangle, up to the last row and column. Cells name their places, such
+    as B7; all cells without a place might stand in one row. `sheet` is an open file, `name` the
+    workbook, and `sheet_part` the sheet's name in it.
     """
     last_row = last_column = n_cells = n_places = n_rows = 0
     incomplete = b""
@@ -53,10 +54,12 @@ def _check_cells(sheet: Any, name: str, sheet_part: str) -> None:
         n_places += len(cell_references)
         n_cells += len(_CELL.findall(text))
         n_rows += text.count(b"<row") + text.count(b":row")
+        # The last column and row that any cell names so far.
         for letters in {letters for letters, _ in cell_references}:
             last_column = max(last_column, _number(letters))
         row_numbers = [*(row for _, row in cell_references), *_ROW.findall(text)]
         last_row = max([last_row, *map(int, row_numbers)])
+    # Cells without a place follow each other; a sheet has at most 2**14 columns.
     last_column = max(last_column, min(n_cells - n_places, 1 << 14))
     n_declared = max(last_row, n_rows if n_places < n_cells else 0) * last_column
     if n_declared > MOST_CELLS:

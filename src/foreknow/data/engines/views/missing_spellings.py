@@ -78,7 +78,11 @@ class Spelled:
         return tally and (self._cleared(tally[0]), tally[1])
 
     def in_engine(self, table: Any, columns: Sequence[str]) -> Any:
-        """A table of an engine that reads its columns so by itself; some are looked at."""
+        """The table of an engine with nulls in place of spellings of missing values.
+
+        Only the `columns` that will be asked for are searched for spellings, to note them in
+        `found`.
+        """
         texts = [name for name in self._spelled_columns(table.columns) if table.is_text(name)]
         looked = [name for name in texts if name in columns]
         if not table.untyped:
@@ -94,12 +98,12 @@ class Spelled:
         return [name for name in columns if self._only is None or name in self._only]
 
     def _value_reader(self, name: str) -> Callable[[Any], Any]:
-        """A function that returns None for a missing value of a column, and others as they are.
+        """A function that returns None for a missing value of a column, and others unchanged.
 
         The spellings that it meets are added to `found`.
         """
         spellings_met, spellings = self.found.setdefault(name, set()), self._of(name)
-        same_number = re.compile(self._patterns.get(name) or "(?!)")
+        same_number = re.compile(self._patterns.get(name) or "(?!)")  # "(?!)" fits nothing
 
         def read(value: Any) -> Any:
             if type(value) is not str:
@@ -127,7 +131,7 @@ class Spelled:
         return pa.chunked_array([self._without(name, chunk) for chunk in column.chunks])
 
     def _without(self, name: str, array: Any) -> Any:
-        """An array of a column with nulls for what is missing; lists lose it."""
+        """An array of a column with nulls for missing values; lists lose such values."""
         kind = array.type
         if is_listed(kind):
             return self._shorter(name, array)
@@ -135,6 +139,7 @@ class Spelled:
             is_missing = self._are_missing(name, array.dictionary)
             if not is_missing.any():
                 return array
+            # Other entries of the dictionary move up; codes of missing ones become nulls.
             new_codes = np.cumsum(~is_missing) - 1
             indices = pa.array(new_codes.astype(np.int32), mask=is_missing).take(array.indices)
             entries = array.dictionary.filter(pa.array(~is_missing))
@@ -142,14 +147,18 @@ class Spelled:
         is_missing = self._are_missing(name, array)
         if not is_missing.any():
             return array
-        # if_else makes broken texts of a slice, with PyArrow 22
+        # A missing index makes a null. (`if_else` makes broken texts of a slice, with PyArrow 22.)
         return array.take(pa.array(np.arange(len(array)), mask=is_missing))
 
     def _are_missing(self, name: str, values: Any) -> Any:
-        """Which values of a column are spelled as missing; the spellings of texts are noted."""
+        """Which values of a column are spelled as missing, as a mask.
+
+        The spellings of texts that are met are noted in `found`.
+        """
         if not is_text(values.type):
             if values.type == pa.float16():
                 values = values.cast(pa.float32())
+            # Numbers and dates have no spelling, but may be codes of a missing value.
             codes = _codes_of(values.type, self.of_columns.get(name, ()))
             if not len(codes):
                 return np.zeros(len(values), dtype=bool)
@@ -157,6 +166,7 @@ class Spelled:
         texts = pc.utf8_trim(values.cast(pa.string()), characters=BLANKS)
         spellings = pa.array(sorted(self._of(name)), pa.string())
         is_missing = pc.is_in(texts, value_set=spellings)
+        # The same number or day in another spelling counts as the code, too.
         pattern = self._patterns.get(name)
         if pattern:
             is_same_number = pc.fill_null(pc.match_substring_regex(texts, pattern), False)
@@ -167,9 +177,10 @@ class Spelled:
         return is_missing.to_numpy(zero_copy_only=False)
 
     def _shorter(self, name: str, lists: Any) -> Any:
-        """Lists without the values that are spelled as missing; a null stays null."""
+        """Lists without the values that are spelled as missing; a missing list stays missing."""
         values = pc.list_flatten(lists)
         is_kept = ~self._are_missing(name, values)
+        # The number of values of each list that are kept is its new length.
         list_of_value = np.asarray(pc.list_parent_indices(lists))[is_kept]
         lengths = np.bincount(list_of_value, minlength=len(lists))
         ends = pa.array(np.concatenate(([0], np.cumsum(lengths))), pa.int64())
@@ -213,7 +224,7 @@ def _number_of(code: str, reading: Reading) -> Decimal | int | None:
 
 
 def _pattern_of_number(number: str, reading: Reading) -> str:
-    """A pattern for all texts that are a number, in digits, by a reading.
+    """A pattern for all texts that a reading takes for a number, which is given in digits.
 
     >>> pattern = re.compile(_pattern_of_number("-9999.5", Reading(thousands=",", currency="$")))
     >>> texts = ("-9999.50", "$-9,999.5", "-$ 9999.5", "-9,999.5 $", "-99,99.5", "9999.5")
@@ -223,6 +234,7 @@ def _pattern_of_number(number: str, reading: Reading) -> str:
     in_plain_digits = _pattern_in_digits(number, reading)
     patterns = [in_plain_digits] if in_plain_digits else []
     for unit, factor in reading.units.items():
+        # Division may round, so multiply back to see that the number can be written with this unit.
         share = Decimal(number) / factor
         if share * factor == Decimal(number):
             patterns.append(_pattern_in_digits(f"{share.normalize():f}", reading, unit))
@@ -230,7 +242,9 @@ def _pattern_of_number(number: str, reading: Reading) -> str:
 
 
 def _pattern_in_digits(number: str, reading: Reading, unit: str = "") -> str:
-    """A pattern for all texts that are a number, before a unit; also in brackets if these say so.
+    """A pattern for all texts of a number before a unit, or in brackets if it is negative.
+
+    Brackets count only if the reading says so; marks, decimals and currency are the reading's.
 
     >>> pattern = re.compile(_pattern_in_digits("-9", Reading(negative="()"), "k"))
     >>> [pattern.fullmatch(text) is not None for text in ("-9k", "(9 k)", "9k", "-9")]
@@ -245,24 +259,28 @@ def _pattern_in_digits(number: str, reading: Reading, unit: str = "") -> str:
     marks = reading.thousands or ("." if reading.decimal == "," else "")
     signs = {" ": " \u00a0\u202f", "'": "'\u2019"}.get(marks, marks)
     if signs and len(whole) > 3:
+        # Groups of three digits from the right, with a mark between.
         first = len(whole) % 3 or 3
         groups = [whole[:first], *(whole[i : i + 3] for i in range(first, len(whole), 3))]
         whole = f"({whole}|{f'[{signs}]'.join(groups)})"
     after = f"[{reading.decimal or '.'}]{decimals}0*"
     text = whole + (after if decimals else f"({after})?")
     if unit:
+        # Signs go into brackets, so that they have no meaning in a pattern; a blank may stand
+        # before.
         spelled_unit = re.sub(r"(\W)", r"[\1]", unit)
         text += f"[\\s\u00a0\u202f]?{spelled_unit}"
     minus = "-" * number.startswith("-")
     if reading.currency is None:
         return minus + text
+    # The sign of a currency may stand before or after, and a minus on either side of it.
     sign, blank = re.escape(reading.currency), "[\\s\u00a0\u202f]?"
     before = f"({minus}({sign}{blank})?|{sign}{blank}{minus})" if minus else f"({sign}{blank})?"
     return f"{before}{text}({blank}{sign})?"
 
 
 def _codes_of(kind: pa.DataType, spellings: Collection[str]) -> pa.Array:
-    """Those of some spellings that are values of a kind, such as a number or a day.
+    """The spellings that are values of a type, such as a number or a day, as an array of it.
 
     >>> _codes_of(pa.int8(), ["-1", "99.0", "0.5", "1000", "NA"]).to_pylist()
     [-1, 99]
@@ -275,6 +293,7 @@ def _codes_of(kind: pa.DataType, spellings: Collection[str]) -> pa.Array:
         if is_number(kind) and number is None:
             continue
         if pa.types.is_integer(kind) and number is not None and number == int(number):
+            # 99.0 is the whole number 99.
             text = str(int(number))
         with suppress(ValueError, pa.ArrowNotImplementedError):  # it is no value of this kind
             if pa.types.is_decimal(kind):

@@ -47,9 +47,13 @@ def as_texts(table: pa.Table, columns: Collection[str]) -> pa.Table:
 
 
 def with_commas(table: pa.Table, columns: Collection[str]) -> pa.Table:
-    """A table with commas and points exchanged in some columns, which undoes itself."""
+    """A table with commas and points exchanged in the numbers of some columns.
+
+    Doing it twice gives the table as it was.
+    """
     for name in set(columns) & set(table.column_names):
         (texts,) = as_texts(table.select([name]), [name]).columns
+        # The null character keeps the place of points, so that the two do not mix.
         for old, new in ((".", "\0"), (",", "."), ("\0", ",")):
             texts = pc.replace_substring(texts, old, new)
         table = table.set_column(table.column_names.index(name), name, texts)

@@ -72,11 +72,15 @@ class ReadValues(Derived):
         return self.read(self._table.arrow(list(columns)))
 
     def tally(self, columns: Sequence[str]) -> tuple[pa.Table, Any] | None:
-        """Count equal rows where the data lives; some may be equal only as they are read here."""
+        """Count equal rows where the data lives, and read their values; None if rows are in memory.
+
+        Some rows may become equal only by reading; they are not united here.
+        """
         tally = self._table.tally(columns)
         if tally is None:
             return None
         try:
+            # Counted rows have no numbers, so an error could not name a row.
             return self.read(tally[0]), tally[1]
         except DataError:
             self.arrow(columns)  # which names the row of the table
@@ -102,15 +106,17 @@ class ReadValues(Derived):
         return rows
 
     def _values(self, name: str, column: pa.ChunkedArray) -> pa.ChunkedArray:
-        """A sensitive column, or the values in its lists, as they are read by the schema."""
+        """A sensitive column, or the values in its lists, as the schema reads them."""
         if is_listed(column.type):
             return self._lists(name, column.combine_chunks())
         kind, zoned = self._kinds[name], is_zoned(column)
         if kind is None and not self._reading.converts and not zoned:
             return column
-        # times with zones are never published
+        # Only texts can be of a release, and times with zones are never published.
         if self._raw or not is_text(column.type) or zoned:
             return as_plain_texts(name, column, self._reading, kind)
+        # Perhaps a release, whose labels for missing or shared values are no numbers: set them
+        # aside.
         texts = column.cast(pa.string())
         is_label = pc.is_in(texts, value_set=self._labels)
         if not pc.any(is_label).as_py():
@@ -120,7 +126,7 @@ class ReadValues(Derived):
         return pc.if_else(is_label, texts, converted.cast(pa.string()))
 
     def _lists(self, name: str, lists: pa.Array) -> pa.ChunkedArray:
-        """A column of lists whose values are read by the schema; a null stays null."""
+        """A column of lists whose values are read by the schema; a missing list stays missing."""
         flat = days_of(pa.chunked_array([pc.list_flatten(lists)]))
         values = self._values(name, flat).combine_chunks()
         if pa.types.is_dictionary(values.type):
@@ -132,10 +138,10 @@ class ReadValues(Derived):
         )
 
     def _of_either(self, name: str, column: pa.ChunkedArray) -> pa.ChunkedArray:
-        """Texts that may be of a raw table or of a release, as numbers or dates of either.
+        """Read texts that may be of a raw table or of a release, as numbers or dates.
 
-        Those that the reading cannot read, and anybody can, are of a release. Texts that can be
-        read as either, with different results, are a `DataError`.
+        Texts that the schema's reading cannot read, but anybody can, are of a release. Texts that
+        can be read in both ways, with different results, are a `DataError`.
         """
         kind = self._kinds[name]
         _, distinct = codes_of(plain(name, column))
@@ -143,6 +149,7 @@ class ReadValues(Derived):
         try:
             converted = as_plain_texts(name, column, self._reading, kind)
         except DataError:
+            # Some text is no number or date for anybody, so this is no release.
             if None in map(plainly_written, texts.to_pylist()):
                 raise
             return as_plain_texts(name, column, Reading(), kind)  # no raw table is written so
@@ -154,7 +161,7 @@ class ReadValues(Derived):
         return converted
 
     def _either(self, name: str, text: str, number: str) -> DataError:
-        """The error of a text that could stand in a raw table, and in a release."""
+        """The error of a text that means one number in a raw table and another in a release."""
         raw, released = "--decimal ,", "--decimal ."
         if isinstance(plainly_written(text), dt.date):
             raw, released = f"--date-format {self._reading.date_format}", "--date-format %Y-%m-%d"
@@ -193,7 +200,7 @@ def rounded(
         texts.append(nearest_multiple(number, step))
     kind = column.type.value_type if pa.types.is_dictionary(column.type) else column.type
     values: list[Any] = texts
-    # Larger ones stay texts, of which none is cut off.
+    # Numbers too large for the column's type stay texts, so that none is cut off.
     largest = max((abs(Decimal(text)) for text in texts), default=Decimal(0))
     if pa.types.is_floating(kind) and largest < _MOST_OF_FLOATS:
         values, kind = [*map(float, texts)], pa.float64()
@@ -205,9 +212,9 @@ def rounded(
 
 
 def read_otherwise(texts: Sequence[str], plain_texts: Sequence[str]) -> dict[str, str]:
-    """The texts that a reading takes for another number or date than anybody else would.
+    """The texts that a reading takes for another number or date than others would.
 
-    `plain_texts` are the same texts as the reading reads them; the result has these, by text.
+    `plain_texts` are the same texts as the reading writes them; the result maps text to plain text.
 
     >>> read_otherwise(["1.200", "1,5", "20"], ["1200", "1.5", "20"])
     {'1.200': '1200', '1,5': '1.5'}

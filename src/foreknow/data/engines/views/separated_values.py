@@ -45,7 +45,7 @@ class Divided(Derived):
         return f"a cell of {', '.join(self.divided)} holds several values"
 
     def _lists(self, name: str, column: pa.ChunkedArray) -> pa.Array:
-        """The values of each cell; null where it is one."""
+        """The list of values in each cell of a column; a null stays null."""
         if is_listed(column.type) or not is_text(column.type):
             raise DataError(
                 f"{self.name}: the column {name!r} holds no texts; take it out of separators in "

@@ -84,7 +84,7 @@ class Below(Derived):
 def stacked(
     tables: Sequence[pa.Table], names: Sequence[str], column: str | None, ids: str | None
 ) -> pa.Table:
-    """Tables one below the other; what is a text in one of them is a text in all.
+    """Tables one below the other; a column of different types becomes one of texts.
 
     Parameters
     ----------
@@ -130,9 +130,10 @@ def _as_texts(table: pa.Table, names: set[str]) -> pa.Table:
 
 
 def id_of(number: int, name: str, label: Any) -> str:
-    """The id of a group among the groups of several releases.
+    """The id of a group among the groups of several releases, which may have equal ids.
 
-    Numbered, since a name and an id may begin as another name does.
+    It begins with the number of the release, since a name and an id may together look like those of
+    another release.
     """
     return f"{number} {name} {label}"
 
@@ -147,7 +148,7 @@ def codes_of_names(name_lists: Sequence[Sequence[str]]) -> tuple[list[IntArray],
 
 
 def called(columns: Mapping[str, tuple[Sequence[str], IntArray]], absent: int) -> pa.Table:
-    """A table of texts; each column is given by its distinct texts and the code of each row.
+    """A table of texts, each column given by its distinct texts and the code of each row.
 
     A row with the code `absent` is null.
     """
