@@ -31,9 +31,10 @@ from foreknow.figures import days_of
 
 
 def attribute_of(column: Column, schema: Schema, row_of: Callable[[int], int]) -> Attribute:
-    """A column as an attribute, by its hierarchy and no finer than its level in the schema.
+    """A column as an attribute, by its hierarchy, and no finer than its level in the schema.
 
-    `row_of` gives the first row of the table, from 1, with a code of the column; messages name it.
+    `row_of` returns the first row of the table, from 1, with a code of the column; messages name
+    it.
     """
     level = schema.levels.get(column.name, Level())
     hierarchy = cast("Hierarchy | None", schema.hierarchies.get(column.name))
@@ -53,7 +54,7 @@ def attribute_of(column: Column, schema: Schema, row_of: Callable[[int], int]) -
 def _laid_out(
     column: Column, hierarchy: Hierarchy | None, row_of: Callable[[int], int]
 ) -> Attribute:
-    """A column as an attribute, by its hierarchy, or by the order of its categories."""
+    """A column as an attribute, its values in the order of its hierarchy, or of its categories."""
     if hierarchy is None and column.categories:
         hierarchy = Ordered(column.categories)
     if hierarchy is None:
@@ -62,6 +63,7 @@ def _laid_out(
             column.name, column.codes, column.domain, order, (), (), _positions(column)
         )
     levels = hierarchy.levels(column.domain, column.name, row_of)
+    # Values are numbered anew, in the order in which the nodes above them stand side by side.
     leaf_of_code = np.empty(len(levels.order), dtype=column.codes.dtype)
     leaf_of_code[levels.order] = np.arange(len(levels.order), dtype=column.codes.dtype)
     return Attribute(
@@ -77,10 +79,10 @@ def _laid_out(
 
 
 def in_cells(attribute: Attribute, grid: Grid | None, times: IntArray | None = None) -> Attribute:
-    """An attribute whose values are the cells of a grid.
+    """An attribute whose values are the cells of a grid, such as 20 to 24.
 
-    Without a `grid` it is the finest one that hides the values; if none is needed, the attribute
-    stays as it is. `times` says how many people each entry is.
+    Without a `grid` it is the finest one that hides the values; if none is needed, the attribute is
+    returned unchanged. `times` says how many people each entry is; None: one.
     """
     domain, codes = attribute.domain, attribute.codes
     first = int(domain[0] is None)
@@ -94,6 +96,7 @@ def in_cells(attribute: Attribute, grid: Grid | None, times: IntArray | None = N
     cell_of_value = np.empty(len(domain), dtype=np.int64)
     cell_of_value[levels.order] = levels.ancestors[0]
     names = levels.labels[0]
+    # The text with which each cell begins and ends.
     texts = [name.split(" to ") for name in names]
     is_bottom, is_top = reached_ends(attribute, names)
     if is_top:
@@ -102,6 +105,7 @@ def in_cells(attribute: Attribute, grid: Grid | None, times: IntArray | None = N
         texts[first] = ["", texts[first][-1]]
     names = opened(attribute, names)
     positions = ends_of(grid, levels, domain)
+    # Numbers too large for floats have no positions: all cells then count as equally wide.
     if not np.isfinite(np.ptp(positions)) or not np.isfinite(positions).all():
         positions = np.arange(len(names) - first)[:, None] + np.array([0.0, 1.0])
     if first:
@@ -109,7 +113,10 @@ def in_cells(attribute: Attribute, grid: Grid | None, times: IntArray | None = N
             (positions[-1, 1] - positions[0, 0]) / max(len(positions), 1) if len(positions) else 1.0
         )
         positions = _after_null(positions, gap)
+    # A chosen grid makes cells the level above values; a hierarchy has them as its first level
+    # already.
     ancestors = attribute.ancestors if has_grid else (cell_of_value, np.zeros_like(cell_of_value))
+    # The first value of each cell.
     leaf = np.searchsorted(cell_of_value, np.arange(len(names)))
     labels = attribute.labels if has_grid else (names, ("*",))
     values = replace(attribute, ancestors=ancestors, labels=labels)
@@ -138,18 +145,20 @@ def _positions(column: Column) -> NDArray[np.float64]:
         positions = np.array([days_of(value) for value in values])
     else:
         positions = np.arange(len(values), dtype=np.float64)
+    # Numbers too large for differences of floats lie by rank. Halves first, against overflow.
     if len(positions) and not np.isfinite(
         2 * (positions[-1] / 2 - positions[0] / 2) + 2 * abs(positions).max()
     ):
         positions = np.arange(len(values), dtype=np.float64)
     if not column.has_null:
         return positions
+    # The mean distance of neighbours.
     gap = (positions[-1] - positions[0]) / max(len(positions) - 1, 1) if len(positions) else 1.0
     return _after_null(positions, gap or 1.0)
 
 
 def _after_null(positions: NDArray[np.float64], gap: float) -> NDArray[np.float64]:
-    """Put a null first: a value of its own, as far from its neighbour as others are apart."""
+    """Positions with that of a null before them, `gap` away from its neighbour."""
     null = positions[:1].min(initial=np.inf) - gap if len(positions) else 0.0
     return np.concatenate((np.full((1, *positions.shape[1:]), null), positions))
 

@@ -36,11 +36,12 @@ _HIDDEN, _OF = 3, 4
 
 
 def grid_of(values: Sequence[Any], people: IntArray) -> Grid | None:
-    """The finest readable grid that hides ascending values; `people` have each.
+    """The finest readable grid that hides values; `people` is how many have each of them.
 
-    Three in four values then lie in cells with another value, and with 5 people or more. None for
-    at most 20 values of 5 people or more each: they are written as they are. Where no grid hides
-    so many, it is the coarsest. None, too, for a column with numbers that are not finite.
+    Three in four values then lie in cells with another value, and with 5 people or more. The values
+    are ascending. None for at most 20 values of 5 people or more each: they are written as they
+    are. If no grid hides so many, the coarsest one is returned. None, too, for numbers that are not
+    finite.
 
     >>> grid_of(range(20, 60), np.full(40, 3)), grid_of(range(20, 60), np.full(40, 1))
     (Intervals(widths=(2,), origin=0), Intervals(widths=(5,), origin=0))
@@ -58,6 +59,7 @@ def grid_of(values: Sequence[Any], people: IntArray) -> Grid | None:
         return DateLevels(periods[-1:])
     if any(map(not_a_number, values)):
         return None
+    # Decimals as whole numbers of their last place, so that cells are computed exactly.
     decimals, units = 0, list(values)
     if not all(type(value) is int for value in values):
         decimals, units = common_unit([exact(value) for value in values])
@@ -77,8 +79,11 @@ def _widths(positions: NDArray[Any]) -> Iterator[int]:
         span = [positions[-1] - positions[0] + 1]
         gaps = np.concatenate((span, np.diff(positions), span))
         nearest = np.sort(np.minimum(gaps[:-1], gaps[1:]))  # of each value, its nearest other
+        # Three in four values, rounded up, must share a cell with their nearest other value, so a
+        # cell must be wider than that many of these distances.
         n_hidden = -(-_HIDDEN * len(positions) // _OF)
         least_width = max(2, int(nearest[n_hidden - 1]) + 1)
+    # Powers of ten from below the least width on.
     for power in count(max(0, len(str(least_width)) - 2)):
         for factor in (1, 2, 5):
             width = factor * 10**power
@@ -87,7 +92,7 @@ def _widths(positions: NDArray[Any]) -> Iterator[int]:
 
 
 def _hides(cells: NDArray[Any], people: IntArray) -> bool:
-    """True if enough values lie in cells with another value, and with enough people.
+    """True if three in four values lie in cells with another value and with 5 people or more.
 
     `cells` has the cell of each value, in ascending order, and `people` how many have the value.
     """
@@ -110,10 +115,14 @@ def words_of(grid: Grid) -> str:
 
 
 def ends_of(grid: Grid, levels: Levels, values: Sequence[Any]) -> NDArray[np.float64]:
-    """Where each cell begins and ends, as its label says; of dates in days. Shape (cells, 2)."""
+    """The start and the end of each cell, as its label says; shape (cells, 2).
+
+    Dates are in days. A cell of nulls is left out.
+    """
     ends = []
     first = np.searchsorted(levels.ancestors[0], np.arange(len(levels.labels[0])))
     for name, leaf in zip(levels.labels[0], first.tolist(), strict=True):
+        # A value in the cell, by which the period around it is found.
         value = values[int(levels.order[leaf])]
         if value is None:
             continue

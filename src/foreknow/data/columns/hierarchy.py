@@ -101,10 +101,15 @@ class _Kind:
     """
 
     def _lay(self, values: list[Any], refuse: Refusal) -> tuple[ArrayLike, Iterable[Level]]:
+        """The order of known values; and the node of each, in this order, level by level.
+
+        A level is an array with a key of each value's node, and a function that names a key.
+        `refuse` raises the error of the value at a position.
+        """
         raise NotImplementedError
 
     def levels(self, domain: Sequence[Any], column: str, first_row: FirstRow) -> Levels:
-        """Lay out the distinct values of a column; see `Hierarchy.levels`."""
+        """Lay out the distinct values of a column in leaf order; see `Hierarchy.levels`."""
         nulls = [i for i, value in enumerate(domain) if value is None]
         not_missing = [i for i, value in enumerate(domain) if value is not None]
 
@@ -122,6 +127,7 @@ class _Kind:
         leaves = np.array(nulls + [not_missing[i] for i in np.asarray(order).tolist()], np.int64)
         ancestors, labels = [], []
         for level, (keys, name_of_key) in enumerate(inner_levels, 1):
+            # Values of a node stand side by side: a new node begins where the key changes.
             is_first = np.ones(len(keys), dtype=bool)
             is_first[1:] = keys[1:] != keys[:-1]
             nodes = np.cumsum(is_first, dtype=np.int64) - 1
@@ -171,6 +177,7 @@ class Intervals(_Kind):
         object.__setattr__(self, "origin", _writable(self.origin))
         if not written_widths:
             raise HierarchyError("intervals need at least one width")
+        # In whole numbers of a common decimal place, so that remainders are exact.
         _, _, widths = self._in_units()
         for i, width in enumerate(widths):
             if width <= 0:
@@ -193,7 +200,10 @@ class Intervals(_Kind):
         return decimals, origin, scaled
 
     def _lay(self, values: list[Any], refuse: Refusal) -> tuple[ArrayLike, Iterable[Level]]:
-        """Labels read "20 to <25"; "20 to 24", or "20", where all of its numbers are whole."""
+        """The order of numbers, and for each width the interval of each number, and its label.
+
+        Labels read "20 to <25"; or "20 to 24", or "20", if all numbers are whole.
+        """
         decimals, origin, widths = self._in_units()
         numbers, all_whole = values, all(type(value) is int for value in values)
         if not all_whole:
@@ -208,7 +218,7 @@ class Intervals(_Kind):
             units = [floor_of(number, decimals) for number in numbers]
         order = sorted(range(len(numbers)), key=numbers.__getitem__)
         finest_cells = integers([(units[i] - origin) // widths[0] for i in order])
-        if widths[-1] // widths[0] >= 2**62:
+        if widths[-1] // widths[0] >= 2**62:  # beyond int64: divide Python's integers
             finest_cells = finest_cells.astype(object)
 
         def name_of(width: int, cell: int) -> str:
@@ -218,6 +228,7 @@ class Intervals(_Kind):
                 return f"{decimal_text(low, decimals)} to <{decimal_text(end, decimals)}"
             return f"{low} to {end - 1}" if width > 1 else str(low)
 
+        # Coarser intervals are made of whole finer ones.
         levels = []
         for width in widths:
             levels.append((finest_cells // (width // widths[0]), partial(name_of, width)))
@@ -263,7 +274,7 @@ class Mask(_Kind):
             )
 
     def _lay(self, values: list[Any], refuse: Refusal) -> tuple[ArrayLike, Iterable[Level]]:
-        """The order of codes, and for each level the beginning of each code, and a name for it."""
+        """The order of codes, and for each level what is not masked of each code, and its label."""
         for i, value in enumerate(values):
             if not isinstance(value, (str, int)) or isinstance(value, bool):
                 refuse(i, "a mask needs text or whole numbers")
@@ -324,7 +335,7 @@ class DateLevels(_Kind):
         return f"DateLevels(levels={self.periods!r})"
 
     def _lay(self, values: list[Any], refuse: Refusal) -> tuple[ArrayLike, Iterable[Level]]:
-        """The order of moments, and for each level the number of each period, and a name for it."""
+        """The order of moments, and for each level the number of each period, and its label."""
         moments: list[datetime] = []
         for i, value in enumerate(values):
             is_time = isinstance(value, time) and {"hour", "day"}.issuperset(self.periods)
@@ -333,6 +344,7 @@ class DateLevels(_Kind):
                 refuse(i, "date levels need dates, date-times or text like 2024-03-05")
             moments.append(moment)
         order = sorted(range(len(moments)), key=moments.__getitem__)
+        # Times of day get the day 0, so that hours are 0 to 23.
         are_times = bool(values) and isinstance(values[0], time)
         days = np.array([moments[i].toordinal() - are_times for i in order], np.int64)
         hours = days * 24 + np.array([moments[i].hour for i in order], np.int64)
@@ -383,7 +395,7 @@ class Ordered(_Kind):
         return Levels(super().levels(domain, column, first_row).order, (), ())
 
     def _lay(self, values: list[Any], refuse: Refusal) -> tuple[ArrayLike, Iterable[Level]]:
-        """The order of the values; there are no levels."""
+        """The order of the values by their rank in the list; there are no levels."""
         rank_of_value = {_identity(value): i for i, value in enumerate(self.values)}
         rank_of_text = {value: i for i, value in enumerate(self.values) if isinstance(value, str)}
         ranks = np.empty(len(values), np.int64)
@@ -513,6 +525,7 @@ class Tree(_Kind):
         """For each level below the top: the node of each row, and the labels of the nodes."""
         columns = list(zip(*self.rows, strict=True))[1:]
         if len(set(columns[-1])) == 1:
+            # All rows share the last label: that is the top, which every hierarchy has.
             columns.pop()
         levels = []
         for column in columns:
@@ -523,10 +536,10 @@ class Tree(_Kind):
 
     @cached_property
     def _rank(self) -> IntArray:
-        """Place of each row in leaf order."""
+        """The place of each row in leaf order: rows of a node stand side by side."""
         keys = [np.arange(len(self.rows)), *(nodes for nodes, _ in self._nodes)]
         rank = np.empty(len(self.rows), np.int64)
-        rank[np.lexsort(keys)] = np.arange(len(self.rows))
+        rank[np.lexsort(keys)] = np.arange(len(self.rows))  # by the coarsest level first
         return rank
 
     def _line(self, row: int) -> str:
@@ -547,7 +560,7 @@ class Tree(_Kind):
         return text
 
     def _check(self) -> None:
-        """Each value has one row, or equal ones; each node has one parent."""
+        """Raise `HierarchyError` for a value in two different rows, or a node with two parents."""
         values: dict[str, int] = {}
         parents: dict[tuple[int, str], int] = {}
         for i, row in enumerate(self.rows):
@@ -580,7 +593,7 @@ def read_rows(path: Path) -> tuple[list[list[str]], list[int]]:
     header = next((line for line in text.splitlines() if line.strip()), None)
     if header is None:
         raise HierarchyError(f"{name} is empty; it needs rows like 'value;level 1;*'")
-    unquoted = "".join(header.split('"')[::2])
+    unquoted = "".join(header.split('"')[::2])  # every other part stands outside quotes
     reader = csv.reader(
         io.StringIO(text, newline=""),
         delimiter=next((mark for mark in ";\t," if mark in unquoted), ";"),
@@ -622,6 +635,7 @@ def hierarchy_from(spec: Mapping[str, Any], column: str, folder: Path) -> Hierar
         if key not in makers and key not in companions:
             hint = did_you_mean(str(key), [*makers, *companions])
             raise HierarchyError(f"{where} has an unknown key {key!r}{hint}")
+    # Exactly one key says the kind; others are options of it.
     kinds = [key for key in spec if key in makers]
     if len(kinds) != 1:
         named_kinds = " and ".join(repr(kind) for kind in kinds) or "none of them"
@@ -691,7 +705,10 @@ def _writable(number: Number) -> Number:
 
 
 def period_of(period: str, hour: int) -> tuple[int, int]:
-    """The first hour of a period, and the one after its last, by one of its hours."""
+    """The first hour of a calendar period, and the hour after its last; `hour` is any of its hours.
+
+    Hours are counted from the day 0 of Python's ordinals.
+    """
     if period == "hour":
         return hour, hour + 1
     day, months = hour // 24, MONTHS.get(period)
@@ -703,7 +720,10 @@ def period_of(period: str, hour: int) -> tuple[int, int]:
 
 
 def _first_of(month: int) -> int:
-    """The first day of a month, numbered from that of the year 0."""
+    """The ordinal of the first day of a month, which is counted from the year 0.
+
+    Months before or after Python's calendar have its first day, or the day after its last.
+    """
     year, month = divmod(month, 12)
     if year < 1:
         return 1
@@ -736,7 +756,7 @@ def not_a_number(value: Any) -> str | None:
 
 
 def integers(values: Sequence[int]) -> NDArray[Any]:
-    """Machine integers where they fit, Python's own otherwise."""
+    """Whole numbers as int64 if they fit, else as Python's own in an array of objects."""
     largest = max(map(abs, values), default=0)
     return np.array(values, np.int64) if largest < 2**62 else objects(values)
 

@@ -20,7 +20,7 @@ class Level(NamedTuple):
         return self.top is not None or self.bottom is not None
 
     def with_(self, second: Level) -> Level:
-        """The limit that implies both."""
+        """The limit that implies both: the lower top, the higher bottom, the coarser level."""
         tops = [level.top for level in (self, second) if level.top is not None]
         bottoms = [level.bottom for level in (self, second) if level.bottom is not None]
         at_least = max(self.at_least, second.at_least)

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 
 def coded_at_ends(column: Column, level: Level) -> tuple[Column, Level]:
-    """A column with its highest values as one, and its lowest; and these two values.
+    """A column with its highest values as one value, and its lowest; and a `Level` with these two.
 
     `level` says from which value on, and up to which.
 
@@ -48,11 +48,13 @@ def coded_at_ends(column: Column, level: Level) -> tuple[Column, Level]:
     first = int(column.domain[0] is None)
     values = column.domain[first:]
     positions = [_position(value) for value in values]
-    start, end = 0, len(values)  # of the values that stay as they are
+    # Values before `start` become the bottom, and values from `end` on become the top.
+    start, end = 0, len(values)
     if bottom is not None:
         start = sum(position <= _position(bottom) for position in positions)
     if top is not None:
         end = sum(position < _position(top) for position in positions)
+    # If there is a bottom, it takes one code in place of the `start` values below.
     new_codes = np.minimum(np.arange(len(values)), end) - max(start - 1, 0)
     new_code = np.concatenate([np.arange(first), np.maximum(new_codes, 0) + first])
     domain = [*column.domain[:first], *values[start:end]]
@@ -65,7 +67,10 @@ def coded_at_ends(column: Column, level: Level) -> tuple[Column, Level]:
 
 
 def _end(column: Column, limit: Any, key: str) -> Any:
-    """The value of a column that stands for all beyond a limit."""
+    """The value that stands for all beyond a limit, in the type of the column; None without one.
+
+    `limit` is a fraction or a date; `key` is "top" or "bottom", for messages.
+    """
     if limit is None:
         return None
     if column.kind == "date":
@@ -112,7 +117,7 @@ def has_dates(attribute: Attribute) -> bool:
 
 
 def reached_ends(attribute: Attribute, names: Sequence[Any]) -> tuple[bool, bool]:
-    """True if the first of ascending labels reaches the bottom; and if the last reaches the top."""
+    """Whether the first of ascending labels reaches the bottom; and the last one the top."""
     first = int(attribute.domain[0] is None)
     if not names[first:]:
         return False, False
@@ -122,10 +127,9 @@ def reached_ends(attribute: Attribute, names: Sequence[Any]) -> tuple[bool, bool
 
 
 def opened(attribute: Attribute, names: Sequence[Any]) -> tuple[Any, ...]:
-    """Ascending labels, of which the first and the last have no end if they reach a limit.
+    """Ascending labels, of which the first and last have no end if they reach bottom and top.
 
-    The limits are the top and the bottom of the attribute. A label that is open at both ends is
-    ``*``.
+    So "90 to 94" becomes "90 or more". A label that is open at both ends is ``*``.
     """
     first = int(attribute.domain[0] is None)
     texts, is_date = [*names], has_dates(attribute)
@@ -140,7 +144,7 @@ def opened(attribute: Attribute, names: Sequence[Any]) -> tuple[Any, ...]:
 
 
 def _reaches(label: str, top: Any = None, bottom: Any = None) -> bool:
-    """True if a label covers a value from a top on, or up to a bottom."""
+    """True if a label covers values from a top on, or up to a bottom; one of both is given."""
     is_day = isinstance(top if bottom is None else bottom, date)
     kinds = (datetime,) if is_day else (int, Decimal)
     for way in meanings_of(label):
@@ -148,6 +152,7 @@ def _reaches(label: str, top: Any = None, bottom: Any = None) -> bool:
             continue
         low: Any = way.lower
         high: Any = way.upper
+        # A period ends where the next begins: its last day is a moment before.
         if is_day:
             low, high = low.date(), (high - timedelta(microseconds=1)).date()
         if bottom is not None:
@@ -169,6 +174,7 @@ def from_level(attribute: Attribute, level: int, hierarchy: Any) -> Attribute:
         )
     nodes, *nodes_above = attribute.ancestors[level - 1 :]
     names, *names_above = _names_from_level(attribute, level, _finer(attribute, level, hierarchy))
+    # The first leaf of each node has the nodes above it.
     first_leaf = np.searchsorted(nodes, np.arange(int(nodes.max()) + 1))
     first = int(attribute.domain[0] is None)
     return replace(
@@ -187,9 +193,10 @@ def from_level(attribute: Attribute, level: int, hierarchy: Any) -> Attribute:
 def _names_from_level(
     attribute: Attribute, level: int, finer_names: set[str]
 ) -> list[tuple[str, ...]]:
-    """The names of the nodes at each level from one on.
+    """The names of the nodes at each level, from `level` up to the top.
 
-    A name that is a finer one, or means other values at a level below, is followed by its level.
+    A name that is also one of `finer_names`, or means other values at a lower level, is followed by
+    its level.
     """
     span_of_name: dict[str, tuple[int, int]] = {}  # its first and its last leaf
     names = []
@@ -207,7 +214,10 @@ def _names_from_level(
 
 
 def _finer(attribute: Attribute, level: int, hierarchy: Any) -> set[str]:
-    """The names below a level of a hierarchy; none for numbers and periods."""
+    """The names of values and nodes below a level of a hierarchy; none for numbers and periods.
+
+    Those of numbers and periods say themselves what they cover.
+    """
     if isinstance(hierarchy, (Intervals, DateLevels)):
         return set()
     if isinstance(hierarchy, Tree):

@@ -20,7 +20,10 @@ from foreknow.errors import SchemaError
 
 
 def lists_values(attribute: Attribute, style: str | None) -> bool:
-    """True if labels of an attribute list its values, and nobody insists on all of them."""
+    """True if labels of an attribute list its values, and rare ones may be hidden.
+
+    `style` "exact" insists on all values; None: no style is wanted.
+    """
     return style == "set" or (style is None and attribute.order == "nominal")
 
 
@@ -51,6 +54,8 @@ def without_rare(
     n_rare = int(np.count_nonzero(rare[first:]))
     if not n_rare:
         return attribute
+    # Merge rare values only if they are at most half of all: "other" must not be most of the
+    # column.
     if merging and not attribute.ancestors and 2 * n_rare <= len(rare) - first:
         return merged(attribute, rare)
     ways = 'a coarser column, or publish with form = "bucketized"'
@@ -68,7 +73,10 @@ def without_rare(
 def _too_rare(
     attribute: Attribute, rare: NDArray[np.bool_], limit_text: str, what: str, ways: str
 ) -> SchemaError:
-    """The error where values that few people have would be seen."""
+    """The error for values of few people that labels would show.
+
+    `rare` says for each value if it is rare, `what` what labels would do, and `ways` what helps.
+    """
     exact = f'labels = {{ {json.dumps(attribute.name)} = "exact" }}'
     return SchemaError(
         f"column {attribute.name!r}: {np.count_nonzero(rare):,} of its {len(rare):,} values are "
@@ -78,7 +86,7 @@ def _too_rare(
 
 
 def ends_at_values(attribute: Attribute, style: str | None) -> bool:
-    """True if its ranges begin and end at values of members, and nobody insists on that."""
+    """True if ranges begin and end at values of members, unless `style` is "exact"."""
     if attribute.cells is not None or attribute.order != "ordered":
         return False
     return style == "range" or (style is None and not attribute.ancestors)
@@ -87,9 +95,11 @@ def ends_at_values(attribute: Attribute, style: str | None) -> bool:
 def refuse_rare_ends(
     attribute: Attribute, limit: int, times: IntArray | None = None, noun: str = "people"
 ) -> None:
-    """Raise `SchemaError` where ranges would end at values of which most are those of few people.
+    """Raise `SchemaError` if ranges would end at values most of which few people have.
 
-    No grid hides them: texts in an order, or numbers of which some are not finite.
+    No grid hides these: they are texts in an order, or numbers some of which are not finite. Rare
+    values are those of fewer than `limit` people; `times` says how many people each entry is, and
+    `noun` what messages call them.
 
     >>> import pyarrow as pa
     >>> from foreknow import Microdata
@@ -122,12 +132,14 @@ def merged(attribute: Attribute, rare: NDArray[np.bool_]) -> Attribute:
     """
     domain = attribute.domain
     kept_codes = np.flatnonzero(~rare | np.array([value is None for value in domain]))
+    # Values that are merged get the code after those that stay.
     new_code = np.full(len(domain), len(kept_codes), dtype=np.int64)
     new_code[kept_codes] = np.arange(len(kept_codes))
     label, used_labels = OTHER, set(map(text_of, domain))
     while label in used_labels:
         label += "+"
     positions = np.arange(len(kept_codes) + 1, dtype=np.float64)
+    # The exact values are kept, with "other" as a level above them.
     values = replace(attribute, ancestors=(new_code, np.zeros_like(new_code)))
     return replace(
         attribute,

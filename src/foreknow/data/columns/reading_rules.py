@@ -121,6 +121,7 @@ class Reading:
             setting = getattr(self, one_field.name)
             if setting is not None and not isinstance(setting, str):
                 raise SchemaError(f"{one_field.name} must be a text, not {setting!r}")
+        # Each function brings a setting into one form, or refuses it.
         for name, settle in (
             ("encoding", _encoding),
             ("delimiter", _delimiter),
@@ -169,14 +170,17 @@ class Reading:
         return cls(**setting)
 
     def over(self, fallback: Reading) -> Reading:
-        """The reading, with settings of another where it has none; codes of columns are kept."""
+        """The reading, with the settings of `fallback` where it has none itself.
+
+        Codes of a missing value in single columns are kept.
+        """
         settings = self.to_dict()
         if self.spellings and not self.missing_of and fallback.missing_of:
             settings["missing"] = {EVERY_COLUMN: self.spellings, **fallback.missing_of}
         return replace(fallback, **settings)
 
     def to_dict(self) -> dict[str, Any]:
-        """The settings that are not defaults."""
+        """The settings that are not defaults, as a policy file has them."""
         settings: dict[str, Any] = {**asdict(self), "missing": list(self.spellings)}
         if isinstance(self.missing, Mapping):
             settings["missing"] = {name: list(listed) for name, listed in self.missing.items()}
@@ -251,7 +255,9 @@ class Dialect:
 
 
 def date_reader(date_format: str, latest_year: int | None = None) -> Callable[[str], date]:
-    """Read dates of a format, or times if the format has some.
+    """A function that reads dates of a format, or times if the format has some.
+
+    `latest_year` is the latest year that two digits may mean; None: as Python reads them.
 
     >>> date_reader("%d.%m.%Y")("31.01.2024")
     datetime.date(2024, 1, 31)
@@ -261,7 +267,7 @@ def date_reader(date_format: str, latest_year: int | None = None) -> Callable[[s
     of_century = latest_year is not None and "%y" in date_format
     timed = re.search(r"%[HIMSfp]", date_format) is not None
     has_month_names = re.search(r"%[bB]", date_format) is not None
-    # By the locale of a machine, a month would have another name.
+    # Python's names of months depend on the machine's locale: numbers stand in for them.
     of_numbers = re.sub(r"%[bB]", f"{_MARK}%m{_MARK}", date_format)
 
     return partial(
@@ -274,7 +280,8 @@ def _read_date(
 ) -> date:
     """The date or time that a text is, by a format; `ValueError` for another text.
 
-    Names of months are replaced by their numbers; years of two digits are at most `latest_year`.
+    With `has_month_names`, names of months are replaced by their numbers, as the format has them.
+    Years of two digits are at most `latest_year`; None: as Python reads them.
     """
     if not _has_plain_digits(text) or _MARK in text:
         raise ValueError("digits are 0 to 9")
@@ -282,6 +289,7 @@ def _read_date(
         _LETTERS.sub(_numbered_month, text) if has_month_names else text, date_format
     )
     if latest_year is not None:
+        # The latest year with these two digits that is not after `latest_year`.
         moment = moment.replace(year=latest_year - (latest_year - moment.year) % 100)
     return moment if timed else moment.date()
 
@@ -289,17 +297,21 @@ def _read_date(
 def amount_reader(
     decimal: str, thousands: str | None, currency: str, units: Sequence[str] = ()
 ) -> Callable[[str], tuple[Decimal, str]]:
-    """Read amounts, and the unit behind each; a text that is none raises `ValueError`.
+    """A function that reads an amount as a number and the unit behind it, "" without one.
+
+    It raises `ValueError` for a text that is no amount.
 
     >>> amount_reader(".", ",", "$")("$11,310.50 ")
     (Decimal('11310.50'), '')
     """
+    # Signs that look like the mark between thousands count, too.
     same = {None: "." if decimal == "," else "", " ": " \u00a0\u202f", "'": "'\u2019"}
     between = re.escape(same.get(thousands, thousands) or "")
     grouped = rf"[1-9]\d{{0,2}}(?:[{between}]\d{{3}})+|" if between else ""
     if thousands == ",":  # 2,39,175 in India
         grouped += r"[1-9]\d?(?:,\d{2})+,\d{3}|"
     sign = re.escape(currency)
+    # A minus may stand before or after the currency, which may itself stand before or behind.
     amount = re.compile(
         rf"(?P<minus>-?)(?P<before>{sign}\s?)?(?P<after>-?)(?P<whole>{grouped}0|[1-9]\d*)"
         rf"(?P<rest>{re.escape(decimal)}(\d+|[-–—]))?"
@@ -315,7 +327,9 @@ def _read_in_brackets(
     units: Mapping[str, Decimal],
     text: str,
 ) -> Decimal:
-    """The number in a text that may stand in brackets or before a unit, or a `ValueError`.
+    """The number in a text that may stand in brackets or before a unit; or a `ValueError`.
+
+    With `has_brackets`, a number in brackets is negative. `units` are factors by word.
 
     >>> Reading(thousands=",", negative="()", units={"k": 1000}).as_amount("(1,200.5k)")
     Decimal('-1200500')
@@ -341,6 +355,7 @@ def _read_amount(
     two_currencies = sign and matched["before"] and matched["behind"]
     if two_minus_signs or two_currencies:
         raise ValueError(f"{text!r} is no amount")
+    # Marks between thousands go; a dash in place of decimals stands for none.
     digits, decimals = re.sub(r"\D", "", matched["whole"]), re.sub(r"\D", "", matched["rest"] or "")
     minus = matched["minus"] or matched["after"]
     return Decimal(f"{minus}{digits}{'.' * bool(decimals)}{decimals}"), matched["unit"] or ""
@@ -373,7 +388,10 @@ def _units(setting: Any) -> dict[str, Decimal]:
 
 
 def _missing(setting: Any) -> tuple[str, ...] | dict[str, tuple[str, ...]]:
-    """The texts of every column; by column, those of every one first, if there are any of one."""
+    """The setting `missing` in one form: a tuple of texts for every column, or a mapping.
+
+    In the mapping, the texts of every column come first, under "*".
+    """
     if not isinstance(setting, Mapping):
         return _spellings(setting)
     of_columns = {str(name): _spellings(listed) for name, listed in setting.items()}
@@ -443,6 +461,7 @@ def _delimiter(delimiter: str) -> str:
 def _date_format(setting: str) -> str:
     """A format of dates in the directives of Python; `SchemaError` if it has no whole date."""
     date_format, wrong_words = setting, list[str]()
+    # A format in words, such as dd.mm.yyyy: find words that mean nothing, and translate the others.
     if "%" not in setting:
         field_words = _WORD.findall(_TIME.sub("", setting))
         wrong_words = []
@@ -467,6 +486,7 @@ def _date_format(setting: str) -> str:
         )
     try:
         reader = date_reader(date_format)
+        # Try it out: write a date in the format, and read it again.
         moment = datetime(2024, 12, 31)
         reader(moment.strftime(re.sub("%[bB]", "December", date_format)))
     except re.error:  # which knows each part once

@@ -50,6 +50,8 @@ class Spellings:
         self._by_key: dict[str, list[str]] = {}
         self._by_start: dict[tuple[str, int], list[str]] = {}
         for value in self.values:
+            # By what two values that look alike have in common: a key, a number, or the first
+            # letter and the number of words. So `near` compares few.
             for key in (_key(value).translate(_AS_DIGITS), *map(str, _numbers(value))):
                 self._by_key.setdefault(key, []).append(value)
             if words := _words_of(value):
@@ -83,6 +85,7 @@ class Spellings:
         'B20'
         >>> Spellings(["B20", "AIDS"]).written_otherwise("AIDZ")
         """
+        # Keys are compared as they are; the index has letters such as O as digits, and is coarser.
         keys = {_key(text), *_numbers(text)} - {""}
         candidates: list[str] = [*self._by_key.get(_key(text).translate(_AS_DIGITS), ())]
         for number in _numbers(text):
@@ -95,7 +98,10 @@ class Spellings:
         return None
 
     def _beginning_like(self, start: str, but: Collection[str]) -> str | None:
-        """The first value whose beginning looks like a text; one letter more or less in words."""
+        """The first value whose beginning looks like a text; None if none does.
+
+        Values in `but` are passed over. In a word, one letter may be too many or lacking.
+        """
         differences = (-1, 0, 1) if start.isalpha() else (0,)
         for value in self.values:
             if value in but:
@@ -110,6 +116,7 @@ class Spellings:
 def look_alike(first: str, second: str) -> bool:
     """True if two texts look like one value; see `Spellings`."""
     numbers, other_numbers = _numbers(first), _numbers(second)
+    # Two numbers are alike only if they are one number.
     if numbers and other_numbers:
         return not numbers.isdisjoint(other_numbers)
     if _same_signs(_key(first), _key(second)):
@@ -135,8 +142,9 @@ def without_midnight(text: str) -> str:
 
 @lru_cache(_KEPT)
 def _key(text: str) -> str:
-    """The text without all that spellings differ in."""
+    """A text without all in which spellings of one value may differ."""
     key = without_midnight(plain_spelling(text)).translate(_LATIN).strip(".")
+    # Separators beside a letter go; between two digits they may mean something.
     key = re.sub(r"(?<=[^\W\d_])[\s._-]+(?=\w)|(?<=\w)[\s._-]+(?=[^\W\d_])", "", key)
     if key[:1].isalpha():  # in a code, dots between digits say nothing
         key = re.sub(r"(?<=\d)[\s.]+(?=\d)", "", key)
@@ -156,7 +164,7 @@ def _signs(text: str) -> str:
 
 @lru_cache(_KEPT)
 def _numbers(text: str) -> frozenset[int | Fraction]:
-    """The numbers that a text may be: with a decimal point, with a decimal comma."""
+    """The numbers that a text may be: with a decimal point, a decimal comma, or thousands."""
     stripped = text.strip()
     ways = [stripped]
     if _COMMAS.fullmatch(stripped):
@@ -168,7 +176,7 @@ def _numbers(text: str) -> frozenset[int | Fraction]:
 
 
 def _same_signs(first: str, second: str) -> bool:
-    """True if two texts are one, where letters may stand for the digits that they look like."""
+    """True if two texts have the same signs; a letter may stand for a digit like it."""
     return (
         len(first) == len(second) > 0
         and any(map(str.isalnum, first))
@@ -177,10 +185,14 @@ def _same_signs(first: str, second: str) -> bool:
 
 
 def _same_word(first: str, second: str, min_letters: int) -> bool:
-    """True if two words are one, or one misspells the other, of so many letters at least."""
+    """True if two words are one, or one may misspell the other.
+
+    Words of fewer than `min_letters` letters never misspell each other.
+    """
     if _same_signs(_key(first), _key(second)):
         return True
     letters = first + second
+    # Codes with other digits, and words of signs (Chinese, say), are different values.
     if first[0] != second[0] or any(map(str.isdigit, letters)) or max(letters) >= _FROM_HERE:
         return False
     if max(len(first), len(second)) < min_letters or (
@@ -196,6 +208,7 @@ def _wrong_letters(first: str, second: str) -> int:
 
     It is the edit distance of the two words, in which an exchange counts as one.
     """
+    # Rows of the table of distances: the last one, and the one before, which an exchange needs.
     before: list[int] = []
     row: list[int] = [*range(len(second) + 1)]
     for i, letter in enumerate(first, 1):

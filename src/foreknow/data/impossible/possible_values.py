@@ -86,7 +86,11 @@ class PossibleMembers(Everybody):
         return self.people @ self.might
 
     def overfull(self, group: IntArray, value: IntArray, times: IntArray) -> IntArray:
-        """The cells, of a group and a value each, with more people than can have the value."""
+        """The cells with more people than can have their value, as positions.
+
+        A cell is a group, a value and a number of people; values of one kind are added up, since
+        the same people can have them.
+        """
         kind, n_held = self.kind[value], np.zeros((len(self.people), self.can.shape[1]), np.int64)
         np.add.at(n_held, (group, kind), times)
         return np.flatnonzero((n_held > self.most)[group, kind])
@@ -102,7 +106,11 @@ class PossibleMembers(Everybody):
         return replace(self, people=people)
 
     def recoded(self, new_codes: NDArray[Any], values: Any) -> PossibleMembers:
-        """Values that become one must be of one kind, or nobody could say who can have it."""
+        """The same for values with new codes, of which several may become one value.
+
+        They must be of one kind (values that the same people can have): otherwise nobody could say
+        who can have the united value, and `UnsupportedError` is raised.
+        """
         kind = np.zeros(len(values), dtype=np.int64)
         kind[new_codes] = self.kind
         if (mixed := kind[new_codes] != self.kind).any():
@@ -117,7 +125,13 @@ class PossibleMembers(Everybody):
 def _kinds_of_values(
     fires: BoolArray, surely: BoolArray, values_of_rules: BoolArray
 ) -> tuple[BoolArray, BoolArray, IntArray]:
-    """Which kinds of values each class can have, and might have; and the kind of each value."""
+    """Which kinds of values each class can and might have; and the kind of each value.
+
+    A kind are values that the same rules exclude. `fires` and `surely`, shape (classes, rules), say
+    which rules concern a class, perhaps and surely; `values_of_rules`, shape (rules, values), which
+    values a rule excludes. The first two results have the shape (classes, kinds).
+    """
+    # The distinct columns, shape (rules, kinds).
     rules_of_kind, kind = np.unique(values_of_rules, axis=1, return_inverse=True)
 
     def free_of(fire: BoolArray) -> BoolArray:
@@ -149,7 +163,11 @@ class JointMembers(PossibleMembers):
     def of_cells(
         cls, people: IntArray, rules: tuple[BoolArray, BoolArray, BoolArray], joint: JointCells
     ) -> JointMembers:
-        """Make it from the rules that concern each class, perhaps and surely, and joint values."""
+        """Make joint members from people by class, rules, and cells of joint values.
+
+        `people` has the shape (groups, classes); `rules` are the three arguments of
+        `_kinds_of_values`, whose values are the cells of `joint`.
+        """
         can, might, kind = _kinds_of_values(*rules)
         nothing = np.zeros(0, dtype=np.int64)
         keys = np.stack([joint.group, joint.value, kind]).astype(np.int64)
@@ -160,7 +178,8 @@ class JointMembers(PossibleMembers):
         return np.zeros(0, dtype=np.int64)
 
     def take(self, groups: NDArray[Any]) -> JointMembers:
-        """Only some groups."""
+        """Only some groups, numbered anew in this order."""
+        # Cells are sorted by group: those of a group stand side by side.
         starts = np.searchsorted(self.cells[0], np.arange(len(self.people) + 1))
         chosen_cells, offsets = ranges(starts[groups], starts[groups + 1])
         cells = self.cells[:, chosen_cells]
@@ -181,9 +200,10 @@ class JointMembers(PossibleMembers):
         return replace(self, cells=cells)
 
     def surest(self, cells: Iterable[tuple[int, int]], amounts: tuple[int, int]) -> list[Fraction]:
-        """For each cell, a group and a value, a bound of how sure an adversary may become.
+        """For each cell, a group and a value, a bound on how sure an adversary may become.
 
-        `amounts` are the numbers of facts that they know: l about the target, k about others.
+        `amounts` are the numbers of facts that the adversary knows: l about the target, k about
+        others.
         """
         starts = np.searchsorted(self.cells[0], np.arange(len(self.people) + 1))
         cannot_of_class = []
@@ -192,6 +212,7 @@ class JointMembers(PossibleMembers):
                 Cannot(frozenset(np.flatnonzero(~can)), frozenset(np.flatnonzero(~might)))
             )
 
+        # Several cells may be of one group.
         @cache
         def bag_and_people(group: int) -> tuple[Any, Any]:
             """The values of a group with their kinds and numbers, and its people by class."""
@@ -204,7 +225,9 @@ class JointMembers(PossibleMembers):
 
         n_target, n_others = amounts
         ways = [(n_target, n_others)]
-        if self.negated:  # that somebody else lacks a value tells no more than what they have
+        # Negations may be about the target or others. That somebody else lacks a value tells no
+        # more than what value they have, so all ways to divide the facts are tried.
+        if self.negated:
             ways = [(n_facts, n_target - n_facts) for n_facts in range(n_target + 1)]
         bounds = []
         for group, value in cells:
@@ -214,7 +237,7 @@ class JointMembers(PossibleMembers):
 
 
 def _summed(keys: IntArray, times: IntArray) -> IntArray:
-    """Equal columns of keys once, in order, and below them their times together."""
+    """The distinct columns of keys, in order; a last row has the sum of their times."""
     cells, place_of_key = np.unique(keys, axis=1, return_inverse=True)
     sums = np.bincount(place_of_key.reshape(-1), times, cells.shape[1]).astype(np.int64)
     return np.vstack([cells, sums])
@@ -238,7 +261,7 @@ class Classes:
     def possible(
         self, column: str, part_of_row: IntArray, codes: NDArray[Any], times: Any, n: int
     ) -> Everybody:
-        """Who can have which values of a column, in each of `n` groups.
+        """The people who can have each value of a column, in each of `n` groups.
 
         `part_of_row` and `codes` are, for each row, its group and its combination of values;
         `times` says how many people the row is.
@@ -257,11 +280,12 @@ class Classes:
         n: int,
         joint: JointCells,
     ) -> JointMembers:
-        """Who can have which values of a column, where columns with rules stand beside it.
+        """The people who can have each value of a column, if columns with rules stand beside it.
 
         The parameters are those of `possible`, and `joint`: the values of the column and of those
-        beside it.
+        beside it, cell by cell.
         """
+        # A rule excludes a cell if it excludes the value that the cell has in any of the columns.
         values_of_rules = np.zeros((self.fires.shape[1], len(joint.group)), dtype=bool)
         for name, cell_codes in {column: joint.value, **joint.codes_beside}.items():
             if name in self.values_of_rules:
@@ -270,7 +294,7 @@ class Classes:
         return JointMembers.of_cells(self._people(part_of_row, codes, times, n), rules, joint)
 
     def _people(self, part_of_row: IntArray, codes: NDArray[Any], times: Any, n: int) -> IntArray:
-        """How many people of each class each of so many groups has."""
+        """The number of people of each class in each of `n` groups, shape (n, classes)."""
         classes = len(self.fires)
         key = part_of_row.astype(np.int64) * classes + self.codes[codes]
         people = np.bincount(key, times, n * classes).astype(np.int64)

@@ -62,7 +62,10 @@ class Rule:
 
     @classmethod
     def of(cls, setting: Any, position: int, sensitives: Sequence[str]) -> Rule:
-        """Read a ``[[schema.impossible]]`` table."""
+        """Read the rule at a position of ``[[schema.impossible]]``; one that is a `Rule` stays.
+
+        `sensitives` are the sensitive columns of the schema.
+        """
         if isinstance(setting, Rule):
             return setting
         name = f"impossible[{position}]"

@@ -30,9 +30,9 @@ _HOUR = re.compile("([01][0-9]|2[0-3])h")
 
 
 def decided(condition: Condition, label: str | None) -> bool | None:
-    """True if everyone a label may stand for meets a condition, False if nobody; else None.
+    """True if all people with a label meet a condition, False if none does, None if it is open.
 
-    A value is a label, too, that stands for those who have it.
+    A value counts as a label, too, of the people who have it.
 
     >>> from foreknow.data.impossible.rules import condition_of
     >>> teens = condition_of({"from": 13, "to": 19})
@@ -41,26 +41,30 @@ def decided(condition: Condition, label: str | None) -> bool | None:
     >>> [decided(condition_of(["m"]), label) for label in ("m", "f", "f | m", "other")]
     [True, False, None, None]
     """
+    # A missing value, and "other" values, may be any.
     if label is None or label.rstrip("+") == OTHER:
         return None
+    # All ways to read the label must agree.
     ways = _readings(condition, label)
     return ways.pop() if len(ways) == 1 else None
 
 
 def _readings(condition: Condition, label: str) -> set[bool | None]:
-    """For each way to read a label, whether everyone with it meets a condition.
+    """The answers to whether people with a label meet a condition, over all ways to read it.
 
-    True if everyone does, False if nobody does, None if some may; see `decided`. Empty for labels
-    that do not concern the condition.
+    An answer is True if everyone does, False if nobody does, None if some may. Empty for labels
+    that cannot be compared with the condition.
     """
     if isinstance(condition, OneOf):
         answers = {_is_one(condition, meaning, label) for meaning in meanings_of(label)}
         if not answers:
+            # An hour such as "08h" may stand for times that the condition lists.
             is_open = _HOUR.fullmatch(label) and not all(map(_HOUR.fullmatch, condition))
             answers = {None if is_open else condition.has(label)}
         # A value may read like a label, such as "m | x".
         return answers | {True} if label in condition else answers
-    with suppress(UnsupportedError):  # one number or date
+    # The condition is a range. A label that is one number or date is simply inside or outside.
+    with suppress(UnsupportedError):
         return {condition.holds(label)} if any(map(str.isnumeric, label)) else set()
     answers = set()
     for meaning in meanings_of(label):
@@ -70,7 +74,11 @@ def _readings(condition: Condition, label: str) -> set[bool | None]:
 
 
 def _is_one(condition: OneOf, meaning: Meaning, label: str) -> bool | None:
-    """Whether all that a label may stand for are among some values; None if some are."""
+    """True if all values that a label may stand for are among those of a condition.
+
+    False if none is; None if only some are, or if it is unknown. `meaning` is one way to read the
+    label.
+    """
     if meaning.missing or meaning.everything:
         return None
     members = meaning.members
@@ -79,6 +87,7 @@ def _is_one(condition: OneOf, meaning: Meaning, label: str) -> bool | None:
             return True
         return None if any(may_hold(label, text) for text in condition) else False
     if not members and meaning.lower is not None and meaning.lower == meaning.upper:
+        # A range of one number is that number.
         members = (str(meaning.lower),)
     verdicts = {condition.has(member) for member in members}
     return verdicts.pop() if len(verdicts) == 1 else None
@@ -94,19 +103,22 @@ def _is_between(condition: Between, meaning: Meaning) -> bool | None:
     has_low, has_high = condition.holds(str(low)), condition.holds(str(high))
     if has_low and has_high:
         return True
+    # Neither or one end of the label is inside. If the range begins or ends within the label, some
+    # values are in it and others are not.
     for end in (condition.low, condition.high):
         number = None if end is None else read_number(str(end))
         if end is not None and (number is None or low <= number <= high):
-            return None  # the range begins or ends within the label
+            return None
     return None if has_low or has_high else False
 
 
 def _refuse_values(
     condition: Condition, name: str, texts: Collection[str], *, is_known: bool = True
 ) -> None:
-    """Refuse a condition that does not fit the values of a table.
+    """Raise an error for a condition that does not fit the values of column `name`.
 
-    Where it `is_known` what everybody has, a range that nobody meets fits none.
+    A range needs values that can be compared with it; a list needs values that somebody has, as
+    they are written in the table. If it `is_known` what everybody has, somebody must meet a range.
     """
     if not isinstance(condition, OneOf):
         for text in texts:
@@ -133,7 +145,10 @@ def _refuse_values(
 def _refuse_of_nobody(
     condition: Condition, wording: str, name: str, texts: Collection[str]
 ) -> None:
-    """Refuse a condition that nobody meets, whichever of these values or labels they have."""
+    """Raise `SchemaError` for a condition that nobody meets, whatever their labels stand for.
+
+    `texts` are the values or labels of column `name`, and `wording` is the condition in messages.
+    """
     if all(decided(condition, text) is False for text in texts):
         raise SchemaError(
             f"impossible: nobody has {name!r} {wording}, but such as "
@@ -151,11 +166,19 @@ class Fired:
     surely: BoolArray
 
     def united(self, values_of_rules: Iterable[BoolArray]) -> Fired:
-        """Merge the classes that cannot have the same values, by whatever rules."""
+        """Merge classes whose members cannot have the same values, whichever rules say so.
+
+        `values_of_rules` has, for each sensitive column, the values that each rule excludes, shape
+        (rules, values).
+        """
+        # Values that the same rules exclude are of one kind: the distinct columns, shape (rules,
+        # kinds).
         kinds = np.unique(np.concatenate([*values_of_rules], axis=1), axis=1)
         forbidden = []
         for fires in (self.perhaps, self.surely):
+            # Whether any rule that concerns a class excludes a kind, shape (classes, kinds).
             forbidden.append((fires[:, :, None] & kinds).any(axis=1))
+        # Classes with equal rows become one, which has the rules of the first of them.
         _, first_classes, merged_class = np.unique(
             np.hstack(forbidden), axis=0, return_index=True, return_inverse=True
         )
@@ -172,7 +195,7 @@ def fired(
     n_rows: int,
     hierarchies: Mapping[str, Any] = {},
 ) -> Fired:
-    """Which rules are about each row: surely, perhaps, or not.
+    """Sort rows into classes to which the same rules apply: surely, perhaps, or not.
 
     Parameters
     ----------
@@ -186,6 +209,7 @@ def fired(
     """
     certainties_of_rules = []
     for rule in rules:
+        # A rule applies only if all of its conditions do: the least certain one decides.
         certainty = np.full(n_rows, 2, dtype=np.int8)  # 0: no, 1: perhaps, 2: surely
         for name, condition in rule.where.items():
             codes, labels = columns.get(name, (np.zeros(n_rows, dtype=np.int8), [None]))
@@ -197,20 +221,24 @@ def fired(
                     certainty_of_label[code] = 2 if is_met else 0
             certainty = np.minimum(certainty, certainty_of_label[codes])
         certainties_of_rules.append(certainty)
+    # Rows with the same certainty for each rule are one class.
     class_of_row, first_rows = combine([*certainties_of_rules], [3] * len(rules))
     levels = np.stack([certainties[first_rows] for certainties in certainties_of_rules], axis=1)
     return Fired(class_of_row, levels > 0, levels == 2)
 
 
 def _is_unread(condition: Condition, hierarchy: Any) -> bool:
-    """True if labels are nodes of a hierarchy that say nothing of a condition."""
+    """True if labels are nodes of a hierarchy whose names do not say if a condition is met."""
     return hierarchy is not None and (condition.of_values or is_opaque(hierarchy.to_dict()))
 
 
 def refuse_unfit(
     rules: Iterable[Rule], name: str, texts: Sequence[str | None], hierarchy: Any = None
 ) -> None:
-    """Refuse values of a table with which the conditions of rules do not fit."""
+    """Raise an error if a table's values do not fit the conditions of rules on column `name`.
+
+    `texts` are the distinct values; None is a missing one. `hierarchy` is that of the column.
+    """
     values = dict.fromkeys(text for text in texts if text is not None)
     for rule in rules:
         condition = rule.where.get(name)
@@ -222,7 +250,11 @@ def refuse_unfit(
 def refuse_unmet(
     rules: Iterable[Rule], name: str, texts: Iterable[str | None], hierarchy: Any = None
 ) -> None:
-    """Refuse a reader's rule that nobody of a release meets; the judge refuses other spellings."""
+    """Raise an error for a rule of a reader that nobody of a release meets, by column `name`.
+
+    `texts` are the labels of the column; None is a missing one, which may meet any range. Values
+    that differ only in spelling are left to the judge, which refuses them.
+    """
     present = {*texts}
     values = {text for text in present if text is not None}
     plain_values = set(map(plain_spelling, values))
@@ -238,7 +270,11 @@ def refuse_unmet(
 
 
 def refuse_misspelt(name: str, values: Iterable[str], texts: Collection[str]) -> None:
-    """Refuse values that nobody has where one is the same number, or differs by case or spaces."""
+    """Raise `SchemaError` for a rule's value that nobody has, but in another spelling.
+
+    Such a value is the same number, or differs only by case or spaces. `texts` are the values of
+    the table.
+    """
     present_texts = {*texts}
     text_of_plain = {_bare(text): text for text in texts}
     for text in sorted(
@@ -258,9 +294,9 @@ def _bare(text: str) -> str:
 
 
 def about_of(rules: Sequence[Rule], values: Mapping[str, Labels]) -> dict[str, BoolArray]:
-    """Which values each rule is about, (rules, values), by sensitive column.
+    """Which values each rule excludes, shape (rules, values), by sensitive column.
 
-    One that names a value otherwise than the table has it would do nothing, and is refused.
+    A rule that spells a value otherwise than the table would do nothing, and is a `SchemaError`.
     """
     values_of_rules: dict[str, BoolArray] = {}
     for name, labels in values.items():

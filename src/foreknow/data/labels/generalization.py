@@ -52,7 +52,11 @@ Codes: TypeAlias = tuple[int, ...]
 
 
 def style_of(attribute: Attribute, style: str | None) -> Style:
-    """How an attribute is written: as wanted, else by its kind."""
+    """How an attribute's labels are written: as wanted, else by its kind.
+
+    The result is "range", "hierarchy" or "set". Raises `PolicyError` for a `style` that the
+    attribute cannot have; None: no style is wanted.
+    """
     if style not in (None, *STYLES):
         raise PolicyError(
             f"publish.labels: {attribute.name!r} cannot be written as {style!r}"
@@ -84,7 +88,7 @@ class KnownLabels:
     meanings: Mapping[str | None, Codes]
 
     def of(self, attribute: Attribute) -> Mapping[str | None, Codes] | None:
-        """The same for an attribute; None for one of another table."""
+        """The meanings, if they are in the codes of this attribute; None for another table's."""
         return self.meanings if attribute.domain is self.domain else None
 
 
@@ -121,7 +125,10 @@ class Coarsened:
         return self._wording.widths(self.meanings)[self.of_group]
 
     def ncp(self, people: IntArray) -> float:
-        """The NCP of the attribute, averaged over so many people of each group."""
+        """The NCP (share of the domain that labels cover) of the attribute, averaged over people.
+
+        `people` is how many people each group has, shape (groups,).
+        """
         return float((self.widths * people).sum() / people.sum())
 
     @property
@@ -149,13 +156,17 @@ def coarsened(
     floor : integer array, shape (groups,), optional
         The least level of the hierarchy that each group has; 0 if left out.
     """
+    # Without a floor, labels may be as fine as the members' values.
     floors = np.zeros(n_groups, dtype=np.int64) if floor is None else np.asarray(floor)
     wording = wording_of(attribute, style)
     return Coarsened(attribute, style, *wording.in_common(groups, n_groups, floors))
 
 
 def _suppressed(attribute: Attribute, floors: IntArray) -> BoolArray:
-    """True for groups that publish nothing, by the least level of each."""
+    """True for groups that publish nothing of an attribute, by the least level of each.
+
+    A level at or above the top of the hierarchy, or above 0 without one, hides everything.
+    """
     return np.asarray(floors >= max(1, len(attribute.ancestors)))
 
 
@@ -164,13 +175,14 @@ def _ends(
 ) -> tuple[IntArray, IntArray, IntArray]:
     """For each group its lowest code, its lowest code that is no null, and its highest code.
 
-    The second is the null's where the group has no other value.
+    The second is that of the null if the group has no other value. Shapes (groups,).
     """
     codes = attribute.codes
     low = np.full(n_groups, np.iinfo(codes.dtype).max, dtype=codes.dtype)
-    high = np.zeros_like(low)  # of one type with the codes, this is many times as fast
+    high = np.zeros_like(low)  # the type of the codes makes `minimum.at` many times as fast
     np.minimum.at(low, groups, codes)
     np.maximum.at(high, groups, codes)
+    # A null, if there is one, has the code 0.
     first = low
     if attribute.domain[0] is None:
         first, has_value = high.copy(), codes > 0
@@ -179,7 +191,11 @@ def _ends(
 
 
 def _distinct(rows: IntArray) -> tuple[list[Codes], IntArray]:
-    """Rows of whole numbers from -1, each once and in order; and which of these each row is."""
+    """The distinct rows, in order, as tuples; and for each row, the number of its equal there.
+
+    Rows are whole numbers from -1 on.
+    """
+    # Codes must begin at 0, so 1 is added; the sizes are one more than the largest of these.
     combination_of_row, first = combine(
         [*(rows + 1).T], (rows.max(axis=0, initial=-1) + 2).tolist()
     )
@@ -189,9 +205,14 @@ def _distinct(rows: IntArray) -> tuple[list[Codes], IntArray]:
 def _lowest_nodes(
     attribute: Attribute, low: IntArray, high: IntArray, floors: IntArray
 ) -> IntArray:
-    """Level and node of the lowest node, from a level on, that holds a run of leaves."""
+    """For each run of leaves, the lowest node, from a level on, that holds all of it.
+
+    `low` and `high` are the first and last leaf of each run, and `floors` its least level. Columns
+    of the result: level; node.
+    """
     level_and_node = np.full((len(low), 2), -1, dtype=np.int64)
     for level, nodes in enumerate(_levels(attribute)):
+        # Leaves of a node stand side by side, so the node of both ends holds all between.
         fits = (level_and_node[:, 0] < 0) & (floors <= level) & (nodes[low] == nodes[high])
         level_and_node[fits, 0], level_and_node[fits, 1] = level, nodes[low[fits]]
     if (level_and_node < 0).any():
@@ -207,13 +228,14 @@ def _levels(attribute: Attribute) -> list[IntArray]:
 def meant_by_sets(
     attribute: Attribute, texts: Iterable[Any], times: IntArray | None = None
 ) -> dict[str | None, Codes] | None:
-    """The codes of the values that each label lists; None where some label cannot be read.
+    """The codes of the values that each label lists; None if some label cannot be read.
 
-    Some labels may say `other`, which stands for all values of fewer people than any value that is
-    listed. `times` says how many people each entry of the attribute is.
+    Some labels may say `other`, which stands for all values of fewer people than a limit that the
+    table does not show. `times` says how many people each entry of the attribute is; None: one.
     """
     labels = [None if text is None else str(text) for text in dict.fromkeys(texts)]
     people = np.bincount(attribute.codes, times, len(attribute.domain))
+    # Try limits until all labels can be read: first none, then those that make other values rare.
     for limit in (0, *sorted(set(people.tolist()), reverse=True)):
         without_rare = merged(attribute, people < limit) if limit else attribute
         wording = SetWording(without_rare)
@@ -232,6 +254,7 @@ def exact_labels(attribute: Attribute) -> list[str | None]:
     """How each value is published where it is exact: a null stays a null."""
     texts = [None if value is None else text_of(value) for value in attribute.domain]
     if attribute.cells is None:
+        # The highest or lowest value may stand for all beyond it: "90 or more".
         bottomless, endless = open_codes(attribute)
         if endless is not None:
             texts[endless] = from_on(str(texts[endless]), has_dates(attribute))
@@ -241,7 +264,10 @@ def exact_labels(attribute: Attribute) -> list[str | None]:
 
 
 def open_codes(attribute: Attribute) -> tuple[int | None, int | None]:
-    """The codes of the values that stand for all up to them, and from them on; None for none."""
+    """The code of the value that stands for all up to it, and of that for all from it on.
+
+    None for one that no value is; both if values are in cells.
+    """
     domain, last = attribute.domain, len(attribute.domain) - 1
     if attribute.cells is not None or last < 0:
         return None, None
@@ -265,7 +291,11 @@ class Wording:
     def in_common(
         self, groups: IntArray, n_groups: int, floors: IntArray
     ) -> tuple[list[Codes], IntArray]:
-        """The common part of members, from a least level on; and which part each group has."""
+        """The meanings of labels, each once, and the number of each group's meaning.
+
+        A label means what members have in common. `groups` has the group of each person, and
+        `floors` the least level of each group. Implemented by each style.
+        """
         raise NotImplementedError
 
     def write(self, meaning: Codes) -> str | None:
@@ -287,7 +317,7 @@ class Wording:
         return np.array(list(map(self.covers, meanings)), dtype=np.int64).reshape(-1, 2)
 
     def widths(self, meanings: Sequence[Codes]) -> NDArray[np.float64]:
-        """How much of the domain each meaning covers, as a share."""
+        """The share of the domain that each meaning covers: 0 for one value, 1 for all."""
         values_per_code = self._attribute.many
         return np.asarray(
             (self._sizes(meanings, values_per_code) - 1.0) / max(int(values_per_code.sum()) - 1, 1)
@@ -316,6 +346,7 @@ class Wording:
         """The codes of a label that is not a value."""
         if text == self.everything:
             return ()
+        # A text may be read in several ways; the right one is written back as the same text.
         ways = map(self._codes_of, meanings_of(text))
         return next((codes for codes in ways if codes and self.write(codes) == text), None)
 
@@ -329,7 +360,10 @@ class Wording:
     def read_all(
         self, labels: Iterable[Any], times: IntArray | None = None
     ) -> dict[Any, Codes] | None:
-        """The codes of each label; None if one of them cannot be read."""
+        """The codes of each label; None if one of them cannot be read.
+
+        `times` (how many people each entry is) matters only for labels that list values.
+        """
         meanings = {}
         for label in labels:
             codes = self.read(None if label is None else str(label))
@@ -421,7 +455,7 @@ class NodeWording(Wording):
         lowest: dict[str | None, Codes] = {}
         for level, names in enumerate(self._names):
             for node, name in enumerate(names):
-                lowest.setdefault(name, (level, node))
+                lowest.setdefault(name, (level, node))  # from low to high: the first stays
         return lowest
 
 
@@ -432,6 +466,7 @@ class SetWording(Wording):
         self, groups: IntArray, n_groups: int, floors: IntArray
     ) -> tuple[list[Codes], IntArray]:
         attribute = self._attribute
+        # The distinct codes of each group, ascending.
         offsets, cell_codes, _ = count_pairs(
             groups, attribute.codes, n_groups, len(attribute.domain)
         )
@@ -473,11 +508,13 @@ class SetWording(Wording):
         has_null = None in self.codes
         codes = set()
         for member in meaning.members:
+            # "missing" in a list means a null, unless it is in quotes.
             is_null = member == MISSING and not meaning.quoted and has_null
             code = self.codes.get(None if is_null else member)
             if code is None:
                 return None
             codes.add(code)
+        # A label lists each value once, and at least one.
         if not len(codes) == len(meaning.members) > 0:
             return None
         if has_null and meaning.missing:
@@ -509,6 +546,7 @@ class RangeWording(Wording):
         low, first, high = _ends(self._attribute, groups, n_groups)
         # A null comes first, as code 0: it is not the lower end of a range.
         null_too = (low == 0) & (high > 0) & (self._attribute.domain[0] is None)
+        # A meaning is (whether a null is in it, first code, last code); everything is marked by -1.
         rows = np.stack((null_too, first, high), axis=1)
         rows[_suppressed(self._attribute, floors)] = -1
         # A range without either end is everything.
@@ -521,6 +559,7 @@ class RangeWording(Wording):
         null_too, low, high = codes
         if low == high and not null_too:
             return self.exact[low]
+        # What the first value begins with, and what the last one ends with.
         begin, end = self._texts[low][0], self._texts[high][1]
         if low == high:
             text = self._part(low)
@@ -546,7 +585,10 @@ class RangeWording(Wording):
         return 0, code, code
 
     def _codes_of(self, meaning: Meaning) -> Codes | None:
-        """A label as a range: whether a null is in it, its first code, its last code; or None."""
+        """The codes of a label as a range: whether a null is in it, its first code, its last code.
+
+        None if its ends are no values of the attribute, or in the wrong order.
+        """
         if meaning.ends is not None:
             first, last = (
                 code_of_end.get(end)
@@ -572,7 +614,7 @@ class RangeWording(Wording):
 
     @cached_property
     def _codes_of_ends(self) -> tuple[Mapping[str | None, int], ...]:
-        """The code of what a range begins with, and of what it ends with."""
+        """The code of each text that a range may begin with, and of each that it may end with."""
         if self._attribute.cells is None and not (self._bottomless | self._endless).any():
             return self.codes, self.codes
         code_of_start, code_of_end = {}, {}
@@ -582,7 +624,7 @@ class RangeWording(Wording):
 
     @cached_property
     def _texts(self) -> Sequence[tuple[str | None, str | None]]:
-        """The texts of each value as the start and the end of ranges; empty without an end."""
+        """The text of each value as the start and as the end of a range; "" if it is open there."""
         if self._attribute.cells is not None:
             return self._attribute.cells.texts
         return [
@@ -624,10 +666,11 @@ def wording_of(attribute: Attribute, style: Style) -> Wording:
 def names_of_nodes(attribute: Attribute) -> list[list[str | None]]:
     """The published names of a hierarchy's nodes, by level from 0 up.
 
-    Where a name stands for several sets of values, or could be taken for a value, the level is
-    added to it, so that all names are different.
+    If a name stands for several sets of values, or could be taken for a value, the level is added
+    to it, so that all names are different.
     """
     exact = exact_labels(attribute)
+    # The first and the last leaf of each node with a label.
     spans_of_label: dict[str | None, set[tuple[int, int]]] = {}
     for nodes, labels in zip(_levels(attribute), [exact, *attribute.labels], strict=True):
         for node, label in enumerate(labels):

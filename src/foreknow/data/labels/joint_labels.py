@@ -44,7 +44,11 @@ class JointLabels(Labels):
         bags: Mapping[str, Bags],
         classes: Classes,
     ) -> JointLabels:
-        """Take the codes of distinct combinations in each column."""
+        """Make joint labels of the code that each distinct combination has in each column.
+
+        `layout` says how columns are published, `bags` what the codes of columns with several
+        values per person stand for, and `classes` which people cannot have which values.
+        """
         first, _ = next(iter(columns.values()))
         joint_labels = cls(range(len(first)))
         joint_labels.columns, joint_labels.bags = dict(columns), dict(bags)

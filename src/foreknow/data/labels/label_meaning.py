@@ -124,10 +124,10 @@ def meanings_of(text: str) -> tuple[Meaning, ...]:
 
 
 def _meanings(text: str) -> Iterator[Meaning]:
-    """Yield every way to read a label; a node, a value, a range, a set, and so on."""
+    """Yield every way to read a label: as a node, a value, a range, a set, a period, and so on."""
     if text == MISSING:
         yield Meaning(missing=True, quoted=True, text=text)
-    # How a text begins and ends is told faster than whether it matches.
+    # Looking at the start or end of a text first is faster than matching a pattern.
     if text.startswith("*") and _EVERYTHING.fullmatch(text):
         yield Meaning(everything=True)
     number = read_number(text)
@@ -141,12 +141,14 @@ def _meanings(text: str) -> Iterator[Meaning]:
         yield Meaning(ends=("", text), upper=limit, below=True)
     yield from _marked(text)
     if text.endswith(OR_MISSING):
+        # "20 to 29 or missing": all ways to read what stands before, each with a missing value.
         present_text = text.removesuffix(OR_MISSING)
         quoted = text.startswith('"')
         for meaning in (Meaning(members=(present_text,)), *meanings_of(present_text)):
             with_missing = replace(meaning, missing=True, quoted=quoted, text=text)
             yield meaning if meaning.text else with_missing
     yield from _listed(text)
+    # A text may hold " to " itself; then it is in quotes.
     for ends in (_quoted_parts(text, UP_TO), text.split(UP_TO)):
         if len(ends) == 2:
             yield from _range(*ends)
@@ -156,7 +158,11 @@ def _meanings(text: str) -> Iterator[Meaning]:
 
 
 def _marked(text: str) -> Iterator[Meaning]:
-    """Yield the ways to read a text with a level, asterisks or plus signs at its end."""
+    """Yield the ways to read a text with a level, asterisks or plus signs at its end.
+
+    Asterisks mask the last characters of values; plus signs only tell a label from a value that is
+    called so.
+    """
     levelled = _LEVELLED.fullmatch(text) if text.endswith(")") else None
     masked = _MASKED.fullmatch(text) if text.endswith("*") else None
     plus = _PLUS.fullmatch(text) if text.endswith("+") else None
@@ -165,6 +171,7 @@ def _marked(text: str) -> Iterator[Meaning]:
     elif levelled:
         yield from meanings_of(levelled[1])
     if masked:
+        # A value may itself end with asterisks, so any number of them may mask.
         for n_masked in range(1, len(masked[1]) + 1):
             yield from _masked(text, n_masked)
     if plus:
@@ -173,7 +180,10 @@ def _marked(text: str) -> Iterator[Meaning]:
 
 
 def _masked(text: str, masked_away: int) -> Iterator[Meaning]:
-    """The values that a masked text stands for: of its length, and with the same beginning."""
+    """Yield the meaning of a masked text: values of its length with the same beginning.
+
+    `masked_away` is how many of its last characters are masked.
+    """
     if 0 < masked_away < len(text):
         yield Meaning(start=text[:-masked_away], length=len(text))
 
@@ -183,6 +193,7 @@ def _listed(text: str) -> Iterator[Meaning]:
     quoted = _quoted_parts(text, AMONG)
     if quoted:
         yield Meaning(members=tuple(quoted), quoted=True)
+    # After an unquoted "missing", the quoted parts are values.
     after_missing = text.removeprefix(MISSING + AMONG)
     quoted = _quoted_parts(after_missing, AMONG) if after_missing != text else []
     if quoted:
@@ -197,7 +208,10 @@ def _listed(text: str) -> Iterator[Meaning]:
 
 
 def _range(low: str, high: str) -> Iterator[Meaning]:
-    """From one number or period to another; or from a text to one, in an order of their own."""
+    """Yield the ways to read a range: of numbers, of periods, or of texts in an order of their own.
+
+    `low` and `high` are the texts before and after " to "; "<" before the latter excludes it.
+    """
     ends = low, high
     first, last = read_number(low), read_number(high.removeprefix("<"))
     if first is not None and last is not None:
@@ -225,7 +239,10 @@ def is_open_ended(label: str) -> bool:
 
 
 def _half_line(end: str, direction: str) -> Iterator[Meaning]:
-    """All numbers or moments from one on, or up to one."""
+    """Yield the meaning of all numbers or moments from one on, or up to one.
+
+    `direction` is the ending of the label, such as " or more", and `end` is what stands before.
+    """
     number, period = read_number(end), _period(end)
     if direction == OR_MORE and number is not None:
         yield Meaning(ends=(end, ""), lower=number)
@@ -238,7 +255,10 @@ def _half_line(end: str, direction: str) -> Iterator[Meaning]:
 
 
 def _quoted_parts(text: str, joint: str) -> list[str]:
-    """The quoted parts of a text, for parts that contain the joint."""
+    """The parts of a text of quoted parts, without quotes; [] for another text.
+
+    `joint` stands between the parts, and may also occur inside of them.
+    """
     quoted = _QUOTED.findall(text) if text.startswith('"') else []
     if not quoted or joint.join(quoted) != text:
         return []
@@ -260,9 +280,9 @@ def _moment(text: str) -> datetime | None:
 
 
 def _period(text: str) -> tuple[datetime, datetime] | None:
-    """When a day, month, quarter, year, decade or hour begins, and when the next one does.
+    """The start of a day, month, quarter, year, decade or hour, and the start of the next one.
 
-    None for texts that are no such period. A moment is a period of a microsecond.
+    None for a text that is no such period. A moment is a period of a microsecond.
     """
     matched = _PERIOD.fullmatch(text)
     if matched is None:
@@ -281,6 +301,7 @@ def _period(text: str) -> tuple[datetime, datetime] | None:
             month, n_months = 3 * int(matched["quarter"]) - 2, 3
         else:
             month, n_months = 1, 120 if matched["decade"] else 12
+        # Months are counted from the year 0.
         after = year * 12 + month - 1 + n_months
         start = datetime(year, month, 1)
         if after // 12 > date.max.year:
@@ -329,21 +350,24 @@ class Values:
         self._known: dict[tuple[str | None, bool], BoolArray] = {}
 
     def covered_by(self, label: Any, exactly: bool = False) -> BoolArray:
-        """Which values fall in a label; `exactly`: it is known to be a value as it is."""
+        """Which values fall in a label, as a mask; None is a missing value.
+
+        With `exactly`, the label is known to be a value as it is.
+        """
         text = None if label is None else text_of(label)
         if (text, exactly) not in self._known:
             self._known[text, exactly] = self._alone(text) if exactly else self._read(text)
         return self._known[text, exactly]
 
     def misread(self, text: str) -> bool:
-        """True if a value would be taken for a label that others fall in, or none of it does."""
+        """True if a value, read as a label, would cover other values, or not the value itself."""
         try:
             return bool((self._read(text) != self._alone(text)).any())
         except DataError:
             return True
 
     def same(self, value: Any) -> list[int]:
-        """The places of the values that equal one: a number or a moment, however it is written."""
+        """The positions of the values that equal a number or moment, however they are written."""
         text = None if value is None else text_of(value)
         positions = set(self._places.get(text, ()))
         if text is not None and not isinstance(value, str):
@@ -369,7 +393,10 @@ class Values:
         return self._only([self._alone(text), *self._values_by_way(meanings_of(text), text)], text)
 
     def _only(self, ways: Iterable[BoolArray], text: str) -> BoolArray:
-        """The values that a text means; refused if it is ambiguous."""
+        """The values that a text means; `DataError` if ways to read it cover different values.
+
+        Ways that cover no value of this table do not count.
+        """
         possible = [way for way in ways if way.any()]
         if any((way != possible[0]).any() for way in possible):
             raise self._unclear(text)
@@ -383,11 +410,12 @@ class Values:
         )
 
     def _values_by_way(self, meanings: Iterable[Meaning], text: str) -> Iterator[BoolArray]:
-        """The values in a label, for each way to read it."""
+        """Yield, for each way to read a label, which values fall in it."""
         beside_missing: dict[tuple[str, bool], list[BoolArray]] = {}
         for meaning in meanings:
             inside = self._inside(meaning)
             if meaning.text:
+                # All ways to read "X or missing" share the missing value: X is decided first.
                 beside_missing.setdefault((meaning.text, meaning.quoted), []).append(inside)
             else:
                 yield inside
@@ -395,7 +423,10 @@ class Values:
             yield self._only(ways, text) | self._missing(quoted=quoted)
 
     def _inside(self, meaning: Meaning) -> BoolArray:
-        """Which values fall in a label that is read so, but for a missing one beside others."""
+        """Which values fall in a label that is read in one way.
+
+        A missing value that the label has beside others is added later.
+        """
         if meaning.everything:
             return ~self._none
         if meaning.node:
@@ -407,6 +438,7 @@ class Values:
         if meaning.members:
             return self._among(meaning)
         if meaning.ends is not None and self._order.keys() >= {*meaning.ends}:
+            # The values of the column have an order: those from the first end to the last.
             first, last = map(self._order.__getitem__, meaning.ends)
             ranks = np.array(
                 [self._order.get(text or "", -1) for text in self.texts], dtype=np.int64
@@ -425,10 +457,11 @@ class Values:
         high = high if meaning.upper is None else meaning.upper
         keys = self._numbers if of_numbers else self._moments
         inside[_from_to(keys, low, high, below=meaning.below)] = True
+        # A single number does not mean codes, such as 007, but a range may.
         return inside & ~self._codes if of_numbers and meaning.ends is None else inside
 
     def _among(self, meaning: Meaning) -> BoolArray:
-        """Which values a label lists; `DataError` if one of its values might be several."""
+        """Which values a label lists; `DataError` if a part of it might be several values."""
         inside = self._none
         if meaning.quoted:
             for member in meaning.members:
@@ -436,6 +469,7 @@ class Values:
             return inside
         label = AMONG.join(meaning.members)
         if len(meaning.members) > 1 and not _quoted_parts(label, AMONG):
+            # A value that holds " | " could be a part of this label.
             for text in self.texts:
                 if text and AMONG in text and text != label and text in label:
                     raise self._unclear(label)
@@ -451,6 +485,7 @@ class Values:
         return np.zeros(len(self.texts), dtype=bool)
 
     def _alone(self, text: str | None) -> BoolArray:
+        """The value that is written exactly so, as a mask."""
         inside = self._none
         inside[self._places.get(text, [])] = True
         return inside
@@ -463,7 +498,11 @@ class Values:
         return inside & ~self._codes
 
     def _missing(self, *, quoted: bool) -> BoolArray:
-        """The missing value; where values are in quotes, none of them is missing."""
+        """The missing value, as a mask.
+
+        Unless values are `quoted`, a value called "missing" makes this ambiguous, which is an
+        error.
+        """
         missing = self._alone(None)
         return missing if quoted else self._only([missing, self._alone(MISSING)], MISSING)
 
@@ -516,13 +555,13 @@ class Values:
 
 
 def _from_to(keys: Keys, low: Any, high: Any, *, below: bool = False) -> list[int]:
-    """The places of what lies between two numbers or moments."""
+    """The positions of values between two numbers or moments; `below`: without the upper."""
     ascending, positions = keys
     end = bisect_left(ascending, high) if below else bisect_right(ascending, high)
     return positions[bisect_left(ascending, low) : end]
 
 
 def _in_order(keys: Sequence[Any]) -> Keys:
-    """Keys in order, and the place of each; None is left out."""
+    """Keys in ascending order, and the position of each; None is left out."""
     order = sorted((i for i, key in enumerate(keys) if key is not None), key=keys.__getitem__)
     return [keys[i] for i in order], order

@@ -30,7 +30,7 @@ class Labels(tuple[Label, ...]):
 
     def __new__(cls, labels: Iterable[Label] = ()) -> Labels:  # noqa: D102
         new_labels = super().__new__(cls, labels)
-        if isinstance(labels, range):  # of many combinations, which nobody looks up
+        if isinstance(labels, range):  # numbers of combinations: distinct, and never looked up
             new_labels.first_missing = None
             return new_labels
         try:
@@ -114,7 +114,10 @@ class GroupLabels(Sequence[Any]):
 
     @classmethod
     def of(cls, labels: Iterable[Any], columns: Iterable[str], exact: bool = False) -> GroupLabels:
-        """Take labels as they are: for each group a tuple with one label of each column."""
+        """Take the labels of groups: for each group a tuple with one label of each column.
+
+        With `exact`, they are values that people have.
+        """
         label_list = list(labels)
 
         def parts() -> list[Part]:
@@ -143,6 +146,7 @@ class GroupLabels(Sequence[Any]):
 
     @property
     def _labels(self) -> list[Any]:
+        """The label of each group as a tuple, made from the columns when it is first needed."""
         if self._made is None:
             label_columns = (
                 [labels[code] for code in codes.tolist()] for labels, codes in self.parts
@@ -255,11 +259,14 @@ def matching(text: str, printed: Iterable[str]) -> list[str]:
     """
     if is_pattern(text):
         return [value for value in printed if value.startswith(text[:-1])]
+    # Without an asterisk a text names only itself.
     return [value for value in printed if value == text]
 
 
 def spelt_otherwise(text: str, printed: Iterable[str]) -> str | None:
-    """The value that is the same number as a text, and is written in another way; codes are none.
+    """The first value that is the same number as a text, written otherwise; None if there is none.
+
+    Codes, such as 007, are no numbers.
 
     >>> spelt_otherwise("1", ["0.5", "1.0"]), spelt_otherwise("1", ["01", "B1"])
     ('1.0', None)
@@ -282,6 +289,7 @@ def chosen(
     >>> chosen(["Z*", "Z1", "B20", "B20.1"], None, ["Z*", "B20*"]).tolist()
     [False, True, False, False]
     """
+    # Values of different types may print alike.
     codes_of: dict[str, list[int]] = {}
     n_values = 0
     for code, value in enumerate(values):

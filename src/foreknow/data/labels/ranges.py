@@ -96,7 +96,10 @@ class Range:
         return high is None or _above(parsed, high) <= 0
 
     def _comparable(self, parsed: tuple[Kind, Any] | None, what: str) -> None:
-        """Raise `UnsupportedError` unless a value is of the kind of the ends: number or date."""
+        """Raise `UnsupportedError` unless a value and the ends are both numbers, or both dates.
+
+        `parsed` is the value as `number_or_date` reads it, and `what` names it in messages.
+        """
         parsed_end = number_or_date(str(self.high if self.low is None else self.low))
         is_of_numbers = parsed_end is not None and parsed_end[0] == "number"
         is_number = parsed is not None and parsed[0] == "number"
@@ -124,7 +127,10 @@ def _end_of_range(end: Any) -> int | str | None:
 
 
 def _above(parsed: tuple[Kind, Any], end: tuple[Kind, Any]) -> int:
-    """1, 0 or -1 for a number or date above, at or below an end; times of a day are at the day."""
+    """1, 0 or -1 if a number or date lies above, at or below an end of a range.
+
+    A moment within the day that is an end counts as at the end.
+    """
     (kind, value), (of_end, limit) = parsed, end
     if of_end == "day" and kind == "moment":
         value = value.date()
@@ -141,6 +147,7 @@ def number_or_date(label: Label) -> tuple[Kind, Any] | None:
     if isinstance(label, np.generic):
         label = label.item()
     if isinstance(label, datetime):
+        # Moments with a zone, or finer than a microsecond, cannot be compared with others.
         is_whole = label.tzinfo is None and not getattr(label, "nanosecond", 0)
         return ("moment", label) if is_whole else None
     if isinstance(label, date):

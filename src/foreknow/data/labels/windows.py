@@ -74,6 +74,7 @@ class Width:
         setting: Any = self.given
         text = setting.strip() if isinstance(setting, str) else str(setting)
         span = _SPAN.fullmatch(text) if isinstance(setting, str) else None
+        # A span of time, a share, or a number.
         measure: Literal["number", "share", "span"] = "number"
         if span is not None:
             measure, amount = "span", Fraction(int(span[1]) * _SECONDS[span[2]])
@@ -113,7 +114,10 @@ class Width:
         return f"within = {quote}{shown(self.given)}{quote}"
 
     def part(self, n_parts: int) -> Width | None:
-        """The width divided by `n_parts`; None for a span of time, or if it is no short decimal."""
+        """The width divided by `n_parts`; None if that cannot be written.
+
+        That is so for a span of time, and for a result that is no short decimal.
+        """
         share = self.measure == "share"
         text = toml_value(self.amount * (100 if share else 1) / n_parts)
         return None if self.measure == "span" or '"' in text else Width(f"{text}{'%' * share}")
@@ -187,6 +191,7 @@ class Line:
             units = [unit.toordinal() for unit in units]
         elif not all(isinstance(unit, int) for unit in units):
             n_decimals, units = common_unit([Decimal(unit) for unit in units])
+        # Labels that are one number, such as 1 and 1.0, have one place on the line.
         distinct, first, position_of_label = np.unique(
             integers(units), return_index=True, return_inverse=True
         )
@@ -196,15 +201,17 @@ class Line:
         return line
 
     def reach(self, width: Width) -> IntArray:
-        """For each number, the position of the last one in the window that begins there."""
+        """For each number, the position of the last number in the window that begins at it."""
         if width.measure == "share":
+            # A share is of the end nearer to 0: upwards u * (1 + share), below 0 u / (1 + share).
             over, under = (1 + width.amount).as_integer_ratio()
             ends = []
             for u in self.units:
                 ends.append(u * over // under if u >= 0 else u * under // over)
         else:
-            wide = floor(self._wide(width))
+            wide = floor(self._wide(width))  # numbers lie at whole units
             ends = [unit + wide for unit in self.units]
+        # In one array, so that numbers and ends have one type; Python's integers if they are large.
         unit_places = integers([*self.units, *ends])
         starts, upto = unit_places[: len(self.units)], unit_places[len(self.units) :]
         return np.searchsorted(starts, upto, side="right").astype(np.int64) - 1
@@ -212,22 +219,23 @@ class Line:
     def parted(self, width: Width) -> tuple[IntArray, Labels]:
         """Windows one after another, from the least number on: that of each label, and names."""
         last, firsts = self.reach(width), [0]
+        # The next window begins at the first number after the last window.
         while last[firsts[-1]] + 1 < len(self.units):
             firsts.append(int(last[firsts[-1]]) + 1)
         windows = [Window(self.name(position, width), position) for position in firsts]
-        if len({*windows}) < len(windows):  # which are nearer to each other than words say
+        if len({*windows}) < len(windows):  # rounded names of near windows may be equal
             windows = [Window(f"from {self.labels[position]} on", position) for position in firsts]
         return np.searchsorted(firsts, self.place, "right") - 1, Labels(windows)
 
     def end(self, unit: int, width: Width) -> Fraction | int:
-        """Where the window ends that begins at a unit, in units."""
+        """The end of the window that begins at a number; both in units of the line."""
         if width.measure == "share":
             times = 1 + width.amount
             return unit * times if unit >= 0 else unit / times
         return unit + self._wide(width)
 
     def _wide(self, width: Width) -> Fraction | int:
-        """How many units wide."""
+        """The width in units of the line: decimal places, days or millionths of a second."""
         if self.kind == "number":
             wide = width.amount * 10**self.places
         else:
@@ -244,6 +252,7 @@ class Line:
                 f"{width.key} is for numbers, and the sensitive values are dates; give a "
                 'span, such as "30 days"'
             )
+        # A number as a width of dates is one of days.
         days = width.amount / (1 if width.measure == "number" else _SECONDS["day"])
         if days.denominator != 1 and (
             self.kind == "day" or (self.kind == "moment" and width.measure == "number")
@@ -259,10 +268,7 @@ class Line:
             )
 
     def _widest(self, low: int, high: int, width: Width) -> str:
-        """A clause that says how wide a window may be, at most, from `low` to `high`.
-
-        For messages about a width that covers all values.
-        """
+        """A clause of a message: how wide a window may be, for values from `low` to `high`."""
         if low == high:
             return "a column with one value has nothing to hide"
         if width.measure == "share":
@@ -274,7 +280,10 @@ class Line:
         return f"give less than {wide}{'' if self.kind == 'number' else ' days'}"
 
     def text(self, unit: Fraction | int, to: Rounding = "nearest") -> str:
-        """A number or date in words."""
+        """A number, day or moment of the line, given in its units, in words.
+
+        Numbers are rounded to few decimals: "nearest", "down" or "up".
+        """
         if self.kind == "day":
             return date.fromordinal(int(unit)).isoformat()
         if self.kind == "moment":
@@ -299,6 +308,7 @@ class Line:
         if self.kind != "number":
             latest = date.max.toordinal() if self.kind == "day" else _millionths(datetime.max)
         high = self.end(low, width)
+        # No date lies after the last one of the calendar.
         high = high if latest is None else min(high, latest)
         first, last = self.text(low, "down"), self.text(high, "up")
         return first if first == last else f"between {first} and {last}"
@@ -355,7 +365,7 @@ class Windows:
 
     @classmethod
     def of(cls, counts: GroupCounts, width: Width) -> Windows:
-        """Count numbers in ascending order."""
+        """Take counts of numbers or dates, and bring their values into ascending order."""
         require("within", several_values(counts.semantics))
         refuse_rules("within without a policy", counts)
         line = Line.of(counts.values)
@@ -370,12 +380,12 @@ class Windows:
             )
             counts = replace(ordered, origin=counts.origin)
         windows = cls(counts, width)
-        windows.last  # noqa: B018
+        windows.last  # noqa: B018  # raises an error if the width does not fit the values
         return windows
 
     @cached_property
     def last(self) -> IntArray:
-        """For each value, the code of the last one in the window that begins there."""
+        """For each value, the code of the last value in the window that begins at it."""
         line, key = Line.of(self.counts.values), ("reach", self.width)
         memory = self.counts.values.memory
         last: IntArray | None = memory.get(key)
@@ -389,7 +399,7 @@ class Windows:
         return Window(Line.of(self.counts.values).name(place, self.width), place)
 
     def merged(self, window: Window) -> GroupCounts:
-        """The counts in which the values of a window are one, the last."""
+        """The counts with all values in a window as one value, which comes last."""
         codes = np.arange(self.counts.n_values)
         inside = (codes >= window.place) & (codes <= self.last[window.place])
         other_values = []
