@@ -268,7 +268,7 @@ class Schema:
         return [rule for rule in self.impossible if rule.sensitive in ruled]
 
     def rules_of_people(self, column: str | None = None) -> Lacks:
-        """What counts alone do not show of people: rules, households and cases.
+        """The facts about people that counts alone do not show: rules, households and cases.
 
         A value is true if the schema has it. `column` is one sensitive column; None: any.
         """
