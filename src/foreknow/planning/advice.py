@@ -41,7 +41,10 @@ def advice_of(
     kept_detail: KeptDetail,
     seed: int | None,
 ) -> Iterator[str]:
-    """Sentences for a release that keeps next to nothing: what costs much, what keeps more."""
+    """Yield sentences for a release that keeps next to nothing: what costs much, what keeps more.
+
+    `kept_detail` says how much each column keeps. Nothing is said of a release that keeps enough.
+    """
     schema, weights = policy.needed_schema, policy.options.weights
     in_one_group = kept_detail.groups == 1
     lost_columns = kept_detail.lost
@@ -81,7 +84,8 @@ def advice_of(
 def _by_suppressing(method: Any, microdata: Microdata, policy: Policy, seed: int | None) -> str:
     """A sentence on the share of people that a method must set aside to divide the others.
 
-    Or empty.
+    Empty if no small share helps, or if it is not tried: the method sets people aside already, or
+    cannot, or the table is too large.
     """
     if getattr(method, "suppression", 1) or not 1 < microdata.n_people <= _MOST_TRIED:
         return ""
@@ -109,7 +113,10 @@ def _measure_costs(
     kept_detail: KeptDetail,
     revealing_columns: Sequence[str],
 ) -> Iterator[str]:
-    """Sentences on what columns and requirements cost, by publishing a sample without each."""
+    """Yield sentences on what columns and requirements cost, by publishing a sample without each.
+
+    `revealing_columns` tell the sensitive value of many people; they are left out together, too.
+    """
     in_one_group = kept_detail.groups == 1
     if in_one_group and len(policy.requirements) == 1 and policy.points:
         yield _nearest(_tight(audit))
@@ -138,7 +145,11 @@ def _measure_costs(
 def _relief_sentence(
     relief: Relief, policy: Policy, everything: KeptDetail, in_one_group: bool
 ) -> str:
-    """A sentence on the cost of a requirement, or on the gain of a weaker one."""
+    """A sentence on the cost of a requirement, or on the gain of a weaker one.
+
+    `relief` has the detail that is kept without the requirement, or with the weaker one that
+    `relief.line` writes; `everything` is the detail with it.
+    """
     without_it, requirement = relief.kept_detail, policy.requirements[relief.place]
     weights = policy.options.weights
     outcome = f"{without_it.groups:,} groups"

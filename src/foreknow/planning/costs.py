@@ -49,7 +49,11 @@ class KeptDetail:
     covered: Mapping[str, float] = field(default_factory=dict)
 
     def loss(self, weights: Mapping[str, float], without: Collection[str] = ()) -> float:
-        """The average NCP, of all columns but some."""
+        """The average loss of detail over all columns but those in `without`, from 0 to 1.
+
+        The loss of a column is its normalized certainty penalty (NCP): the share of its values that
+        a label covers. A column counts as often as its weight says.
+        """
         counted_columns = [name for name in self.ncp if name not in without]
         total = sum(weights.get(name, 1) * self.ncp[name] for name in counted_columns)
         return (
@@ -105,26 +109,32 @@ class TellingColumn:
 def sample_of(microdata: Microdata, policy: Policy, cells: int) -> Microdata | None:
     """Some of the people, always the same, among whom values are as frequent as among all.
 
-    They are as many as have `cells` cells. None if there are more, and none may be left out.
+    They are as many as have `cells` cells: people times quasi-identifiers. None if there are more,
+    and none may be left out.
     """
     max_people = max(_LEAST, cells // len(microdata.schema.quasi_identifiers))
     if microdata.n_people <= max_people:
         return microdata
+    # People with several values or rows cannot be drawn one by one.
     if microdata.schema.several or policy.owned:
         return None
+    # People are sorted by their sensitive value, in random order among those with one value. Every
+    # so-manieth of them is taken, so that values stay as frequent as they are.
     codes, times = microdata.sensitive_codes, microdata.times
     rank = np.random.default_rng(0).permutation(len(codes))
     order = np.lexsort((rank, codes))
+    # An entry may stand for several equal people: `times` says how many.
     people_so_far = np.cumsum(np.ones(len(codes), np.int64) if times is None else times[order])
+    # The middle of each of `max_people` equal parts.
     positions = (2 * np.arange(max_people) + 1) * int(people_so_far[-1]) // (2 * max_people)
     people = order[np.searchsorted(people_so_far, positions, side="right")]
     return microdata.part(microdata.schema.quasi_identifiers, np.sort(people))
 
 
 def kept_by(method: Any, microdata: Microdata, policy: Policy) -> KeptDetail | None:
-    """The detail that a publication would keep; None if nothing can be published."""
+    """The detail that a publication by a method would keep; None if nothing can be published."""
     names = microdata.schema.quasi_identifiers
-    weights = {}
+    weights = {}  # without those of columns that are left out here
     for name, weight in policy.options.weights.items():
         if name in names:
             weights[name] = weight
@@ -134,7 +144,8 @@ def kept_by(method: Any, microdata: Microdata, policy: Policy) -> KeptDetail | N
         grouping = grouping_of(method, microdata, policy, 0)
         groups = grouping.of_row[microdata.kept]
         n_groups = int(groups.max()) + 1
-        people = np.bincount(groups, microdata.times)
+        people = np.bincount(groups, microdata.times)  # of each group
+        # For each column, the loss of detail, and the average share of values that a label covers.
         ncp, covered = {}, {}
         for attribute in microdata.attributes:
             style = style_of(attribute, options.labels.get(attribute.name))
@@ -163,13 +174,15 @@ def savings(
     everything: KeptDetail,
     also_tried: Collection[str] = (),
 ) -> list[Saving]:
-    """The saving of leaving out each column in turn, largest first.
+    """The detail that the other columns gain if a column is left out, for each in turn.
 
-    The columns `also_tried` are left out together. Columns that requirements need stay.
+    The largest saving comes first. The columns `also_tried` are left out together, too. Columns
+    that requirements need stay. `everything` is the detail that is kept with all columns.
     """
     names = sample.schema.quasi_identifiers
     needed_columns = {*policy.attributes, *sample.schema.conditions}
     weights, measured = policy.options.weights, []
+    # Each column takes a publication of the sample, so only those that lose most are tried.
     widest = sorted(names, key=lambda name: -everything.ncp[name])[:_MOST_COLUMNS]
     candidates: list[tuple[str, ...]] = [(name,) for name in names if name in widest]
     if 1 < len(also_tried) < len(names):
@@ -189,7 +202,10 @@ def savings(
 
 
 def worth_saying(measured: Sequence[Saving], also_tried: Sequence[str]) -> list[str]:
-    """The largest savings, as sentences; or one that says that these columns cost nothing."""
+    """The largest savings, as sentences; or one that says that `also_tried` columns cost nothing.
+
+    A saving is what the other columns keep if some are left out.
+    """
     sentences = []
     for saving in measured:
         if saving.before - saving.after >= WORTH:
@@ -204,9 +220,9 @@ def worth_saying(measured: Sequence[Saving], also_tried: Sequence[str]) -> list[
 
 
 def given_away(microdata: Microdata, policy: Policy, columns: Iterable[str]) -> list[TellingColumn]:
-    """The columns that tell the sensitive value of many people more surely than a limit allows."""
+    """Those of some columns that tell many people's sensitive value more surely than is allowed."""
     limits = _limits(microdata, policy)
-    if limits is None:
+    if limits is None:  # no value has a limit
         return []
     telling = []
     for a in microdata.attributes:
@@ -227,8 +243,8 @@ class Relief:
 def reliefs(method: Any, sample: Microdata, policy: Policy, everything: KeptDetail) -> list[Relief]:
     """The requirements without which much more would be kept, largest gain first.
 
-    After them come the mildest weaker requirements that help, too. `everything` is the detail
-    that the policy keeps of the sample.
+    After them come, for the same requirements, the mildest weaker ones that help, too. `everything`
+    is the detail that the policy keeps of the sample.
     """
     required, weights = policy.requirements, policy.options.weights
     loss_before = everything.loss(weights)
@@ -254,6 +270,7 @@ def reliefs(method: Any, sample: Microdata, policy: Policy, everything: KeptDeta
                 without_one.append(Relief(position, "", kept_detail))
         without_one.sort(key=lambda relief: relief.kept_detail.loss(weights))
     with_weaker: list[Relief] = []
+    # A requirement that costs nothing by itself need not be weaker; a single one is always tried.
     positions = [relief.place for relief in without_one] or [0]
     for position in positions[: len(required)]:
         for weaker_requirement in weaker(required[position]):
@@ -263,7 +280,7 @@ def reliefs(method: Any, sample: Microdata, policy: Policy, everything: KeptDeta
             with suppress(InputError):  # what has no line in a file, such as priors of a frame
                 line = line_of(required[position], weaker_requirement)
                 with_weaker.append(Relief(position, line, kept_detail))
-            break
+            break  # the first that helps is the mildest
     return [*without_one, *with_weaker]
 
 
@@ -278,10 +295,11 @@ def _limits(microdata: Microdata, policy: Policy) -> Any:
     everyone = microdata.everyone()
     limits = np.full(len(microdata.values), np.inf)
     for requirement in policy.requirements:
-        # What a limit forbids: to reach it, or more than it.
+        # Multiples of a prior are no limit on the chance itself.
         points = [point for point in requirement.points if not point.relative]
         point_limits = []
         for point in points:
+            # The lowest chance that a limit forbids: itself, or a little more if it may be reached.
             point_limits.append(float(point.below) + 1e-9 * point.inclusive)
         is_elsewhere = requirement.sensitive not in (None, microdata.schema.sensitive)
         if not point_limits or is_elsewhere or requirement.about_sets or requirement.of_windows:
@@ -294,22 +312,27 @@ def _limits(microdata: Microdata, policy: Policy) -> Any:
 def _telling_column(
     attribute: Attribute, microdata: Microdata, limits: Any
 ) -> TellingColumn | None:
-    """The column if it tells many people's value more surely than the limits allow; else None."""
+    """The column if it tells many people's value more surely than the limits allow; else None.
+
+    `limits` has the least limit for each sensitive value.
+    """
     values, n_values = microdata.sensitive_codes, len(limits)
     weights: Any = microdata.times
     n_labels = len(attribute.domain)
-    if n_labels * n_values > 1 << 24:
+    if n_labels * n_values > 1 << 24:  # the table below would be too large
         return None
+    # How many people have each label (rows) and sensitive value (columns).
     keys = attribute.codes.astype(np.int64) * n_values + values
     cells = np.bincount(keys, weights, n_labels * n_values).reshape(n_labels, n_values)
     people = cells.sum(axis=1)
     shares = cells / np.maximum(people, 1)[:, None]
-    # Of few people so many may have one value by chance alone.
+    # Of few people so many may have one value by chance alone: some standard deviations less count.
     chance = _DEVIATIONS * np.sqrt(shares * (1 - shares) / np.maximum(people, 1)[:, None])
     is_over = (shares - chance >= limits) & (people >= _PEOPLE)[:, None]
     n_over = int(people[is_over.any(axis=1)].sum())
     if n_over < _SHARE * people.sum():
         return None
+    # The example: the label with the highest share, and of nearly equal ones that of most people.
     worst_cell = int(
         np.argmax(np.where(is_over, shares + people[:, None] / people.sum() * 1e-3, 0))
     )

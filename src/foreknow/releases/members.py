@@ -49,7 +49,10 @@ OF_COUNTS = "BLAKE2b-256 of counted rows keyed with the owner's key"
 
 
 def is_source(microdata: Microdata, certificate: Certificate, key: Path) -> bool | None:
-    """True if a release was made from this table; None without the owner's key."""
+    """True if a release was made from this table; None if that cannot be said without the key.
+
+    `key` is the owner's file with the key of the digest that the certificate has of the table.
+    """
     if microdata.n_rows != certificate.source["rows"]:
         return False
     try:
@@ -172,7 +175,7 @@ def printed(names: Iterable[Any]) -> list[str]:
 def refuse_alike(names: Iterable[str], known_names: Iterable[str], column: str) -> None:
     """Refuse names that are those of known people but for how they are written.
 
-    Who is taken for somebody new would be published twice, or counted as two.
+    Otherwise such a person is taken for somebody new, and published or counted twice.
     """
     as_written = {*known_names}
     spelt = {bare_name(name): name for name in as_written}
@@ -190,7 +193,7 @@ def alike_but_for_marks(names_by_release: Sequence[Iterable[str]]) -> tuple[tupl
     >>> alike_but_for_marks([["A-7", "B-1"], ["A7", "B-1"]])
     (('A-7', 'A7'),)
     """
-    first: dict[str, str] = {}
+    first: dict[str, str] = {}  # by its letters, a name of an earlier release
     pairs_alike = []
     for names in names_by_release:
         by_letters = {_letters(name): name for name in names}
@@ -224,9 +227,10 @@ class OwnRelease:
         *,
         must_be_beside: bool = False,
     ) -> OwnRelease:
-        """Open both; files that do not belong together are an error.
+        """Open a release and the owner's file of its members; refuse files of two releases.
 
-        Where they must lie `must_be_beside` each other, nobody can name another file of members.
+        None for `members` is the file in the owner's folder beside the release. If the two must lie
+        beside each other (`must_be_beside`), messages do not offer to name another file.
         """
         path = owners_folder(folder) / MEMBERS if members is None else Path(members)
         if path.is_dir() and (path / MEMBERS).exists():  # a cluster writes parts
@@ -263,10 +267,12 @@ class OwnRelease:
 
     def shown(self, microdata: Microdata) -> Microdata:
         """The rows of a table that are published here, and not those of earlier releases."""
+        # Without earlier releases all rows are; a table of the newcomers alone has no others.
         if not self.published.certificate.after or microdata.n_rows == len(self.groups):
             return microdata
         column = self.column_of_people()
         names = {str(name) for name in self.rows.column(column).to_pylist()}
+        # The file of members has a hash in place of the name of somebody who was forgotten.
         if self.some_forgotten and column in microdata.source.columns:
             texts = fetch(microdata.source, [column]).column(column).to_pylist()
             as_written = [str(text) for text in texts]
@@ -275,9 +281,12 @@ class OwnRelease:
         return rows_of_people(microdata, column, names)
 
     def refuse_other(self, microdata: Microdata, *, by_certificate: bool = False) -> None:
-        """Raise `DataError` for another table than the one that was published."""
+        """Raise `DataError` for another table than the one that was published.
+
+        `by_certificate`: the certificate, and no policy, said how to read it; messages say so.
+        """
         certified = is_source(microdata, self.published.certificate, self.path.parent / OWNER)
-        if microdata.n_rows != len(self.groups) or certified is False:
+        if microdata.n_rows != len(self.groups) or certified is False:  # None: there is no key
             is_later = bool(self.published.certificate.after)
             its_rows = f"; take {NEWCOMERS[0]} of its owner's folder" if is_later else ""
             source = "certificate" if by_certificate else "policy"
@@ -289,7 +298,7 @@ class OwnRelease:
 
     def named(self, person: str | None = None, microdata: Microdata | None = None) -> Release:
         """The release with the names of its people; see `named_release`."""
-        release, inside = self.release, self.groups >= 0
+        release, inside = self.release, self.groups >= 0  # -1: the row was left out
         counts, column, name = release.counts, self._column(person), str(self.path)
         people = People.named(name, column, self.rows.column(column).filter(inside))
         if counts.semantics == "single":
@@ -338,6 +347,7 @@ class OwnRelease:
         column, inside = self.column_of_people(), self.groups >= 0
         codes, distinct = codes_of(self.rows.column(column).filter(inside))
         counts = self.release.counts
+        # Each case needs a name, and each group as many cases as the release shows.
         sizes = np.bincount(self.groups[inside], minlength=counts.n_groups)
         if distinct.null_count or not np.array_equal(sizes, counts.sizes):
             raise DataError(
@@ -348,7 +358,9 @@ class OwnRelease:
         return Members(Labels(printed(distinct.to_pylist())), self.groups[inside][first])
 
     def table(self, policy: Policy) -> Microdata:
-        """The rows that were published, of which only the owner can count what a policy asks.
+        """The rows that were published, from the owner's folder; only the owner has them.
+
+        A policy may ask for counts that the release does not show, such as cases of each person.
 
         Raises
         ------
@@ -384,7 +396,10 @@ class OwnRelease:
         return microdata
 
     def _refuse_edited(self, microdata: Microdata) -> None:
-        """Refuse rows of which a column that is not published differs from what was recorded."""
+        """Refuse rows whose values in a column that is not published are not as they were recorded.
+
+        The owner's file has a digest of each such column.
+        """
         key = self._key()  # which says where the file is, if it is missing
         recorded = from_json(self.path.with_name(OWNER).read_text("utf-8")).get("columns", {})
         table = unshown(microdata.source)
@@ -402,7 +417,7 @@ class OwnRelease:
         return any(name.startswith(FORGOTTEN) for name in map(str, self.people.names))
 
     def called(self, names: Sequence[str]) -> list[str]:
-        """The names as the members file has them; a forgotten person has a hash instead."""
+        """The names as the file of members has them: for somebody who was forgotten, a hash."""
         if not self.some_forgotten:
             return [*names]
         known_names, key = self.people.names.codes, self._key()
@@ -429,6 +444,7 @@ class OwnRelease:
                 raise DataError(f"{str(self.path)!r} has no {column} {name!r}{hint}")
         rows = [row for row, text in enumerate(texts) if text in {*people}]
         new_names = {row: _forgotten(key, str(texts[row])) for row in rows}
+        # All columns of these rows are emptied but the groups and the first, the number of the row.
         group_columns = self.published.certificate.groups
         nothing: dict[int, str | None] = dict.fromkeys(rows)
         changed = {
@@ -462,7 +478,7 @@ class OwnRelease:
                 f"there is no {str(owner_file)!r} with the key by which people are forgotten, "
                 "and rows are compared; put back the one that was written"
             ) from None
-        mark = _mark(key)
+        mark = _mark(key)  # each hash of a name ends with it, so that another key is noticed
         if any(
             name.startswith(FORGOTTEN) and not name.endswith(mark)
             for name in map(str, self.rows.column(self.column_of_people()).to_pylist())
@@ -475,9 +491,13 @@ class OwnRelease:
         return key
 
     def _column(self, column: str | None) -> str:
-        """The column that names people: one that is asked for, or the only one."""
+        """The column that names people: `column`, or else the schema's person or the only one.
+
+        If there is none, it is the number of the row. Several are refused.
+        """
         certificate = self.published.certificate
         names: list[str] = self.rows.column_names
+        # The first column numbers the rows of the table; others name people.
         row, *other_names = (name for name in names if name not in certificate.groups)
         if column is not None:
             if column not in (row, *other_names):
@@ -494,7 +514,11 @@ class OwnRelease:
         return other_names[0] if other_names else row
 
     def _holdings(self, microdata: Microdata, people: People, groups: IntArray) -> Holdings:
-        """Who has what, by the table that was published."""
+        """Which person has which value, by the table that was published.
+
+        `groups` is the group of each person.
+        """
+        # The rows of members must be numbered as those of the table, from 1.
         if not np.array_equal(self.rows.column(0), np.arange(1, len(self.groups) + 1)):
             raise DataError(
                 f"{str(self.path)!r} was written by a cluster, whose rows have no order, so it is "
@@ -503,8 +527,9 @@ class OwnRelease:
         microdata = self.shown(microdata)
         self.refuse_other(microdata)
         counts, holdings = self.release.counts, microdata.holdings
-        person_of_row = np.full(len(self.groups), -1, dtype=np.int64)
+        person_of_row = np.full(len(self.groups), -1, dtype=np.int64)  # -1: left out
         person_of_row[self.groups >= 0] = people.of_row
+        # For each value that somebody has: the row, and so the person, and the person's group.
         person_of_value = person_of_row[microdata.kept[holdings.people]]
         of_each = np.where(person_of_value < 0, -1, groups[person_of_value])
         values = held_values(counts, of_each, holdings.values, microdata.values)
@@ -527,7 +552,10 @@ def groups_of(rows: Any, certificate: Certificate, counts: GroupCounts) -> IntAr
 
 
 def table_schema(policy: Policy | None, certificate: Certificate) -> Schema:
-    """How the table is read that a release was made of: as a policy says, or its certificate."""
+    """The schema of the table that a release was made of: the policy's, or the certificate's.
+
+    None is no policy. A certificate does not have hierarchies that were in files.
+    """
     if policy is not None:
         return policy.needed_schema
     schema = certificate.policy["schema"]

@@ -68,7 +68,11 @@ def require_folder(path: Any, way: str = "made.write(folder) writes one") -> Non
 def open_published(
     path: str | Path, schema: Schema | None = None, certificate: Certificate | None = None
 ) -> Published:
-    """Open what `foreknow publish` wrote; by a certificate that was read, these very files."""
+    """Open what `foreknow publish` wrote, if its files are as certified.
+
+    With `schema`, a release for other columns is refused. With `certificate`, it is the one that
+    was read already.
+    """
     require_folder(path)
     folder = _folder_of(Path(path))
     certificate = (
@@ -117,7 +121,7 @@ def schema_of(certificate: Certificate) -> Schema:
 
 
 def _as_certified(table: Table, certificate: Certificate) -> Table:
-    """A table without marks of formulas, and with points in decimals."""
+    """A written table with its values as they were: no marks of formulas, and points in decimals."""
     if certificate.escaped:
         table = Rearmed(table)
     if not certificate.commas:
@@ -190,7 +194,7 @@ def as_release(
 
 
 def _folder_of(path: Path) -> Path:
-    """The folder with the certificate that a path means."""
+    """The folder with the certificate: the path itself, or the folder of the file that it names."""
     for folder in (path, path.parent):
         if path.exists() and (folder / CERTIFICATE).is_file():
             return folder
@@ -220,7 +224,11 @@ def refuse_other_schema(certificate: Certificate, schema: Schema) -> None:
 
 
 def _refuse_unread_labels(certificate: Certificate, schema: Schema) -> None:
-    """Refuse rules on a column whose labels only the hierarchy of the certificate explains."""
+    """Refuse rules on a column whose labels only the hierarchy of the certificate explains.
+
+    Such labels are opaque: any texts, which do not show the values that they stand for. Whether a
+    rule (impossible) applies to people with such a label, `schema` cannot say without a hierarchy.
+    """
     certified_hierarchies = certificate.policy["schema"].get("hierarchies") or {}
     for column in schema.conditions:
         ours: Any = schema.hierarchies.get(column)
@@ -238,12 +246,16 @@ def _refuse_unread_labels(certificate: Certificate, schema: Schema) -> None:
 
 
 def hints_of(certificate: CertificateRead, column: str) -> dict[str, Any]:
-    """The claims of a certificate about the labels of a column; nothing has checked them."""
+    """The claims of a certificate about how the labels of a column are to be read.
+
+    Nothing has checked them. `about` is "number", "date" or "text"; `above`, `order` and `tree` say
+    which hierarchy the labels come from.
+    """
     schema = certificate.policy["schema"]
     hierarchy = dict(schema.get("hierarchies") or {}).get(column)
     kind = dict(schema.get("types") or {}).get(column)
     kind = kind if kind in ("number", "date", "text") else None
-    grid = certificate.grids.get(column, "")
+    grid = certificate.grids.get(column, "")  # such as "in steps of 5" or "by months"
     if grid.startswith(("in steps", "by ")):
         kind = "number" if grid.startswith("in steps") else "date"
     if not isinstance(hierarchy, Mapping):

@@ -40,7 +40,7 @@ def call_of(table: Any, name: str) -> str:
 
 
 def call_with(roles: dict[str, list[str]], name: str) -> str:
-    """The call of a function, with these roles.
+    """The call of a function of Foreknow in Python, with the columns of these roles.
 
     >>> call_with({"quasi_identifiers": ["age"], "sensitive": ["ill"]}, "audit")
     'fk.audit(table, quasi_identifiers=["age"], sensitive="ill", k_anonymity=5)'
@@ -54,7 +54,7 @@ def call_with(roles: dict[str, list[str]], name: str) -> str:
 
 
 def options_of(roles: dict[str, list[str]]) -> str:
-    """The options of a command, with these roles; empty if a name cannot stand in a list.
+    """The options of a command, with the columns of these roles; "" if one cannot stand in a list.
 
     >>> options_of({"quasi_identifiers": ["age", "zip"], "sensitive": ["ill"]})
     '--quasi-identifiers age,zip --sensitive ill --k-anonymity 5'

@@ -108,9 +108,11 @@ def schema_of(
     """
     unique_columns = _unique_columns(profiles, roles)
     hidden = next(p for p in profiles if roles.of[p.name][0] == "sensitive")
+    # Cells of the sensitive column may hold several answers, such as "flu;cold": read as sets. Not
+    # if a cell has one answer twice, which a set cannot have.
     separator = _separator_of(hidden)
     if separator and any(_repeats_a_part(text, separator) for text in hidden.domain):
-        separator = ""  # of which no set is made; what is judged says so
+        separator = ""
     columns, types, hierarchies = [], {}, {}
     for profile in profiles:
         role, reason = roles.of[profile.name]
@@ -164,9 +166,9 @@ def schema_of(
 
 
 def _unique_columns(profiles: Sequence[Profile], roles: Roles) -> list[str]:
-    """Columns with another code or number in each row that may tell people apart.
+    """The names of columns with another code or number in each row, which may tell people apart.
 
-    Those that are called as numbers of rows stand first.
+    Those whose names say that they number rows, such as `id`, stand first.
     """
     names = []
     for profile in profiles:
@@ -207,7 +209,10 @@ def _question_of_secret(reason: str) -> str:
 
 
 def _question_of_repeats(unique_columns: Sequence[str]) -> str:
-    """The question about a column that names people and repeats."""
+    """The question about a column that names people and repeats, so that a row is no person.
+
+    `unique_columns` have another value in each row: one of them may name people instead.
+    """
     way_out = 'set person, and with it semantics, or unit = "row"'
     if unique_columns:
         person = toml_value(unique_columns[0])
@@ -229,7 +234,10 @@ def _question_of_undecided(profile: Profile, role: str, reason: str) -> str:
 
 
 def _missing_rule(hidden: Profile) -> Any:
-    """How the schema deals with people without a sensitive value; "error" if there are none."""
+    """How the schema deals with people without a sensitive value; "error" if there are none.
+
+    They are left out ("drop"), or get a label that no value has.
+    """
     if not hidden.nulls and not missing_codes(hidden):
         return "error"
     if not hidden.nulls and hidden.kind != "text":
@@ -278,7 +286,8 @@ def _separator_of(profile: Profile) -> str:
 def unclear_marks(profile: Profile, reading: Reading) -> str:
     """The question about commas that were taken for thousands, and points that may be.
 
-    A sign of a currency says what they are, and so do decimals.
+    "1,234" may be 1234 or 1.234. A sign of a currency says which it is, and so do decimals. Empty
+    if there is no doubt.
     """
     amounts = [value for value in profile.domain if isinstance(value, Decimal)]
     if reading.currency or reading.decimal or len(amounts) < len(profile.domain) or not amounts:
@@ -298,7 +307,10 @@ def unclear_marks(profile: Profile, reading: Reading) -> str:
 
 
 def _unread(profile: Profile, reading: Reading) -> str:
-    """The question about texts that look like dates or numbers, and about centuries."""
+    """The question about how the values of a column were read; empty if there is none.
+
+    Texts may look like dates or numbers, and years of two digits may be of two centuries.
+    """
     if profile.kind == "text":
         return doubts(profile.name, profile.domain) or ""
     if profile.kind == "number":
@@ -307,6 +319,7 @@ def _unread(profile: Profile, reading: Reading) -> str:
         return ""
     first = reading.latest_year - 99
     old = [value for value in profile.domain if isinstance(value, dt.date)]
+    # Only dates of the first decade may be meant as a hundred years later.
     if not old or min(old).year >= first + _DECADE:
         return ""
     return (

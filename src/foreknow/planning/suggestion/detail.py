@@ -36,9 +36,10 @@ class DetailOfSample:
             self._made = kept_by(self._method, self._sample, self.policy)
 
     def by_ranges(self, columns: Sequence[ColumnSuggestion]) -> list[ColumnSuggestion]:
-        """Columns of numbers and dates without their hierarchy, where ranges keep more.
+        """The columns; those of numbers and dates without their hierarchy where ranges keep more.
 
-        The policy changes alike.
+        The policy changes alike. The sample is published with all such hierarchies, and without
+        them; then a column keeps its hierarchy unless labels of ranges cover fewer values.
         """
         with_hierarchies = self._made
         candidates = self._may_be_ranges(columns)
@@ -47,7 +48,7 @@ class DetailOfSample:
         before = self._microdata
         self._as_laid(before.laid(self._hierarchies_without(candidates)))
         with_ranges = self._made
-        if with_ranges is None:
+        if with_ranges is None:  # nothing can be published so: back to the hierarchies
             self._as_laid(before)
             return list(columns)
         covered, covered_by_ranges = with_hierarchies.covered, with_ranges.covered
@@ -87,7 +88,10 @@ class DetailOfSample:
         return {name: hierarchies[name] for name in hierarchies if name not in names}
 
     def costs(self) -> Iterator[str]:
-        """Sentences on columns that give the secret away, or cost much, where much is lost."""
+        """Yield sentences on columns that give the secret away, or that cost much detail.
+
+        Nothing is said where little is lost.
+        """
         kept_detail, sample, schema = self._made, self._sample, self.policy.needed_schema
         if (
             kept_detail is None

@@ -28,7 +28,7 @@ _LARGEST = 1e300  # of numbers that a hierarchy is proposed for
 
 
 def hierarchy_of(profile: Profile) -> tuple[Mapping[str, Any] | None, Any, str]:
-    """How the values of a column may coarsen.
+    """Guess how the values of a column may coarsen, from what it holds.
 
     Returns
     -------
@@ -82,18 +82,19 @@ def _intervals_of(profile: Profile) -> tuple[Mapping[str, Any] | None, str]:
 def code_length(profile: Profile) -> int | None:
     """The length of the codes in a column; None if its values are no codes of one length.
 
-    Numbers are codes only if the name of the column is that of a postal code.
+    Codes can be masked from the end. Numbers are codes only if the name of the column is that of a
+    postal code.
     """
     lengths = {len(str(value)) for value in profile.domain}
     is_postal = bool(_POSTAL.keys() & words_of(profile.name))
-    has_few_values = profile.distinct <= _FEW_NUMBERS and not is_postal
+    has_few_values = profile.distinct <= _FEW_NUMBERS and not is_postal  # these need no masking
     if len(lengths) != 1 or has_few_values or profile.kind == "date":
         return None
     (length,) = lengths
     if profile.kind == "number":
         are_whole = all(type(value) is int and value >= 0 for value in profile.domain)
         return length if is_postal and are_whole and length > 2 else None
-    is_complete = profile.distinct == len(profile.domain)
+    is_complete = profile.distinct == len(profile.domain)  # of many texts, only some are at hand
     if not is_complete or not 2 < length <= 12:
         return None
     have_digits = all(any(map(str.isdigit, str(value))) for value in profile.domain)
@@ -108,7 +109,10 @@ def _lost_zeros(profile: Profile) -> bool:
 
 
 def _widths(low: Any, high: Any, are_whole: bool) -> list[Any] | None:
-    """Three round widths that nest, the first of which makes about twenty cells."""
+    """Three round widths of intervals from `low` to `high`, each of which divides the next.
+
+    The first makes about twenty intervals. None if there are no such widths.
+    """
     span = Fraction(str(high)) - Fraction(str(low))
     for power in range(0 if are_whole else -6, 16):
         for nested in _NESTED:
@@ -147,8 +151,8 @@ def hierarchy_files(
         if profile.distinct == len(profile.domain) > 0:
             columns.append(profile)
     files: dict[str, HierarchyFile] = {}
-    by_content: dict[str, list[str]] = {}
-    room = _MOST_BYTES
+    by_content: dict[str, list[str]] = {}  # for each column, the files that list all of its values
+    room = _MOST_BYTES  # how much may be read in all
     for path in sorted(table.parent.glob("*.csv"))[:_MOST_FILES]:
         if not path.is_file() or path.samefile(table):
             continue
@@ -162,6 +166,7 @@ def hierarchy_files(
             if named_column is not None:
                 files.setdefault(named_column.name, HierarchyFile(None, True, str(error)))
             continue  # another table
+        # Of several files for a column, the first that can be used.
         if named_column is not None and (
             named_column.name not in files or not files[named_column.name].hierarchy
         ):
@@ -197,7 +202,11 @@ def _column_of(path: Path, table: Path, columns: Sequence[Profile]) -> Profile |
 
 
 def _covers(tree: Tree, profile: Profile, by_content: bool) -> bool:
-    """True if a tree lists all values of a column; by content, and hardly any others."""
+    """True if a tree lists all values of a column.
+
+    With `by_content`, nothing but its values says that it is for this column: so it must list
+    hardly any others, and coarsen them.
+    """
     if by_content and (profile.distinct <= _FEW_VALUES or 2 * profile.distinct < len(tree.listed)):
         return False
     try:

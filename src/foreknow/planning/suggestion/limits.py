@@ -54,8 +54,11 @@ class Sizes(NamedTuple):
         return [*dict.fromkeys((self.largest - 1, self.usual - 1))]
 
     def note(self, homes: str, m: int) -> str:
-        """A sentence about what `m` links cover."""
-        needed = self.largest - 1
+        """A sentence on households: whether `m` links cover them.
+
+        A link is "if this person has it, so have I". `homes` names the columns of households.
+        """
+        needed = self.largest - 1  # one for each of the others
         covers = f"m = {m} covers"
         if m < needed:
             limit = percentage(_WORTH, 0, "up")
@@ -76,13 +79,14 @@ class Sizes(NamedTuple):
 def requirements_of(
     everyone: GroupCounts, profile: Profile, sizes: Sizes, rows: Rows
 ) -> tuple[list[Requirement], list[str], str]:
-    """A limit that one group of everybody keeps with room, and k-anonymity; notes; a question.
+    """The requirements of a first policy, notes on them, and a question ("" if there is none).
 
-    Of people who have several rows, a limit is about the sum over these, if one can be met; if
-    none can, of the values that are rare enough.
+    They are a limit that one group of everybody keeps with room, and k-anonymity. If people have
+    several rows, the limit is about the sum over these, if that can be met: for all values, or else
+    for those that are rare enough. If it cannot, the limit is about single rows.
     """
     for expected_rows in (1, rows.max_rows) if rows.people >= 2 else ():
-        with suppress(DataError):
+        with suppress(DataError):  # no limit can be met
             return _limits(everyone, profile, sizes, rows, rows.max_rows, expected_rows)
     return _limits(everyone, profile, sizes, rows, 1)
 
@@ -119,6 +123,7 @@ def _limits(
     if np.count_nonzero(everyone.totals) < 2:
         raise DataError(f"everybody has the same {profile.name!r}: nothing can be hidden")
     limited, question = None, ""
+    # Many numbers or dates: values near each other are one secret, if such a limit can be met.
     if profile.kind in ("number", "date") and profile.distinct > FEW:
         width = "10%" if profile.kind == "number" else "30 days"
         if not rows.name:  # the sum over a person's rows is no limit within a width
@@ -131,6 +136,7 @@ def _limits(
             )
     notes: list[str] = []
     if limited is None:
+        # Values that more than half of the people have: nobody could be kept unsure of these.
         is_common = 2 * expected_rows * everyone.totals > n
         common = {str(labels[code]): code for code in np.flatnonzero(is_common).tolist()}
         if len(common) < np.count_nonzero(everyone.totals):
@@ -166,7 +172,10 @@ def _limits(
 
 
 def _note_on_limit(limit: Fraction, reached: Fraction, rows: Rows, max_rows: int) -> str:
-    """Whether the limit can be met, and which is the strictest that can, in words."""
+    """A sentence on whether the limit can be met, and which is the strictest that can.
+
+    `reached` is the chance that an adversary reaches with everybody in one group.
+    """
     if rows.max_rows > max_rows:
         return (
             f"{DECIDE}: this policy cannot be met. Its limit is of a row; a person has up to "
@@ -204,12 +213,13 @@ def _limited(
     """
     best = None
     n_values = np.count_nonzero(everyone.totals) - len(secret.get("excluded", ()))
+    # Knowledge (l values ruled out, k other people known, m links), the most first.
     amounts = []
     for needed_links, (l, k, m) in product(links, _KNOWLEDGE):
         if needed_links > m:
             amounts.append((l, k, needed_links))
     for l, k, m in (*amounts, *_KNOWLEDGE):
-        if l and n_values < 3:
+        if l and n_values < 3:  # to rule out one of two values tells the other
             continue
         try:
             requirement = Requirement(Facts(l, k, m), 1, **secret)
@@ -220,9 +230,11 @@ def _limited(
         reached = max_rows * _exactly(highest)
         if reached >= 1:
             continue
+        # The strictest round limit whose odds are so many times those that are reached: this room
+        # lets groups be smaller than everybody.
         limit = next(x for x in _LIMITS if x == 1 or _odds(x) >= _ROOM * _odds(reached))
         best = replace(requirement, below=limit), limit, reached, str(highest.value)
-        if limit <= _WORTH:
+        if limit <= _WORTH:  # worth having; else try with less knowledge
             break
     return best
 
@@ -244,7 +256,7 @@ def links_of(requirement: Requirement) -> int:
 
 
 def lines_of_knowledge(requirement: Requirement) -> Iterator[str]:
-    """Comments on what the adversary of a first limit knows."""
+    """Yield comments for a policy file on what the adversary of a first limit knows."""
     facts = requirement.points[0].adversary
     assert isinstance(facts, Facts)
     yield (

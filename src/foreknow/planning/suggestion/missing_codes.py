@@ -39,6 +39,7 @@ def missing_codes(profile: Profile) -> list[str]:
     domain = list(profile.domain)  # ascending
     below = [value for value in domain if value < 0]
     other_values = domain[len(below) :]
+    # Many numbers below 0, or others than codes usually are, are just numbers.
     if len(below) > _MOST_CODES or not all(_NEGATIVE.fullmatch(_text(v)) for v in below):
         below, other_values = [], domain
     beyond = _beyond(other_values) or _frequent(other_values, profile)
@@ -53,6 +54,7 @@ def _beyond(values: Sequence[Any]) -> list[Any]:
     They are farther from the other values than these from each other, and are written as such
     codes are, as 99.
     """
+    # One code, or the last two, and so on: the fewest that leave such a gap.
     for number in range(1, min(_MOST_CODES, len(values) - _LEAST_OTHERS) + 1):
         codes, other_values = values[-number:], values[:-number]
         if not _BEYOND.fullmatch(_text(codes[0])):
@@ -68,7 +70,10 @@ def _beyond(values: Sequence[Any]) -> list[Any]:
 
 
 def _frequent(values: Sequence[Any], profile: Profile) -> list[Any]:
-    """The last values, where they are nines that twice as many rows have as any other value."""
+    """The last of ascending values, if they are nines that are twice as frequent as any other.
+
+    Such as 9999 of an income; [] if there are none.
+    """
     if profile.people is None:
         return []
     rows = dict(zip(profile.domain, profile.people.tolist(), strict=False))
@@ -76,7 +81,8 @@ def _frequent(values: Sequence[Any], profile: Profile) -> list[Any]:
     for value in values[-_MOST_CODES:]:
         if _OF_NINES.fullmatch(_text(value)):
             codes.append(value)
-    other_values = [rows[value] for value in values if value not in codes]
+    other_values = [rows[value] for value in values if value not in codes]  # rows of each
+    # The codes must be the highest values, with no other between.
     if not other_values or values[-len(codes) :] != codes:
         return []
     return codes if min(rows[code] for code in codes) >= 2 * max(other_values) else []
@@ -110,7 +116,7 @@ def codes_by_column(columns: Iterable[Profile]) -> dict[str, list[str]]:
 
 
 def question_of(profile: Profile) -> str:
-    """The question about the codes of a column; empty where it has none."""
+    """The question whether codes of a column, such as 999, stand for no value; "" without codes."""
     codes = missing_codes(profile)
     if not codes:
         return ""

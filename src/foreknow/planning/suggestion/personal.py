@@ -57,14 +57,14 @@ def looks_personal(domain: Sequence[Any]) -> str:
     >>> looks_personal([f"ICD {i}" for i in range(20)])
     ''
     """
-    sample = domain[:: max(1, len(domain) // _LOOK)]
+    sample = domain[:: max(1, len(domain) // _LOOK)]  # some of many values, evenly spread
     texts = []
     for value in sample:
         if type(value) in (str, int):
             texts.append(str(value).strip())
     if len(texts) < max(_LEAST, _MOST * len(sample)):
         return ""
-    if date_formats(texts, texts[0]):
+    if date_formats(texts, texts[0]):  # dates look like numbers of telephones
         return ""
     if what := next((what for what, fits in _KINDS if _fit(texts, fits)), ""):
         return what
@@ -109,13 +109,19 @@ def _is_iban(text: str) -> bool:
 
 
 def _is_insurance(text: str) -> bool:
-    """A number of a health insurance (Germany), or an identity card (Spain)."""
+    """True for a number of a German health insurance or a Spanish identity card.
+
+    Both end in a check character, which tells them from other codes.
+    """
     if re.fullmatch(r"[A-Z]\d{9}", text, re.ASCII):
+        # Germany: the letter counts as 01 to 26; every second digit is doubled, digits of all
+        # products are added up, and the last digit of the sum is the check digit.
         digits = f"{ord(text[0]) - 64:02d}{text[1:]}"
         products = []
         for position, digit in enumerate(digits[:-1]):
             products.append(int(digit) * (1 + position % 2))
         return sum(product // 10 + product % 10 for product in products) % 10 == int(digits[-1])
+    # Spain: the remainder of the number divided by 23 chooses the letter.
     spain = re.fullmatch(r"(\d{8})-?([A-Z])", text, re.ASCII)
     return spain is not None and "TRWAGMYFPDXBNJZSQVHLCKE"[int(spain[1]) % 23] == spain[2]
 

@@ -162,7 +162,10 @@ def _is_total(text: str) -> bool:
 
 
 def _read_homes(table: Table, schema: Schema, homes: Sequence[str]) -> Table:
-    """The columns of households, persons and secrets, read once; the table if there are none."""
+    """The columns of households, persons and secrets of a table, read once.
+
+    `homes` are the columns of households; if there are none, it is the table itself.
+    """
     if not homes:
         return table
     columns = [*homes]
@@ -174,7 +177,10 @@ def _read_homes(table: Table, schema: Schema, homes: Sequence[str]) -> Table:
 
 
 def _notes_on_shared(table: Table, schema: Schema, homes: Sequence[str]) -> list[str]:
-    """Notes on columns of households all of whose rows have one sensitive value."""
+    """Notes on columns of households whose members all have the same sensitive value.
+
+    Such a value tells something about everybody in the household.
+    """
     notes: list[str] = []
     if schema.several:
         return notes
@@ -255,6 +261,7 @@ def suggest_policy(
     if not rows:
         raise DataError(f"{opened_table.name} has no rows")
     folder, files = hierarchy_files(table, profiles)
+    # Columns that number people who have several rows; not those that the caller names otherwise.
     numbers = person_numbers_of(opened_table, profiles)
     by_choice = []
     for n in numbers:
@@ -275,7 +282,8 @@ def suggest_policy(
             unclear_marks(profile, detected) for profile in profiles if profile.kind == "number"
         }
         columns = [replace(c, question="") if c.question in settings_asked else c for c in columns]
-    rows_alone = replace(schema, unit="row", person=None)  # whoever these rows are about
+    # Costs and limits are measured of rows, whoever they are about.
+    rows_alone = replace(schema, unit="row", person=None)
     microdata = Microdata(opened_table, rows_alone)
     # Every value has its place in the hierarchies, or this says which has not.
     known_values = [attribute.domain for attribute in microdata.attributes]
@@ -300,6 +308,7 @@ def suggest_policy(
     for total in map(_row_of_sums, profiles):
         if total:
             notes.append(f"{DECIDE}: {total}")
+    # CSV cannot tell an empty text, which is a value here, from a missing one.
     empty = any("" in domain for domain in (*known_values, everyone.values))
     options = PublishOptions(format="parquet" if empty else None)
     measured = DetailOfSample(microdata, Policy(required, schema, options))

@@ -157,6 +157,7 @@ class Roles:
                 )
         else:
             self.of[sensitive] = "sensitive", NAMED
+        # Columns that nobody should publish as they are: labels would list rare values.
         for profile in self._free(profiles):
             if profile.name in files and files[profile.name].hierarchy:
                 continue
@@ -188,7 +189,7 @@ class Roles:
         Columns in `columns_named` have a role already.
         """
         role_of_number = {number.name: _of_number(number) for number in numbers}
-        if numbers:
+        if numbers:  # only the surest is taken as the number of a person
             role_of_number[numbers[0].name] = "identifier", numbers[0].why
         for profile in profiles:
             by_number = role_of_number.get(profile.name)
@@ -197,7 +198,10 @@ class Roles:
                 self.of[profile.name] = role_and_reason
 
     def _set_remaining(self, remaining: Sequence[Profile]) -> None:
-        """Leave the remaining columns undecided, but make one known if no column is so far."""
+        """Leave the remaining columns undecided, but make one known if no column is so far.
+
+        A policy needs a column that others may know; one with few values is preferred.
+        """
         has_known = any(role == "quasi-identifier" for role, _ in self.of.values())
         of_few_values: list[Profile] = []
         of_many_values: list[Profile] = []
@@ -232,8 +236,8 @@ class Roles:
     def _sensitive(self, remaining: Sequence[Profile], chosen: Sequence[str] | None) -> str | None:
         """Set and return the column that must stay hidden: by its name, or the last that may be.
 
-        Names of columns are looked at before questions, which ask for much and say less, and dates
-        last: they are of what was hidden.
+        Names of columns are looked at before questions of a survey, which say less, and dates last:
+        a date of a diagnosis is not the diagnosis. None if there is no such column.
         """
         ranked = sorted(remaining, key=lambda e: (is_sentence(e.name), e.kind == "date"))
         for are_sentences in (False, True):
@@ -245,10 +249,10 @@ class Roles:
                     if word in words_of(profile.name) and not _is_remark(word, profile):
                         self.of[profile.name] = "sensitive", f"{beginning} the word {word!r}"
                         return profile.name
-        if len(remaining) < 2 and not chosen:
+        if len(remaining) < 2 and not chosen:  # a column must be left that others may know
             return None
         places_and_times = {*_PLACES.split(), *_TIMES.split()}
-        # The best candidates stand last.
+        # By quality, the best last: not known of people, few values, no place, time or household.
         candidates: list[list[Profile]] = [[], [], [], []]
         for profile in remaining:
             quality = 0
@@ -327,10 +331,10 @@ def _is_remark(word: str, profile: Profile) -> bool:
 
 
 def person_numbers_of(table: Table, profiles: Sequence[Profile]) -> list[_PersonNumber]:
-    """The columns that tell people apart who have several rows, the surest first.
+    """The columns that number people who have several rows, the surest first.
 
-    None by its rows alone, where each row has the number of another person by a name; and no name
-    that only two people of different sex or birth have.
+    If some column has another person's number in each row, by its name, then a column counts only
+    by its name, too. A name that people of different sex or birth share does not count.
     """
     may = [profile for profile in profiles if _may_number(profile)]
     if not may:
@@ -339,6 +343,7 @@ def person_numbers_of(table: Table, profiles: Sequence[Profile]) -> list[_Person
     for e in profiles:
         if not e.problem and may_be_trait(e.name):
             trait_columns.append(e.name)
+    # A plain number may count anything: more columns are asked if they agree within its rows.
     if any(is_plain_number(e.name) for e in may):
         trait_columns += [e.name for e in profiles if not e.problem and e.distinct <= 5 * FEW]
     columns = _coded(table, [*(e.name for e in may), *trait_columns])
@@ -430,7 +435,7 @@ def leave_out_names(table: Table, roles: Roles, profiles: Sequence[Profile]) -> 
     names = fetch(table, [profile.name for profile in repeating])
     column_codes = [codes_of(column)[0] for column in names.columns]
     _, first_rows = combine(column_codes, [int(codes.max()) + 1 for codes in column_codes])
-    if len(first_rows) == repeating[0].rows:
+    if len(first_rows) == repeating[0].rows:  # together, another name in each row
         for profile in repeating:
             why = f"by its name, it names people, though not alone; {profile.said}"
             roles.of[profile.name] = "undecided", why
@@ -447,11 +452,15 @@ def _unusable(profile: Profile) -> tuple[Role, str] | None:
 
 
 def why_unlistable(profile: Profile) -> str:
-    """Why labels must not list the values of a column of texts."""
+    """Why labels must not list the values of a column of texts; "" if they may.
+
+    A label of several values would name the rare ones, and so say that somebody here has them.
+    """
     if profile.kind != "text" or profile.people is None or code_length(profile) is not None:
         return ""
     if hint := _nearly_read(profile):
         return hint
+    # At most half of its values are rare.
     if 2 * int(np.count_nonzero(profile.people < min(FIRST_K, profile.rows))) <= profile.distinct:
         return ""
     return (
@@ -481,7 +490,7 @@ def _identifier(profile: Profile) -> tuple[Role, str] | None:
     for names, reason in _NAMING:
         if names(profile):
             return "identifier", f"{reason} {counts_text}"
-    if profile.known < 2 * FIRST_K:
+    if profile.known < 2 * FIRST_K:  # too few rows to say more
         return None
     if looks := looks_personal(profile.domain):
         reason_text = f"its values look like {looks}: {counts_text}"
@@ -527,7 +536,7 @@ def _is_named_number(profile: Profile) -> bool:
 
 
 def _has_many_numbers(profile: Profile) -> bool:
-    """True if a column is called as people are, and has many different values."""
+    """True if a column has a name such as "id" or "patient", and many different values."""
     words = words_of(profile.name)
     has_many = (
         Fraction(profile.distinct, profile.known) >= Fraction(1, 20)
@@ -550,7 +559,10 @@ _NAMING: tuple[tuple[Callable[[Profile], bool], str], ...] = (
 
 
 def _no_measure(profile: Profile) -> bool:
-    """True if values that hardly repeat are texts, or whole numbers without a gap."""
+    """True if values that hardly repeat may name people, and measure nothing.
+
+    They are texts, or whole numbers without a gap, as rows are numbered.
+    """
     if (SECRET | KNOWN).keys() & words_of(profile.name):
         return False
     if profile.kind == "text":

@@ -30,7 +30,7 @@ _WIDTH = 94  # of comments
 
 
 def lines_of(suggestion: PolicySuggestion, folder: Path) -> Iterator[str]:
-    """The lines of the policy file, for a file in a folder."""
+    """Yield the lines of a suggested policy file that will lie in a folder, with comments."""
     policy = suggestion.policy
     yield from _heading(suggestion)
     yield ""
@@ -63,7 +63,7 @@ def lines_of(suggestion: PolicySuggestion, folder: Path) -> Iterator[str]:
 
 
 def _heading(suggestion: PolicySuggestion) -> Iterator[str]:
-    """Comments that say what the policy is for, and what needs a decision."""
+    """Yield comments that say which table the policy is for, and what needs a decision."""
     schema = suggestion.policy.needed_schema
     rows = some(suggestion.rows, "row", "rows")
     columns = some(len(suggestion.columns), "column", "columns")
@@ -89,7 +89,7 @@ def _heading(suggestion: PolicySuggestion) -> Iterator[str]:
 
 
 def _schema_lines(suggestion: PolicySuggestion) -> Iterator[str]:
-    """The lines of the schema, without its tables: roles, and how rows and values count."""
+    """Yield the lines of the schema, without its tables: roles, and how rows and values count."""
     schema = suggestion.policy.needed_schema
     known = "Known to others: published, but coarser."
     yield from _listing(suggestion, "identifier", "identifiers", "Never published.")
@@ -122,13 +122,13 @@ def _schema_lines(suggestion: PolicySuggestion) -> Iterator[str]:
 
 
 def _schema_tables(suggestion: PolicySuggestion, folder: Path) -> Iterator[str]:
-    """The lines of the tables of the schema: reading, types and hierarchies.
+    """Yield the lines of the tables of the schema: reading, types and hierarchies.
 
     Hierarchies that keep less than ranges of numbers are comments.
     """
     table = suggestion.policy.needed_schema.to_dict()
     table["hierarchies"] = {}
-    not_taken = []
+    not_taken = []  # columns with a hierarchy that becomes a comment
     for column in suggestion.columns:
         if column.hierarchy:
             hierarchy = _hierarchy_in_folder(folder, suggestion, column.hierarchy)
@@ -178,9 +178,9 @@ def _k_of(table: Any) -> int:
 
 
 def _told_to_adversaries(policy: Policy) -> Iterator[str]:
-    """The methods whose groups hold a policy also against adversaries who know the method."""
+    """Yield the methods whose groups hold a policy also against adversaries who know the method."""
     for key in PROVED:
-        with suppress(InputError):
+        with suppress(InputError):  # the method cannot be used with this policy
             method = method_of(key, policy)
             check_needs(method, policy)
             proof = traits_of(method).proof
