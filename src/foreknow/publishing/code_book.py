@@ -62,7 +62,7 @@ class Contents(NamedTuple):
 
     @classmethod
     def of(cls, certificate: Certificate, written_release: Written) -> Contents:
-        """Read them, or take what was read."""
+        """The sizes of the groups, and the texts of each column, of a written release."""
         return cls(
             written_release.held.people,
             {
@@ -73,9 +73,13 @@ class Contents(NamedTuple):
 
 
 def _texts_of(written_release: Written, table: str) -> dict[str, pa.Array]:
-    """The distinct texts of each column of a table of the release, by the header in its file."""
+    """The distinct texts of each column of a table of the release, by the header in its file.
+
+    A header may differ from the name of the column: marked as a formula, or as shuffled.
+    """
     groups = written_release.groups
     names = [*(written_release.columns or {}).get(table, ())]
+    # Counts of a column are kept by the release, so no file is read twice.
     count_column_sets(written_release, table, [(*groups, *({name} - {*groups})) for name in names])
     texts_by_header = {}
     for name in written_release.memory.headers[table]:
@@ -91,7 +95,10 @@ def _texts_of(written_release: Written, table: str) -> dict[str, pa.Array]:
 def code_book(
     certificate: Certificate, contents: Contents, titles: Mapping[str, str] | None = None
 ) -> dict[str, Any]:
-    """The code book of a release as a data package: its tables, their columns, and its groups."""
+    """The code book of a release as a data package: its tables, their columns, and its groups.
+
+    It is the content of ``datapackage.json``. `titles` are longer names of columns.
+    """
     group_sizes = contents.people
     resources = []
     for table_name in certificate.parts:
@@ -156,7 +163,10 @@ def _field(
     texts: pa.Array,
     titles: Mapping[str, str],
 ) -> dict[str, Any]:
-    """The entry of a column in the code book: its type, its role and what its labels mean."""
+    """The entry of a column in the code book: its type, its role and what its labels mean.
+
+    `name` is its header in the file of `table`, and `texts` are its distinct values.
+    """
     column_name = rearmed(name) if certificate.escaped else name
     details: dict[str, Any] = {}
     name_of_header = {header_of_shuffled(column): column for column in certificate.unlinked}
@@ -173,7 +183,7 @@ def _field(
     role = _roles(certificate).get(column_name, "quasi-identifier")
     if role == "group":
         return {**field, "description": _GROUPED, "foreknow": {"role": role}}
-    if table != "release" and role == "sensitive":
+    if table != "release" and role == "sensitive":  # its table has groups, and no people
         details = {"shuffled": True}
     sentences = [_SHUFFLED] if details else []
     rounding_step = certificate.policy.get("publish", {}).get("round", {}).get(column_name)
@@ -197,7 +207,10 @@ def _field(
 
 
 def about_of(labels: pa.Array, about: About | None = None, **hints: Any) -> About:
-    """The kind of a column's labels, as in `Extents`, from a few plain numbers.
+    """The kind of a column's labels: "number", "date" or "text", as in `Extents`.
+
+    Plain numbers and ranges, of which there may be many, are sorted out by a pattern; only one of
+    them and the other labels are read.
 
     >>> about_of(pa.array(["20 to <30", "35", "*"])), about_of(pa.array(["20 to 29", "old"]))
     ('number', 'text')
@@ -220,7 +233,7 @@ def _type_of(texts: pa.Array, certificate: Certificate, bare: str) -> str:
 def contradictions_of(
     path: Path, certificate: Certificate, written_release: Written
 ) -> Iterator[str]:
-    """Yield where the code book in this file contradicts the release's files or certificate."""
+    """Yield a sentence if the code book in this file contradicts the release or its certificate."""
     try:
         content = read_bytes(path, _MOST_BYTES, CertificateError, CODE_BOOK)
         claims = from_json(decode_utf8(content, CertificateError, CODE_BOOK))
@@ -234,7 +247,10 @@ def contradictions_of(
 
 
 def _untitled(claims: Any) -> Any:
-    """The claims without the titles of fields, which are the publisher's words."""
+    """The claims of a code book without the titles of fields, which are the publisher's words.
+
+    A title that is too long stays, so that it is found to differ.
+    """
     if isinstance(claims, list):
         return [_untitled(claim) for claim in claims]
     if not isinstance(claims, dict):
@@ -247,9 +263,12 @@ def _untitled(claims: Any) -> Any:
 
 
 def _differences(claimed: Any, expected: Any, place: str) -> Iterator[str]:
-    """Yield a sentence about the first place where the claims differ from what is expected."""
+    """Yield a sentence about the first place where the claims differ from what is expected.
+
+    Both are values of JSON; `place` is the path to them, such as ".resources[0]".
+    """
     if type(claimed) is not type(expected):
-        pass
+        pass  # the sentence below
     elif isinstance(expected, dict):
         for key in dict.fromkeys([*expected, *claimed]):
             if key not in claimed or key not in expected:

@@ -101,7 +101,7 @@ class Entries:
         """
         group_sizes = np.bincount(groups, self.microdata.times).astype(np.int64)
         source_columns, (row_column, *id_columns) = self._named(published)
-        labels = {}
+        labels = {}  # of the groups, by column
         for name, array in published.items():
             labels[name] = array.dictionary_encode() if pa.types.is_string(array.type) else array
         people_met, n_rows_done = np.zeros(len(group_sizes), dtype=np.int64), 0
@@ -136,7 +136,10 @@ class Entries:
         )
 
     def _named(self, published: Mapping[str, Any]) -> tuple[list[str], list[str]]:
-        """Columns that name people; and how the number of a row, and these, are called."""
+        """The columns that name people; and names for the number of a row, and for these columns.
+
+        The names differ from those of the `published` columns, beside which they will stand.
+        """
         schema = self.microdata.schema
         naming_columns = dict.fromkeys(filter(None, [schema.person, *schema.identifiers]))
         names = [name for name in naming_columns if name not in schema.quasi_identifiers]
@@ -148,7 +151,10 @@ class Entries:
     def _looked_up(
         self, groups: IntArray, names: list[str], *, in_order: bool
     ) -> Iterator[tuple[Any, IntArray]]:
-        """Some columns of the rows in their order, a batch at a time, and the group of each."""
+        """Yield some columns of the rows, a batch at a time in their order, and the group of each.
+
+        `groups` is the group of each entry; -1 is that of a row which is left out.
+        """
         of_row = self.of_rows(groups)
         columns = self.rows.source.arrow(names) if names else pa.table({})
         for start in range(0, len(of_row), _BATCH):
@@ -185,9 +191,12 @@ class CountedEntries(Entries):
         path: Path,
         files: Mapping[str, str],
     ) -> None:
-        """Let the engine that counted the table write who is in which group."""
+        """Let the engine that counted the table write who is in which group.
+
+        The engine finds for each row its entry (equal rows are one), and so its group.
+        """
         source_columns, (row_column, *id_columns) = self._named(published)
-        group_of_entry = np.full(len(self.counted_table), -1, dtype=np.int64)
+        group_of_entry = np.full(len(self.counted_table), -1, dtype=np.int64)  # -1: left out
         group_of_entry[self.microdata.kept] = groups
         counted_groups = (self.counted_table, self.times, group_of_entry, pa.table(dict(published)))
         new_names = dict(zip(source_columns, id_columns, strict=True))
@@ -232,6 +241,7 @@ class DuckEntries(CountedEntries):
         -1 is the group of rows of which nobody is published.
         """
         coded = [codes_of(self.counted_table.column(name)) for name in names]
+        # The number of each entry's quasi-identifiers, and the first entry with these.
         signature, first_entry = combine(
             [codes for codes, _ in coded], [len(values) for _, values in coded]
         )
@@ -251,9 +261,12 @@ def _note(files: Mapping[str, str]) -> str:
 
 
 def entries_of(microdata: Microdata, policy: Policy, method: Any, engine: str) -> Entries:
-    """The entries to publish: equal rows counted, or every row if something needs each."""
+    """The entries to publish: equal rows counted, or every row if something needs each.
+
+    An `engine` outside memory counts the table if it can; else it is read, and the log says why.
+    """
     refuse_other("engine is", engine, ENGINES)
-    by_row = _by_row(microdata, policy, method)
+    by_row = _by_row(microdata, policy, method)  # why every row is needed; None if it is not
     if engine != "memory":
         automatic = engine == "auto"
         counted_entries = by_row or _by_engine(microdata, policy, automatic=automatic)
@@ -265,7 +278,10 @@ def entries_of(microdata: Microdata, policy: Policy, method: Any, engine: str) -
 
 
 def _by_engine(microdata: Microdata, policy: Policy, *, automatic: bool) -> Entries | str:
-    """Entries as an engine counts them, or a text that says why the table must be read."""
+    """Entries as an engine outside memory counts them, or a text that says why it does not.
+
+    `automatic`: nobody asked for the engine, so a small table is read.
+    """
     source, names = _source(microdata, policy), counted_by(microdata.schema)
     if isinstance(source, str):
         return source
@@ -336,9 +352,10 @@ class Aside:
     """
 
     def __init__(self, names: Iterable[str], write: Callable[[str, Path], list[Path]]) -> None:
+        # `write` writes the files of the table of a name into a folder, and returns their paths.
         try:
             folder = new_folder()
-            weakref.finalize(self, _remove, folder, os.getpid())
+            weakref.finalize(self, _remove, folder, os.getpid())  # with this object it is removed
             self.paths = {name: write(name, folder) for name in names}
         except OSError as error:
             if short_of_memory(error):
@@ -360,7 +377,10 @@ class Aside:
         return Aside(tables, write)
 
     def copy(self, name: str, path: Path) -> list[Path]:
-        """Copy the files of a table to a path, and return where they are now."""
+        """Copy the files of a table to a path, and return the paths of the copies.
+
+        Several files, the parts of a table, go into a folder at this path.
+        """
         table_paths = self.paths[name]
         if gone := [file for file in table_paths if not file.is_file()]:
             raise DataError(
@@ -437,7 +457,7 @@ class Stored(Aside, Mapping[str, pa.Table]):
 
 
 def _by_row(microdata: Microdata, policy: Policy, method: Any) -> str | None:
-    """The reason why every row is needed, and not only how often each occurs."""
+    """The reason why every row is needed, and not only how often each occurs; None without one."""
     if not traits_of(method).counted:
         return f"{type(method).__name__} looks at each row"
     if microdata.schema.several:

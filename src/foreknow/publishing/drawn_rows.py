@@ -25,10 +25,15 @@ class Run(NamedTuple):
     bags: Sequence[Bag]
 
     def drawn(self, columns: Sequence[str], random: np.random.Generator) -> pa.Table:
-        """The rows of a drawn table: everybody gets an entry of their group's bag, at random."""
-        of_row = pa.array(np.repeat(np.arange(len(self.people)), self.people))
+        """The rows of a drawn table, with these columns in this order.
+
+        Each group has bags of values (entries, and how often each occurs): everybody gets an entry
+        of their group's bag, at random.
+        """
+        of_row = pa.array(np.repeat(np.arange(len(self.people)), self.people))  # the group of a row
         arrays = dict(zip(self.labels.column_names, self.labels.take(of_row).columns, strict=True))
         for bag in self.bags:
+            # All entries in random order; then sorted by group, which keeps this order in a group.
             mixed = random.permutation(
                 np.repeat(np.arange(len(bag.times), dtype=np.int32), bag.times)
             )

@@ -187,7 +187,10 @@ def draw_flat(folder: str | Path | Publication, seed: int | None = None) -> pa.T
 
 @contextmanager
 def _opened(release: Any) -> Iterator[Flat]:
-    """A written release, or one that is written aside to be read."""
+    """A context with a written release as one table.
+
+    `release` is its folder, or a publication, which is first written to a temporary folder.
+    """
     if not hasattr(release, "write"):
         yield Flat(open_published(release))
         return
@@ -284,7 +287,10 @@ class _Labels:
         return pa.string()
 
     def columns_beside(self) -> dict[str, pa.Array]:
-        """The columns that say what each label means, by the suffix of their names."""
+        """The columns that say what each label means, by the suffix of their names.
+
+        The extent of a label is the values that it may stand for.
+        """
         extra_columns = {}
         if self.meant.about == "text":
             if not all(extent.exact for extent in self.extents):
@@ -309,7 +315,10 @@ class _Labels:
         return extra_columns
 
     def drawn(self, random: np.random.Generator) -> pa.Array:
-        """A value for each row, drawn at random within its label."""
+        """A value for each row, drawn at random within its label.
+
+        Numbers and dates are drawn as whole numbers of steps (units of the last decimal, days ...).
+        """
         if self.meant.about == "text":
             return self._drawn_texts(random)
         known_extents = [extent for extent in self.extents if extent.size]
@@ -317,7 +326,8 @@ class _Labels:
         high = max(extent.last for extent in known_extents)
         bounds = [(low, high) if e.everything else (e.first, e.last) for e in self.extents]
         first, last = np.array(bounds, np.int64).reshape(-1, 2).T
-        sizes = last - first + 1
+        sizes = last - first + 1  # how many values each label covers
+        # A label that may be missing has one outcome more, behind its values.
         n_missing = np.array([extent.missing for extent in self.extents], np.int64)
         offset = random.integers(0, (sizes + n_missing)[self.codes])
         is_missing = offset >= sizes[self.codes]
@@ -325,7 +335,7 @@ class _Labels:
         if self.meant.about == "number":
             values = drawn_steps if self.meant.whole else drawn_steps / 10**self.meant.decimals
             return pa.array(values, self.kind, mask=is_missing)
-        drawn_steps -= _EPOCH // self.meant.step
+        drawn_steps -= _EPOCH // self.meant.step  # Arrow counts dates from 1970
         if self.meant.of_days:
             return pa.array(drawn_steps.astype(np.int32), self.kind, mask=is_missing)
         drawn_steps *= self.meant.step // timedelta(microseconds=1)
@@ -338,6 +348,8 @@ class _Labels:
         """
         listed_values = [(*e.members, *[None] * e.missing) for e in self.extents]
         is_everything = [extent.everything for extent in self.extents]
+        # All texts that labels of the column list, for labels such as "*"; only if all of them are
+        # known, since otherwise the others would be drawn too seldom.
         all_texts: list[str | None] = []
         if all(
             members or everything
@@ -352,12 +364,15 @@ class _Labels:
         for text, members, everything in zip(self.texts, listed_values, is_everything, strict=True):
             # The text itself may be all that is known.
             candidates = members or (all_texts if everything else ()) or (text,)
+            # Whole numbers, so that every machine draws the same; none is 0.
             candidate_weights = []
             for value in candidates:
                 candidate_weights.append(1 + int(_FINELY * shares.get(value, 0)))
             values += candidates
             weights += candidate_weights
             totals.append(sum(candidate_weights))
+        # The weights of all labels one after the other: a draw between the ends of a row's label
+        # falls on one of its candidates.
         weight_ends: IntArray = np.cumsum(np.array(totals, np.int64))
         draws = random.integers((weight_ends - totals)[self.codes], weight_ends[self.codes])
         position = np.searchsorted(np.cumsum(weights), draws, side="right")
@@ -366,7 +381,9 @@ class _Labels:
     def _shares(self, listed_values: Sequence[tuple[str | None, ...]]) -> dict[str | None, float]:
         """How many rows probably have each value, by expectation and maximization.
 
-        Values are summed in the order of `listed_values`, so that every machine gets the same.
+        Each label lists some values. In turns, its rows are divided among these in proportion to
+        their shares, and the shares are set to the sums. Values are summed in the order of
+        `listed_values`, so that every machine gets the same.
         """
         rows_of_label = np.bincount(self.codes, minlength=len(listed_values)).tolist()
         shares = dict.fromkeys(chain(*listed_values), 1.0)
@@ -405,13 +422,16 @@ class _Apart:
     counts: IntArray  # how often each is there
 
     def dealt(self, of_person: IntArray, random: np.random.Generator) -> dict[str, pa.Array]:
-        """The values of each person, at random among the people of a group."""
-        people = np.argsort(of_person, kind="stable")
+        """The values of each person, dealt at random among the people of each group, by column.
+
+        `of_person` is the group of each person.
+        """
+        people = np.argsort(of_person, kind="stable")  # group by group
         sizes = np.bincount(of_person, minlength=int(self.of_row.max(initial=-1)) + 1)
-        # before so many values are made
+        # Checked before so many values are made, which could be too many for memory.
         if self._contradicts(sizes):
             raise CertificateError("the people and the values of the groups do not match")
-        copies = np.repeat(np.arange(len(self.of_row)), self.counts)
+        copies = np.repeat(np.arange(len(self.of_row)), self.counts)  # a row for each holder
         return self._values_of_people(people, sizes, copies, random)
 
     def _contradicts(self, sizes: IntArray) -> bool:
@@ -422,8 +442,13 @@ class _Apart:
     def _values_of_people(
         self, people: IntArray, sizes: IntArray, copies: IntArray, random: np.random.Generator
     ) -> dict[str, pa.Array]:
-        """The values of each person as lists, by column; `people` come group by group."""
+        """The values of each person as lists, by column.
+
+        `people` come group by group, `sizes` is how many each group has, and `copies` has the row
+        of each value, as often as it occurs.
+        """
         starts = np.cumsum(sizes) - sizes
+        # Each value goes to a place in its group, drawn at random, and so to a person.
         holder = people[starts[self.of_row[copies]] + self._places(sizes, copies, random)]
         copies = copies[np.argsort(holder, kind="stable")]
         ends = np.cumsum(np.bincount(holder, minlength=len(people)))
@@ -493,7 +518,7 @@ class Coded:
 
     @classmethod
     def of(cls, column: pa.Array) -> Coded:
-        """A column; where it has lists, all that is in them."""
+        """A column as codes of its distinct values; if it has lists, of all that is in them."""
         row_of_value = None
         if pa.types.is_list(column.type):
             row_of_value = np.repeat(np.arange(len(column)), np.diff(column.offsets.to_numpy()))
@@ -510,6 +535,7 @@ class Flat:
         certificate = self._known
         several = multivalued_columns(certificate.semantics, certificate.sensitives)
         self._labelled = certificate.groups if certificate.form == "generalized" else ()
+        # One table with a row for each person; or a table of people, and tables of their values.
         self._in_rows = release_parts.people is None
         tables: Mapping[tuple[str, ...], Any] = release_parts.values
         if self._in_rows:
@@ -531,7 +557,7 @@ class Flat:
             self._apart.append(_APART[semantics](table.select(list(names)), group_of_row, counts))
 
     def read(self) -> pa.Table:
-        """The table with what labels mean beside them."""
+        """The table of all columns, and beside each column of labels what they mean."""
         columns, typed_columns = self._columns(None), dict[str, Any]()
         for name, column in columns.items():
             typed_columns[self._called(name)] = self._typed(name, column)
@@ -572,7 +598,11 @@ class Flat:
         return drawn_columns
 
     def _columns(self, random: np.random.Generator | None) -> dict[str, Any]:
-        """The columns; separate ones are dealt out, or stay as the publisher shuffled them."""
+        """The columns by name; those that groups show apart are dealt out among their people.
+
+        Without `random`, columns that the publisher shuffled stay as they are; values in tables of
+        their own have no order, so they are dealt with a fixed seed.
+        """
         columns = {name: _plain(self._rows, name) for name in self._rows.column_names}
         if random is None and not self._in_rows:
             random = np.random.default_rng(0)
@@ -619,7 +649,10 @@ def _plain(table: pa.Table, name: str) -> pa.Array:
 def _groups_of_both(
     people: pa.Table, values: pa.Table, group_columns: Sequence[str]
 ) -> tuple[IntArray, IntArray]:
-    """The group of each row of two tables, by the columns that make groups."""
+    """The group of each row of two tables, by the columns that make groups: for each an array.
+
+    Groups are numbered alike in both.
+    """
     codes_by_column, sizes = [], []
     for name in group_columns:
         columns = []

@@ -84,7 +84,10 @@ class Csv(Parquet):
         }
 
     def write(self, certificate: Certificate, tables: Iterable[pa.Table], path: Path) -> list[Path]:
-        """Write a table in one file."""
+        """Write a table, given in parts, in one file; return its path in a list.
+
+        Decimals have commas in the columns that the certificate names.
+        """
         with_commas = []
         for name in certificate.commas:
             with_commas += [name, header_of_shuffled(name)]

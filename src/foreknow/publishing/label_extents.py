@@ -102,6 +102,7 @@ class Extents:
         tree: Rows | None = None,
         above: Literal["mask", "tree"] | None = None,
     ) -> None:
+        # If all labels can be read as numbers they are; else as dates; else as texts.
         texts = list(dict.fromkeys(labels))
         self.about: About = "text"
         self.whole = False  # whether numbers are whole
@@ -129,9 +130,10 @@ class Extents:
     def _numbers(self, meanings: Mapping[str | None, Meaning]) -> dict[str | None, Extent] | None:
         """The extent of each label as numbers; None if numbers are too large to count in steps.
 
-        Sets `decimals`, of a step between numbers, and `whole`.
+        An extent has its ends, and its first and last value in steps. Sets `decimals` (a step is a
+        unit of the last decimal that any label shows) and `whole`.
         """
-        ranges = {}
+        ranges = {}  # the lowest and highest number that each label names
         for text, meaning in meanings.items():
             if ends := [Decimal(end) for end in meaning.ends_given]:
                 ranges[text] = ends[0], ends[-1]
@@ -151,14 +153,18 @@ class Extents:
                 continue
             low, high = ranges[text]
             first, last = (floor_of(number, self.decimals) for number in (low, high))
-            last = max(first, last - meaning.below)
+            last = max(first, last - meaning.below)  # "to <30" ends one step before 30
             lower = None if meaning.lower is None else as_number(low)
             upper = None if meaning.upper is None else as_number(high)
             extents[text] = Extent(lower, upper, first, last, missing=meaning.missing)
         return extents
 
     def _dates(self, meanings: Mapping[str | None, Meaning]) -> dict[str | None, Extent]:
-        """The extent of each label as days or moments; sets `step`, the coarsest common unit."""
+        """The extent of each label as days or moments; sets `step`, the coarsest common unit.
+
+        An extent has its ends, and its first and last value in steps since the year 1.
+        """
+        # For each label: its start, its end, and whether it is a period, which ends on a full hour.
         periods = {}
         for text, meaning in meanings.items():
             ends = meaning.ends_given
@@ -169,7 +175,8 @@ class Extents:
                 ends = [ends[0], ends[0] + _DAY]
             if ends:
                 start, end = (moment - _START for moment in ends)
-                # A period ends where the next one begins, a moment right after itself.
+                # A period ends where the next one begins, on a full hour; a moment right after
+                # itself.
                 period = not end % _UNITS[1]
                 periods[text] = start, end if period else end - _INSTANT, period
         moments = []
@@ -186,6 +193,7 @@ class Extents:
                 extents[text] = _unsaid(meaning)
                 continue
             start, end, period = periods[text]
+            # The end of a period does not belong to it.
             first, last = start // self.step, end // self.step - period
             lower = None if meaning.lower is None else self.value(first)
             upper = None if meaning.upper is None else self.value(last)
@@ -206,6 +214,7 @@ class Extents:
         """
         all_texts = [None, *(order or ()), *(row[0] for row in tree or ())]
         values = Values(all_texts, "", tree, order) if all_texts[1:] else None
+        # Whether lists of this column have their values in quotes: all have, or none.
         all_meanings = chain.from_iterable(map(meanings_of, filter(None, texts)))
         uses_quotes = any(meaning.quoted and meaning.members for meaning in all_meanings)
 
@@ -254,7 +263,11 @@ class Extents:
 
 
 def _on_a_line(texts: Iterable[str | None], kind: str) -> dict[str | None, Meaning] | None:
-    """The meaning of each label as numbers, or moments; None if one has no such meaning."""
+    """The meaning of each label as numbers, or moments; None if one has no such meaning.
+
+    `kind` is "number" or "date". Labels for everything or for nothing are let through, but there
+    must be others.
+    """
     kinds = (int, Decimal) if kind == "number" else (datetime,)
     meaning_of_text = {}
     for text in texts:

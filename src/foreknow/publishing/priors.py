@@ -25,10 +25,11 @@ _MOST_BYTES = 256 << 20
 
 
 def marked(policy: Policy, microdata: Microdata) -> Policy:
-    """Set `PriorTable.learned` for all priors of a policy that look learned from the microdata.
+    """The policy, with its priors marked if they look learned from the table to be published.
 
-    They do where one signature has, to three digits, the frequencies of the sensitive values among
-    the people of that signature; or each has, to within 1%.
+    A signature is a kind of people, such as (34, "m"). Priors look learned if one signature has, to
+    three digits, the frequencies of the sensitive values among its people; or each has, to within
+    1%. Learned priors tell about people in the table, so they must not be published.
     """
     if not policy.attributes or microdata.schema.semantics != "single":
         return policy
@@ -75,7 +76,11 @@ def _marked(requirement: Requirement, microdata: Microdata) -> Requirement:
 
 
 def _is_learned_from(table: PriorTable, microdata: Microdata, sensitive: str | None = None) -> bool:
-    """True if a row of priors equals the table's own frequencies, or all rows nearly do."""
+    """True if a row of priors equals the table's own frequencies, or all rows nearly do.
+
+    A row has the chances of each value for people of one signature: their labels in the attributes
+    that priors are by.
+    """
     columns_of_people = [*microdata.schema.quasi_identifiers, *microdata.schema.other]
     if not set(table.attributes) <= set(columns_of_people):
         return False
@@ -84,6 +89,7 @@ def _is_learned_from(table: PriorTable, microdata: Microdata, sensitive: str | N
         column_codes, attribute_values = microdata.column(name)
         codes_by_column.append(column_codes)
         labels_by_column.append(printed(attribute_values))
+    # The signature of each person by number, and the first person of each.
     signature_codes, first_person = combine(codes_by_column, [*map(len, labels_by_column)])
     sensitive_codes, sensitive_values = microdata.column(sensitive or microdata.schema.sensitive)
     values = [str(value) for value in sensitive_values]
@@ -93,7 +99,7 @@ def _is_learned_from(table: PriorTable, microdata: Microdata, sensitive: str | N
     offsets, cell_codes, amounts = count_pairs(
         signature_codes, sensitive_codes, len(first_person), len(values)
     )
-    largest_deviations = []
+    largest_deviations = []  # of a prior from the frequency, for each signature
     for code, row in enumerate(first_person):
         signature = []
         for column_codes, labels in zip(codes_by_column, labels_by_column, strict=True):
@@ -130,7 +136,7 @@ def keep(key: bytes, tables: Iterable[PriorTable]) -> KeptPriors:
 def withheld(
     kept_priors: KeptPriors, requirements: Sequence[Mapping[str, Any]]
 ) -> list[dict[str, Any]]:
-    """The requirements of a policy with a digest in place of each table that was learned."""
+    """The requirements of a policy with a digest in place of each learned table of priors."""
 
     def look(table: Mapping[str, Any]) -> Mapping[str, Any]:
         return kept_priors.named(table) if table.get("learned") else table

@@ -183,9 +183,9 @@ class Publication:
 
     def shown(self, microdata: Microdata) -> Microdata:
         """The rows of people who are published here, without those of earlier releases."""
-        if self._newcomers is None or self.since is None:
+        if self._newcomers is None or self.since is None:  # there are no earlier releases
             return microdata
-        if microdata.n_rows == self._newcomers.n_rows:
+        if microdata.n_rows == self._newcomers.n_rows:  # all of them are new
             return microdata
         column = self.since.column
         names = fetch(self._newcomers.source, [column]).column(column).to_pylist()
@@ -236,6 +236,7 @@ class Publication:
         return self.write(folder)
 
     def __getattr__(self, name: str) -> Any:
+        """The table for names such as `df` or `head`; a hint for any other that is lacking."""
         if hasattr(type(self), name):  # a property that failed says why
             return object.__getattribute__(self, name)
         if name in TABLE_OF:
@@ -297,6 +298,7 @@ class Publication:
         kept_in = owners_folder(folder) if owner is None else owner
         signer = None if key is None else Signer(key)
         with whole_folders(folder, kept_in) as (aside, for_owner):
+            # The tables first; then what describes them; the certificate has the digests of all.
             digests = self._copied(aside)
             certified = replace(self.certificate, files=digests)
             book = code_book(certified, self._contents, self._titles)
@@ -324,7 +326,10 @@ class Publication:
         return certificate
 
     def _copied(self, folder: Path) -> dict[str, str]:
-        """Copy the files that were judged into a folder; the digest of each by its name there."""
+        """Copy the files that were judged into a folder; return digests by their names there.
+
+        A file whose digest is not that of the judged one is an internal error.
+        """
         digests: dict[str, str] = {}
         for name in self.tables:
             for path in self._files.copy(name, folder / f"{name}.{self.certificate.format}"):
@@ -335,7 +340,7 @@ class Publication:
 
     @property
     def _titles(self) -> dict[str, str]:
-        """The titles of columns in the files and in the code book."""
+        """The titles of columns, by their names in the files, where shuffled ones are renamed."""
         titles = {name: title.strip() for name, title in self.titles.items()}
         return titles | {
             header_of_shuffled(name): titles[name]
@@ -362,7 +367,7 @@ class Publication:
 
 
 def _counting_cases(call: Callable[P, Publication]) -> Callable[P, Publication]:
-    """Let refusals of a call count cases instead of people, if the policy's rows are cases."""
+    """A decorator: refusals say "cases" in place of "people", if the policy's rows are cases."""
 
     @wraps(call)
     def called(*args: P.args, **keywords: P.kwargs) -> Publication:
@@ -372,6 +377,7 @@ def _counting_cases(call: Callable[P, Publication]) -> Callable[P, Publication]:
             policy: Any = args[1]
             if policy.schema is None or policy.schema.unit != "row":
                 raise
+            # Names of columns, and what stands in quotes, stay as they are.
             labels = [*policy.schema.columns, *re.findall(r"'[^']*'", error.said)]
             lines = [in_cases(line, labels) for line in error.way_out]
             raise NoSafeRelease(in_cases(error.said, labels), lines) from None
@@ -511,7 +517,10 @@ class _Choices(NamedTuple):
 
 @_counting_cases
 def _publication_of(microdata: Any, policy: Policy, choices: _Choices, after: Any) -> Publication:
-    """The certified release of a table; with `after`, of those who are in no earlier release."""
+    """The certified release of a table.
+
+    With `after`, the folders of earlier releases, it is one of the people who are in none of these.
+    """
     if not isinstance(microdata, Microdata):
         microdata = policy.microdata(microdata)
     microdata = policy.as_published(microdata)
@@ -578,7 +587,10 @@ class _Task:
         policy: Policy,
         choices: _Choices,
     ) -> _Task:
-        """Settle options and method, count equal rows, and refuse what cannot be published."""
+        """Settle options and method, count equal rows, and refuse what cannot be published.
+
+        `raw` is the table; `choices` are those of the call, which win over the policy's options.
+        """
         method = choices.method
         options = choices.options or policy.options
         changed = {**choices.changed}
@@ -593,7 +605,7 @@ class _Task:
             method = anonymizer = _suppressing(anonymizer, choices.suppression)
         policy = in_its_form(anonymizer, policy)
         entries = entries_of(raw, policy, anonymizer, choices.engine)
-        policy = marked(policy, entries.microdata)
+        policy = marked(policy, entries.microdata)  # priors that were learned from this table
         for population in policy.compared:
             population.hold(entries.microdata)
         if method is not None:
@@ -606,7 +618,7 @@ class _Task:
 
     @property
     def microdata(self) -> Microdata:
-        """As it is grouped: equal rows may be one entry."""
+        """The table as it is grouped: equal rows may be one entry."""
         return self.entries.microdata
 
     @property
@@ -635,7 +647,7 @@ class _Tables:
 
 
 def _grouped(task: _Task) -> _Groups:
-    """Let the method divide the people."""
+    """The groups into which the method divides the people, and the method with its choices."""
     _log.info("grouping %d people", task.microdata.n_people)
     grouping = grouping_of(task.method, task.cell_microdata, task.policy, task.seed, explain=True)
     method = grouping.method or task.method
@@ -646,7 +658,11 @@ def _grouped(task: _Task) -> _Groups:
 
 
 def _tables_of(task: _Task, groups: _Groups) -> _Tables:
-    """The tables of the release, and the labels of its groups, in the form that is asked for."""
+    """The tables of the release, and the labels of its groups, in the form that is asked for.
+
+    In the bucketized form groups are called by random numbers. In the generalized form they have
+    the label of each column that covers all of their members.
+    """
     _log.info("writing %d groups as tables", groups.n_groups)
     microdata, options, random = task.microdata, task.options, generator(task.seed, "publish")
     rows_per_part = task.entries.rows_per_part(options)
@@ -675,7 +691,10 @@ def _tables_of(task: _Task, groups: _Groups) -> _Tables:
 
 
 def _counts_of_release(task: _Task, tables: _Tables, placed: Placed) -> tuple[Release, Sight]:
-    """The release as its reader counts it, and as the owner does."""
+    """The release as its reader counts it, and the same beside the owner's table.
+
+    `placed` says which group each entry of the owner's table is in.
+    """
     options, schema, columns = task.options, task.microdata.schema, tuple(tables.group_labels)
     release_tables = tables.tables.opened(format_of(options))
     for table in release_tables.values():
@@ -684,6 +703,7 @@ def _counts_of_release(task: _Task, tables: _Tables, placed: Placed) -> tuple[Re
     release = as_release(
         release_tables, options.written, columns, schema, options.unlinked, exact_columns
     )
+    # A population is compared by labels: it must know which of them stand for one exact value.
     for population in task.policy.compared if tables.coarse else ():
         labels = list(zip(*(column.labels for column in tables.coarse), strict=True))
         population.keep_exact(GroupLabels.of(labels, columns))
@@ -701,7 +721,10 @@ def _audit_of_release(
     visible: Sight | None,
     learned: bool,
 ) -> Audit:
-    """The audit of the release, with its scope: what the verdicts leave open."""
+    """The audit of the release, with its scope: what the verdicts leave open.
+
+    `visible` is the release beside the owner's table; `learned`: attacks by learning are tried.
+    """
     _log.info("judging the release")
     policy, cell_microdata, options = task.policy, task.cell_microdata, task.options
     utility = replace(utility_of(release.counts), ncp=tables.ncp)
@@ -728,7 +751,7 @@ def _audit_of_release(
 
 
 def _refuse_unasked(task: _Task, release: Release, audit: Audit) -> None:
-    """Refuse groups that fail a requirement that no search asks, with ways out."""
+    """Refuse groups that fail a criterion for which the search asked another one, with ways out."""
     is_exact = not task.options.labelled
     measures, criteria = [], list[Any]()
     for verdict in audit.criteria:
@@ -756,7 +779,10 @@ def _refuse_unasked(task: _Task, release: Release, audit: Audit) -> None:
 
 
 def _refuse_unsafe(task: _Task, groups: _Groups, release: Release, audit: Audit) -> None:
-    """Refuse groups that fail a requirement that their method did not, or could not, ask."""
+    """Refuse groups that fail a requirement that their method did not, or could not, ask.
+
+    Some methods do not look at the policy; and some limits can be asked only in part by any search.
+    """
     policy, method, traits = task.policy, groups.method, traits_of(groups.method)
     if not audit.safe and not traits.consults_policy:
         raise NoSafeRelease(
@@ -827,6 +853,7 @@ def _published_after(
     )
     _stop(policy, joint_audit.trials or (), earlier.names)
     scope = draft.audit.scope
+    # Remarks that are counted from rows of the table are those of the new release alone.
     row_fields = ("left_out", "lacking", "people_suppressed", "shared", "numbers")
     row_values = {key: getattr(scope, key) for key in row_fields}
     joint_audit = replace(
@@ -845,7 +872,7 @@ def _published_after(
 def _write_rows(table: Table, reading: Reading, folder: Path) -> Any:
     """Write a table as it is read into the owner's folder, and return its rows.
 
-    It is CSV, or else Parquet.
+    A table of texts becomes CSV, and one with types Parquet, so that it is read as before.
     """
     table = unshown(table)
     rows = table.arrow(list(table.columns))
@@ -869,7 +896,7 @@ def _with_method(
     kind = type(anonymizer)
     key = str(vars(kind).get("key", kind.__name__))
     settings = dict(options.settings)
-    if not isinstance(asked_method, str):
+    if not isinstance(asked_method, str):  # its settings replace those of the policy
         settings.pop(key, None)
         if key in dict(METHODS):
             keys = known_keys(kind_of(key).settings)
@@ -882,9 +909,15 @@ def _with_method(
 
 
 def _refuse_boxes(method: Anonymizer, policy: Policy, counts: GroupCounts) -> None:
-    """Refuse limits that a method keeps in groups, but not in boxes that a reader may divide."""
+    """Refuse limits that a method keeps in groups, but not in boxes that a reader may divide.
+
+    A box is all people with the same labels: several groups may look alike. `limit_of_boxes` is
+    (the requirement, its limit, how many values its set has), if a requirement asks for less than
+    is proved of boxes.
+    """
     proof = traits_of(method).proof
     limit_of_boxes = proof and proof.limit_of_boxes(policy, counts.n_people, counts.values)
+    # A box is divided only if it has people for two groups.
     if proof is not None and limit_of_boxes and int(counts.sizes.max()) >= 2 * proof.least:
         enough = limit_of_boxes[2] // limit_of_boxes[1] + 1
         is_possible = enough * int(counts.totals.max()) <= counts.n_people
@@ -902,7 +935,10 @@ def _of_set(n_values: int) -> str:
 
 
 def _checked_groups(group_of_row: Any, microdata: Microdata, name: str) -> tuple[IntArray, int]:
-    """The group of each person, and their number; raises InternalError for a method's mistake."""
+    """The group of each person, and how many groups there are.
+
+    `group_of_row` is what the method `name` returned; its mistakes are internal errors.
+    """
     group_of_row = np.asarray(group_of_row)
     if group_of_row.shape != (microdata.n_entries,) or group_of_row.dtype.kind not in "iu":
         raise InternalError(f"{name} did not give one whole number for each row")
@@ -946,7 +982,10 @@ def _is_beyond_search(verdict: Verdict) -> bool:
 
 
 def _stop(policy: Policy, trials: Sequence[Trial], earlier_releases: Sequence[str] = ()) -> None:
-    """Raise an error if an attacker whom the policy tries becomes too sure, or cannot be tried."""
+    """Raise an error if an attacker whom the policy tries becomes too sure, or cannot be tried.
+
+    `trials` are the attacks that were carried out; the policy's tries say at which chance to stop.
+    """
     for attempt in policy.learning:
         limit = attempt.limit
         trials_of_attempt = [trial for trial in trials if trial.asked == attempt]
@@ -1000,8 +1039,9 @@ def _certified(
     `values` has the values of each column that sets are made of; without it, those of the table.
     """
     task, audit, release = draft.task, draft.audit, draft.release
-    policy = task.policy.filed
+    policy = task.policy.filed  # the part that files show
     policy_tables = policy.published(values or policy.combined(task.microdata).values)
+    # Priors that were learned from the table stay with the owner; a digest takes their place.
     requirements, learned_priors = policy_tables["require"], learned_tables(policy)
     kept_priors = keep(secrets.token_bytes(32), learned_priors) if learned_priors else None
     if kept_priors is not None:
@@ -1011,6 +1051,8 @@ def _certified(
     if earlier is not None:
         notes.append(earlier.note)
         certificate = replace(certificate, after=earlier.said)
+    # The table's digest has a key, so that nobody can guess the table and compare. It is worked out
+    # beside the writing.
     key = secrets.token_hex(32)
     (digest,) = in_threads([partial(task.entries.digest, bytes.fromhex(key))])
     files = draft.tables.tables.filed(format_of(task.options), certificate)
@@ -1060,6 +1102,8 @@ def _uncertified(draft: _Draft, policy_tables: Mapping[str, Any], policy: Policy
     """A certificate that says how a release is written, and nothing yet about what is found."""
     task, method, counts = draft.task, draft.groups.method, draft.audit.counts
     microdata, options, minimal = task.microdata, task.options, traits_of(method).minimal
+    # `minimal`: no division into smaller groups would hold the policy, as the method proves. Only
+    # where merging never hurts, the search asked for just the policy, and it was not cut off.
     return Certificate(
         policy=policy_tables,
         form=options.written,
@@ -1112,7 +1156,7 @@ def _notes(draft: _Draft, policy: Policy) -> Iterator[str]:
         yield ESTIMATED if attempt.individual_risk else TRIED.format(", ".join(attempt.by))
     if _is_cut_off(draft.groups):
         yield CUT_OFF
-    columns_with_others = []
+    columns_with_others = []  # of which rare values became "other"
     for a in task.cell_microdata.attributes:
         if a.cells and a.cells.grid is None:
             columns_with_others.append(a.name)

@@ -81,7 +81,7 @@ def check_signature(path: Path, key: str | Path, content: bytes | None = None) -
             "--key to verify it without"
         )
     with signature_path.open("rb") as file:
-        signature = file.read(_LENGTH + 1)
+        signature = file.read(_LENGTH + 1)  # one more, to see that it is longer
     if len(signature) != _LENGTH:
         raise CertificateError(
             f"{signature_path.name} is no Ed25519 signature: it has not {_LENGTH} bytes"
@@ -97,7 +97,7 @@ def check_signature(path: Path, key: str | Path, content: bytes | None = None) -
 
 
 def _private(path: Path) -> Any:
-    """The private key in a file, in PEM form; refuses public keys and passwords."""
+    """The private key in a file, in PEM or SSH form; refuses public keys and passwords."""
     text, serialization, kinds = _read_key(path)
     if b"PUBLIC KEY" in text or text.startswith(b"ssh-"):
         raise InputError(f"--key: {str(path)!r} is a public key; to sign takes the private one")
@@ -106,7 +106,7 @@ def _private(path: Path) -> Any:
         load = serialization.load_ssh_private_key
     try:
         key = load(text, None)
-    except TypeError:
+    except TypeError:  # a password is asked for, and None was given
         raise InputError(
             f"--key: {str(path)!r} has a password; write it without one into a file that only you "
             "can read, such as by openssl pkey -in KEY -out OTHER"
@@ -132,7 +132,7 @@ def _public(path: Path) -> Any:
         load = serialization.load_ssh_public_key
     try:
         key = load(text)
-    except Exception:  # as above
+    except Exception:  # the package has its own errors
         raise InputError(
             f"--key: {str(path)!r} is no public key in PEM form; the owner of the private one "
             "makes it by openssl pkey -in key.pem -pubout"
@@ -149,7 +149,7 @@ def _of_our_kind(key: Any, kind: Any, path: Path) -> Any:
 
 
 def _read_key(path: Path) -> tuple[bytes, Any, Any]:
-    """The content of a key file, and the modules that read it."""
+    """The content of a key file, and two modules of `cryptography`: readers, and kinds of keys."""
     text = read_text(path, _MOST_BYTES, InputError, f"--key: {str(path)!r}").strip()
     try:
         serialization = import_module("cryptography.hazmat.primitives.serialization")

@@ -39,7 +39,11 @@ def coarsened_columns(
     styles: Mapping[str, str],
     floors: Mapping[str, IntArray] | None,
 ) -> list[Coarsened]:
-    """For each quasi-identifier, the label that covers all members of each group."""
+    """For each quasi-identifier, the label that covers all members of each group.
+
+    `groups` is the group of each entry of the table. `styles` says how the labels of a column are
+    written, and `floors` the least level of its hierarchy for each group.
+    """
     return [
         coarsened(
             attribute,
@@ -65,6 +69,7 @@ def generalized(
     A column that is `unlinked` is shuffled within each group by itself, and its name says so.
     At most `max_rows` rows are drawn at once.
     """
+    # Groups in the order of their labels (ranks), so that the order of rows tells nothing more.
     group_of_rank, rank_of_group = _ranks(columns)
     labels_by_column, by_rank = {}, {}
     for column in columns:
@@ -73,6 +78,8 @@ def generalized(
         by_rank[column.attribute.name] = _encoded(labels_of_ranks)
     if microdata.schema.semantics == "single":
         columns_of_people, cells = _other_columns(microdata), None
+        # With sensitive columns alone, the counts of their values are all there is: later steps
+        # count these cells, and not the rows.
         if not columns_of_people and not unlinked and COUNT not in microdata.schema.sensitives:
             rank_of_cell, values = _tally(
                 microdata, rank_of_group[groups], len(group_of_rank), microdata.sensitives
@@ -156,15 +163,17 @@ def _runs(
     unlinked: Sequence[str] = (),
     max_rows: int | None = None,
 ) -> Iterator[Run]:
-    """Yield the ranks in order, some rows at a time: the labels of each, its people and their bags.
+    """Yield the groups in order, some rows at a time: their labels, people and bags of values.
 
-    Linked columns come in one bag, and each shuffled column in a bag of its own.
+    Groups are numbered by their order (ranks): `rank_of_entry` is that of each entry of the table,
+    and `by_rank` has the labels. Linked columns come in one bag, as rows; each shuffled column has
+    a bag of its own.
     """
     n_ranks = len(next(iter(by_rank.values())))
     times = np.ones(len(rank_of_entry), np.int64) if microdata.times is None else microdata.times
     headers = _headers(columns_of_people, unlinked)
     linked = tuple(name for name, header in headers.items() if header == name)
-    bags = {}
+    bags = {}  # by columns: the bags of all ranks, and which entries of the columns they hold
     if linked:
         order = order_of(rank_of_entry)
         rank_offsets = np.concatenate(
@@ -220,11 +229,12 @@ def runs(sizes: IntArray, max_rows: int | None = None) -> Iterator[GroupRange]:
     size_ends = np.cumsum(sizes)
     start = n_people_done = 0
     while start < len(sizes):
+        # As many whole groups as have at most `max_rows` people together.
         stop = int(np.searchsorted(size_ends, n_people_done + max_rows, side="right"))
         stop = min(stop, start + _MOST_GROUPS)
         if stop > start:
             yield GroupRange(start, stop, None)
-        else:
+        else:  # the next group alone has more
             stop = start + 1
             for n_done in range(0, int(sizes[start]), max_rows):
                 yield GroupRange(start, stop, min(max_rows, int(sizes[start]) - n_done))
@@ -254,6 +264,7 @@ class Bags:
         first = int(self._offsets[start])
         times = self._times[first : self._offsets[stop]]
         if n is not None:
+            # What earlier draws left of this group, or all of it.
             remaining = self._left[1] if self._left and self._left[0] == start else times
             # As many of each entry as a random choice of so many people has.
             chosen = self._random.multivariate_hypergeometric(remaining, n, method="marginals")
@@ -276,6 +287,7 @@ def refuse_borrowed_priors(
     known_columns = {column.attribute.name: column for column in columns}
     for table in priors:
         names = [name for name in table.attributes if name in known_columns]
+        # For each group, whether its labels are the exact values of all its members.
         labels, is_exact = [], np.ones(n_groups, dtype=bool)
         for name in names:
             column = known_columns[name]
@@ -304,10 +316,13 @@ def refuse_borrowed_priors(
 def _are_exact(
     attribute: Attribute, groups: IntArray, labels: Sequence[str | None]
 ) -> NDArray[np.bool_]:
-    """Whether the label of each group is the one value that all of its members have."""
+    """For each group, whether its label is the one value that all of its members have.
+
+    `groups` is the group of each entry, and `labels` has the label of each group.
+    """
     offsets, codes, _ = count_pairs(groups, attribute.codes, len(labels), len(attribute.domain))
     exact, first = exact_labels(attribute), codes[offsets[:-1]].tolist()
-    is_uniform = (np.diff(offsets) == 1).tolist()
+    is_uniform = (np.diff(offsets) == 1).tolist()  # the group has one value only
     rows = zip(is_uniform, first, labels, strict=True)
     return np.array([uniform and exact[code] == label for uniform, code, label in rows])
 
@@ -354,7 +369,10 @@ def bucketized(
 def _tallies(
     microdata: Microdata, groups: IntArray, ids: IntArray, unlinked: Sequence[str]
 ) -> dict[str, pa.Table]:
-    """The tables of sensitive values of `bucketized`, by their names."""
+    """The tables of sensitive values in the bucketized form, by their names.
+
+    `groups` is the group of each entry, and `ids` what each group is called, from 1.
+    """
     for column in (*microdata.schema.quasi_identifiers, *microdata.schema.other):
         if column == GROUP:
             raise SchemaError(f"a bucketized release names its groups {GROUP!r}; rename the column")
@@ -371,9 +389,13 @@ def _tallies(
 def _tally(
     microdata: Microdata, groups: NDArray[Any], n_groups: int, columns: Sequence[Column]
 ) -> tuple[IntArray, dict[str, Any]]:
-    """The group of each cell, and its values and count by column; in order of groups and values."""
+    """The group of each cell, and its values and count by column; in order of groups and values.
+
+    A cell is a value, or a combination of values of several columns, that occurs in a group.
+    """
     if len(columns) == 1:
         (column,), people = columns, groups
+        # If people may have several values, codes are of values, and not of people.
         if column.name in microdata.schema.several:
             people = groups[microdata.holders_of(column.name)]
         value_codes, first_entry = column.codes, np.arange(len(column.domain))

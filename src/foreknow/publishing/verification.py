@@ -61,6 +61,7 @@ class Verification(judges.Verification, Result):
     """The result of a verification; see `foreknow_judge.verify.Verification`."""
 
     def __repr__(self) -> str:
+        """One line: the files, how many people are in how many groups, and what holds."""
         columns = "" if len(self.sensitives) < 2 else f"; {', '.join(self.sensitives)}"
         noun, (far, beyond) = unit_counted(self.scope.cases).plural, how_far(self)
         ends = f"{far}{no_limit(self)}" if self.limits_inference else unlimited(self, far)
@@ -181,6 +182,7 @@ def judge(
     """
     own_policy = None if policy is None else _own_policy(certificate, policy)
     required = certificate.policy["require"] if own_policy is None else own_policy.tables["require"]
+    # Only the kinds that are required are loaded; earlier releases may need others.
     verification, problems = judges.judge(
         certificate,
         release,
@@ -233,6 +235,8 @@ def _own_policy(certificate: Certificate, policy: Policy) -> OwnPolicy:
         for column in written_release.parts or (written_release.sensitive,):
             labels_by_column[column] = Labels(written_release.groups_of(column, ()).names)
         refuse_misspelt(labels_by_column, policy.requirements)
+        # Rules on impossible values that the publisher does not have: their conditions must name
+        # labels that somebody in the release has, or they would silently do nothing.
         maker_rules = schema_of(certificate).impossible
         rules = [rule for rule in schema.impossible if rule not in maker_rules]
         main_table = certificate.parts[0]  # with a row for each person
@@ -261,10 +265,10 @@ def _further_problems(
 
 
 def _never_proved(certificate: CertificateRead) -> Iterator[str]:
-    """A problem if a certificate claims more about a method than was ever proved."""
+    """Yield a problem if a certificate claims more about a method than was ever proved."""
     claim, settings = certificate.scope["method"], dict(certificate.method)
     name = str(settings.pop("name", None))
-    if claim == NOT_JUDGED:  # as of most releases: then no method is imported
+    if claim == NOT_JUDGED:  # most releases: then no method is imported
         return
     every_kind = [kind_of(key) for key, _ in METHODS]
     kinds = {kind.__name__: kind for kind in every_kind}
@@ -286,6 +290,7 @@ def same_groups(bags_of_files: GroupBags, counts: GroupCounts) -> bool:
     groups: Any = counts.groups
     labels_and_codes = counts.group_parts or [(groups, np.arange(len(groups)))]
     labels = [Column.of(_texts(part_labels), codes) for part_labels, codes in labels_and_codes]
+    # Groups of files are sorted by their labels, so those of the release are brought in this order.
     order = np.lexsort([column.codes for column in reversed(labels)])
     position = np.empty(len(order), np.int64)
     position[order] = np.arange(len(order))

@@ -121,7 +121,7 @@ def schema_of(certificate: Certificate) -> Schema:
 
 
 def _as_certified(table: Table, certificate: Certificate) -> Table:
-    """A written table with its values as they were: no marks of formulas, and points in decimals."""
+    """A written table with its values as they were: no marks of formulas, points in decimals."""
     if certificate.escaped:
         table = Rearmed(table)
     if not certificate.commas:
