@@ -93,10 +93,10 @@ def in_turn(work, shared, jobs, processes, seconds=None, stopped=None):
     """What is done side by side, done here, one job after the other."""
     for place, job in enumerate(jobs):
         try:
-            found = work(shared, job)
+            result = work(shared, job)
         except Exception as error:
-            found = Failure(f"{type(error).__name__}: {error}")
-        yield place, found
+            result = Failure(f"{type(error).__name__}: {error}")
+        yield place, result
 
 
 def short_page(own, path=None, *, published=False, page=audit.Audit.to_html):
@@ -127,10 +127,10 @@ def told(*, short, home):
 @pytest.hookimpl(wrapper=True)
 def pytest_collect_file(file_path):
     """Look for examples in docstrings only where there are some."""
-    found = yield
+    result = yield
     if file_path.suffix == ".py" and ">>> " not in file_path.read_text("utf-8"):
-        found = [each for each in found if not isinstance(each, DoctestModule)]
-    return found
+        result = [each for each in result if not isinstance(each, DoctestModule)]
+    return result
 
 
 def pytest_collection_finish():
@@ -157,12 +157,12 @@ def is_of_the_day(item, places):
     mark = item.get_closest_marker("thinned")
     if mark is None:
         return True
-    given = item.callspec.params
-    named = [each.args[0] for each in item.iter_markers("parametrize")]
+    params = item.callspec.params
+    named = [iter_marker.args[0] for iter_marker in item.iter_markers("parametrize")]
     together = [(names,) if isinstance(names, str) else tuple(names) for names in named]
-    alone = [(name,) for name in given if name not in sum(together, ())]
+    alone = [(name,) for name in params if name not in sum(together, ())]
     total = 0
     for names in [*together, *alone]:
         met = places[item.function, names]
-        total += met.setdefault(repr([given[name] for name in names]), len(met))
+        total += met.setdefault(repr([params[name] for name in names]), len(met))
     return total % mark.args[0] == 0

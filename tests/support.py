@@ -92,11 +92,11 @@ def printed():
     knowledge = [(f"`{one.key}`", one.needs) for one in KNOWLEDGE]
     knowledge += [(f"`fk.{type(one).__name__}`, in Python", one.needs) for one in ASKED]
     rules = [
-        (f"`{one.key}`" + (", other distances" if rule_is_ordered(one) else ""), one.needs)
-        for one in RULES
+        (f"`{rule.key}`" + (", other distances" if rule_is_ordered(rule) else ""), rule.needs)
+        for rule in RULES
     ]
-    makers = [(f"`{key}`", traits_of(one).needs) for key, one in MAKERS.items()]
-    analyses = [(each.name, each.needs) for each in ANALYSES]
+    makers = [(f"`{key}`", traits_of(maker).needs) for key, maker in MAKERS.items()]
+    analyses = [(analys.name, analys.needs) for analys in ANALYSES]
     of_table = (Need.ONE_VALUE, Need.ONE_COLUMN)
     of_rules = (Need.ONE_VALUE, Need.NO_WINDOWS, Need.NO_SETS, Need.FINISHED, Need.POPULATION)
     of_others = (Need.ONE_COLUMN, Need.POPULATION, Need.NO_HOUSEHOLDS)
@@ -185,8 +185,8 @@ def main():
     """Write it anew, between the marks of each page."""
     for name, text in PRINTED.items():
         before, _, after = (REFERENCE / name).read_text("utf-8").split(MARK)
-        made = f"{before}{MARK}\n\n{text()}\n\n{MARK}{after}"
-        (REFERENCE / name).write_text(made, "utf-8")
+        message = f"{before}{MARK}\n\n{text()}\n\n{MARK}{after}"
+        (REFERENCE / name).write_text(message, "utf-8")
 
 
 if __name__ == "__main__":

@@ -36,13 +36,13 @@ class Friends:
 
     def disclosures(self, release):
         counts = counts_of(release)
-        found = {value: Fraction(0) for value in counts.values}
+        results = {value: Fraction(0) for value in counts.values}
         for group in range(counts.n_groups):
             size = int(counts.sizes[group])
             for value, holders in counts.bag(group).items():
-                left = max(size - self.many, holders)
-                found[value] = max(found[value], Fraction(holders, left))
-        return {v: Disclosure(v, float(p), lambda p=p: p) for v, p in found.items()}
+                highest = max(size - self.many, holders)
+                results[value] = max(results[value], Fraction(holders, highest))
+        return {v: Disclosure(v, float(p), lambda p=p: p) for v, p in results.items()}
 
     def disclosure(self, release, value=None):
         found = self.disclosures(release)

@@ -8,5 +8,5 @@ from foreknow_judge.verdicts import decided
 
 def altered(verdict, **changes):
     """The same verdict with some other fields."""
-    about = {own.name: getattr(verdict, own.name) for own in fields(Figure)}
+    about = {field.name: getattr(verdict, field.name) for field in fields(Figure)}
     return decided(Figure(**{**about, **changes}), verdict.safe)

@@ -85,10 +85,10 @@ def check_one(groups, point, semantics="single", value=None):
     truth = {x: worst_cases(groups, x, point, semantics)[point] for x in about}
     if value is None:
         return check_point(groups, counts, point, truth, {})
-    found = Facts(*point).disclosure(counts, value)
-    same(found, value, truth[value], (groups, point))
-    check_witness(groups, counts, found, point, {})
-    return found
+    disclosure = Facts(*point).disclosure(counts, value)
+    same(disclosure, value, truth[value], (groups, point))
+    check_witness(groups, counts, disclosure, point, {})
+    return disclosure
 
 
 def check_point(groups, counts, point, truth, played):

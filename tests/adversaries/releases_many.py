@@ -34,7 +34,7 @@ def counted(groups, semantics, values=VALUES):
     )
 
 
-def worst(groups, semantics, asked, wanted=None):
+def worst(groups, semantics, asked, expected=None):
     """The highest disclosure among the wanted values as a fraction, judged from scratch.
 
     Of an adversary, or of facts in these amounts; 1 where a criterion does not hold, else 0.
@@ -42,9 +42,9 @@ def worst(groups, semantics, asked, wanted=None):
     counts = counted(groups, semantics)
     if isinstance(asked, Criterion):
         return Fraction(bool(groups) and not asked.holds(counts))
-    found = (Facts(*asked) if isinstance(asked, tuple) else asked).disclosures(counts)
-    chosen = [x for code, x in enumerate(VALUES) if wanted is None or wanted[code]]
-    return max((found[x].exact for x in chosen), default=Fraction(0))
+    disclosures = (Facts(*asked) if isinstance(asked, tuple) else asked).disclosures(counts)
+    chosen = [x for code, x in enumerate(VALUES) if expected is None or expected[code]]
+    return max((disclosures[x].exact for x in chosen), default=Fraction(0))
 
 
 def right(said, truth, threshold, exact=False):
@@ -76,8 +76,8 @@ def groupings(semantics, least=1, most=4):
 def parted(draw, members, most=3):
     """Divide people into groups anew, or leave them together."""
     side = draw(st.lists(st.integers(0, most - 1), min_size=len(members), max_size=len(members)))
-    found = [[p for p, at in zip(members, side, strict=True) if at == i] for i in range(most)]
-    return [group for group in found if group]
+    results = [[p for p, at in zip(members, side, strict=True) if at == i] for i in range(most)]
+    return [group for group in results if group]
 
 
 @st.composite
@@ -133,7 +133,7 @@ def thresholds(draw, attained):
 MASKS = st.none() | st.lists(st.booleans(), min_size=4, max_size=4).map(np.array)
 
 
-def start(asked, threshold, wanted, semantics, rising=False, everyone=None):
+def start(asked, threshold, expected, semantics, rising=False, everyone=None):
     """An empty ledger of an adversary or a criterion, or of facts in these amounts.
 
     `rising` keeps all groups though minima only fall, which nothing else asks for.
@@ -144,18 +144,18 @@ def start(asked, threshold, wanted, semantics, rising=False, everyone=None):
     adversary = Facts(*asked) if isinstance(asked, tuple) else asked
     if rising:
         limit, point = Fraction(threshold), (adversary.l, adversary.k, adversary.m)
-        measure = FactsMeasure(point, limit, wanted, semantics)
-        return MinLedger(measure, limit, wanted, falling=False)
-    return adversary.ledger(threshold, wanted, semantics)
+        measure = FactsMeasure(point, limit, expected, semantics)
+        return MinLedger(measure, limit, expected, falling=False)
+    return adversary.ledger(threshold, expected, semantics)
 
 
-def started(semantics, asked, threshold, wanted, stages, steps, rising=None):
+def started(semantics, asked, threshold, expected, stages, steps, rising=None):
     """A ledger that has seen the first groups and every change, asked for or not."""
     everyone = counted(stages[0], semantics)
     ledger = start(
         asked,
         threshold,
-        wanted,
+        expected,
         semantics,
         semantics == "single" if rising is None else rising,
         everyone,

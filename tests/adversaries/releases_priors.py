@@ -16,14 +16,14 @@ LABELS = {"sex": ("m", "f"), "race": ("w", "b", None)}
 
 def priors_table(rows, attributes):
     """A table as a user would write it; {signature: {value: probability}}, texts kept exact."""
-    found = defaultdict(list)
+    by_key = defaultdict(list)
     for signature, row in rows.items():
         for value, chance in row.items():
             for name, label in zip(attributes, signature, strict=True):
-                found[name].append(label)
-            found["value"].append(value)
-            found["probability"].append(str(chance))
-    return pa.table(dict(found))
+                by_key[name].append(label)
+            by_key["value"].append(value)
+            by_key["probability"].append(str(chance))
+    return pa.table(dict(by_key))
 
 
 class Scene:
@@ -77,10 +77,10 @@ class Scene:
     @cached_property
     def groups(self):
         """People and bag of each group."""
-        found = defaultdict(list)
+        by_key = defaultdict(list)
         for group, who, value in self.people:
-            found[group].append((who, value))
-        return dict(found)
+            by_key[group].append((who, value))
+        return dict(by_key)
 
     def posteriors(self, reading, attributes):
         """{(group, signature, value): posterior}, all enumerated; None where a group has none."""
@@ -114,8 +114,8 @@ class Scene:
     def truth(self, reading, only=None):
         """{attribute set: posteriors}; None where a group has none."""
         sets = self.tables if only is None else [only]
-        found = {own: self.posteriors(reading, own) for own in sets}
-        return None if None in found.values() else found
+        results = {own: self.posteriors(reading, own) for own in sets}
+        return None if None in results.values() else results
 
 
 def random_row(random, values, kind):

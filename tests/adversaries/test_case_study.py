@@ -22,8 +22,8 @@ def printed():
 def test_page_shows_what_is_printed(monkeypatch, capsys):
     monkeypatch.setattr(sys, "argv", ["case_study_adult.py", str(ADULT)])
     runpy.run_path(str(ROOT / "examples" / "case_study_adult.py"), run_name="__main__")
-    found = capsys.readouterr().out
-    assert printed() == found, "python examples/case_study_adult.py ADULT_CSV --write"
+    output = capsys.readouterr().out
+    assert printed() == output, "python examples/case_study_adult.py ADULT_CSV --write"
 
 
 def test_page_shows_the_papers_skyline():

@@ -78,7 +78,7 @@ def amounts(kind):
     """The names of what a kind has whole numbers of; none where it knows something else."""
     if kind is fk.Priors:
         return []
-    return [each.name for each in dataclasses.fields(kind) if each.name != "of"]
+    return [field.name for field in dataclasses.fields(kind) if field.name != "of"]
 
 
 def made(kind, *given, reading="joint"):
@@ -165,15 +165,24 @@ def test_values_of_nobody(kind):
         nobody, without_c = fk.GroupCounts.from_bags([]), release.counts.take([0])
         cases.append((without_c, "c"))
         assert made(kind, 9, 9, 9).disclosures(without_c)["c"].exact == 0
-        found = made(kind, 1, 1, 1).disclosure(nobody)
-        assert (found.value, found.exact, found.probability, found.witness) == (None, 0, 0.0, None)
+        disclosure = made(kind, 1, 1, 1).disclosure(nobody)
+        assert (disclosure.value, disclosure.exact, disclosure.probability, disclosure.witness) == (
+            None,
+            0,
+            0.0,
+            None,
+        )
         assert made(kind, 1, 1, 1).disclosures(nobody) == {}
     for amount, (judged, value) in product((0, 1, 10**9), cases):
-        found = made(kind, amount, amount, amount).disclosure(judged, value)
-        assert (found.value, found.exact, found.probability) == (value, Fraction(0), 0.0)
-        assert found.witness is None
-        assert found.below("1/1000000000000")
-        assert not found.below(0)
+        disclosure = made(kind, amount, amount, amount).disclosure(judged, value)
+        assert (disclosure.value, disclosure.exact, disclosure.probability) == (
+            value,
+            Fraction(0),
+            0.0,
+        )
+        assert disclosure.witness is None
+        assert disclosure.below("1/1000000000000")
+        assert not disclosure.below(0)
 
 
 @each([*ADVERSARIES, *CRITERIA])
@@ -191,8 +200,8 @@ def test_merging_never_hurts_where_monotone(kind, data, bags):
         if kind in CRITERIA:
             assert asked.holds(coarse) or not asked.holds(counts)
             continue
-        less, more = asked.disclosures(coarse), asked.disclosures(counts)
-        assert all(less[value].exact <= more[value].exact for value in counts.values)
+        less, disclosures = asked.disclosures(coarse), asked.disclosures(counts)
+        assert all(less[value].exact <= disclosures[value].exact for value in counts.values)
         assert asked.disclosure(coarse).exact <= asked.disclosure(counts).exact
 
 
@@ -477,10 +486,10 @@ def test_targets_and_others_elsewhere(adversary, parts, truth):
             assert evaluation.safe_each()[other].tolist() == [safe]
 
 
-def cut(pairs, values, adversary, threshold, wanted):
+def cut(pairs, values, adversary, threshold, expected):
     """A ledger of unions (one part and the rest of each), and the cuts of them, evaluated."""
     labels = Labels(values)
-    ledger = adversary.ledger(threshold, wanted)
+    ledger = adversary.ledger(threshold, expected)
     unions = counted([one + other for one, other in pairs], "single", labels)
     ledger.commit(None, unions.merge([0] * len(pairs)))
     ledger.commit(unions.merge([0] * len(pairs)), unions)
@@ -521,8 +530,8 @@ def test_cuts_safe_alone_not_together(pairs, values, point, threshold, each, joi
         assert evaluation.safe_jointly(np.array(chosen, dtype=bool)) is safe
         groups = [p for pair, yes in zip(pairs, chosen, strict=True)
                   for p in (pair if yes else ["".join(pair)])]  # fmt: skip
-        found = Facts(*point).disclosure(GroupCounts.from_bags(groups), "a").exact
-        assert (found < threshold) is safe
+        exact = Facts(*point).disclosure(GroupCounts.from_bags(groups), "a").exact
+        assert (exact < threshold) is safe
 
 
 # ---- minima that rise again ------------------------------------------------------------------
@@ -640,19 +649,24 @@ def test_groups_not_there(semantics):
 # ---- what a ledger refuses at once -----------------------------------------------------------
 
 
-def asked_each(adversary, counts, limit, wanted):
+def asked_each(adversary, counts, limit, expected):
     """Whether each group is safe as a release of its own, by its disclosures."""
     for g in range(counts.n_groups):
         alone = counts.take(np.array([g]))
-        values = [counts.values[code] for code in alone.codes.tolist() if wanted[code]]
+        values = [counts.values[code] for code in alone.codes.tolist() if expected[code]]
         yield all(adversary.disclosure(alone, value=value).below(limit) for value in values)
 
 
-def check(adversary, counts, limit, wanted):
-    ledger = adversary.ledger(limit, values=wanted)
-    found = ledger.evaluate(None, counts, np.arange(counts.n_groups))
-    expected = list(asked_each(adversary, counts, limit, wanted))
-    assert found.safe_each().tolist() == expected, (adversary, counts.to_dict(), limit, wanted)
+def check(adversary, counts, limit, expected_result):
+    ledger = adversary.ledger(limit, values=expected_result)
+    result = ledger.evaluate(None, counts, np.arange(counts.n_groups))
+    expected = list(asked_each(adversary, counts, limit, expected_result))
+    assert result.safe_each().tolist() == expected, (
+        adversary,
+        counts.to_dict(),
+        limit,
+        expected_result,
+    )
     return expected
 
 
@@ -699,7 +713,7 @@ POINTS = [
     fk.Priors(PRIORS),
 ]
 
-POLICY = fk.Policy([fk.Requirement(each, below="1/2") for each in POINTS])
+POLICY = fk.Policy([fk.Requirement(point, below="1/2") for point in POINTS])
 
 
 def shuffled(seed):

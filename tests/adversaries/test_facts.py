@@ -70,8 +70,8 @@ def test_figure_3_and_its_witness():
     # Of group 2 alone: not Flu, one known, a relative within the group.
     alone = {(0, 0, 0): "1/4", (1, 0, 0): "1/2", (0, 1, 0): "1/3", (0, 0, 1): "1/3"}
     for point, chance in alone.items():
-        found = check_one(grouped(FIGURE_3[1:]), point, value="AIDS")
-        assert (found.exact, found.below("1/2")) == (Fraction(chance), chance != "1/2")
+        result = check_one(grouped(FIGURE_3[1:]), point, value="AIDS")
+        assert (result.exact, result.below("1/2")) == (Fraction(chance), chance != "1/2")
     witness = Facts(l=1).disclosure(figure.take([1]), "AIDS").witness
     rest = {"known_group": None, "known": [], "family_group": None, "family": 0}
     assert witness.to_dict() == {"target_group": 2, "ruled_out": ["Flu"], **rest}
@@ -99,13 +99,13 @@ def audited(semantics, groups, point, value):
 )
 def test_each_term_is_least_once(semantics, groups, point, positions):
     """The three terms of Theorem 2, each the least by itself; that takes eight people or more."""
-    found = check_one(groups, point, semantics, "a")
-    witness = found.witness
+    result = check_one(groups, point, semantics, "a")
+    witness = result.witness
     where = witness.target_position, witness.known_position, witness.family_position
     assert where == positions
-    assert audited(semantics, groups, point, "a") == found.exact
+    assert audited(semantics, groups, point, "a") == result.exact
     if semantics == "single":
-        assert (found.exact, witness.known) == (Fraction(5, 9), {"c": 1})
+        assert (result.exact, witness.known) == (Fraction(5, 9), {"c": 1})
 
 
 BY_HAND = """
@@ -132,44 +132,44 @@ def test_more_facts_than_memory_holds(semantics):
         expected = Facts(3, *point[1:]).disclosure(counts, "a").exact
         assert Facts(*point).disclosure(counts, "a").exact == expected
     for point in [(0, 10**12, 0), (0, 0, 10**12), (10**9, 10**9, 10**9)]:
-        found = Facts(*point).disclosure(counts, "a")
-        assert found.exact == 1
-        assert play(groups, semantics, found.witness) == 1
+        disclosure = Facts(*point).disclosure(counts, "a")
+        assert disclosure.exact == 1
+        assert play(groups, semantics, disclosure.witness) == 1
 
 
 def test_near_ties_ranked_by_fractions():
     # With 39 relatives a (or x) and b are all but certain, 1.0 as floats, b most of all.
     counts = GroupCounts.from_bags(["a" * 50 + "x" * 50, "b" * 60 + "y" * 40])
-    found = Facts(m=39).disclosures(counts)
-    assert found["a"].probability == found["b"].probability == 1.0
-    assert found["a"].exact < found["b"].exact < 1
+    disclosures = Facts(m=39).disclosures(counts)
+    assert disclosures["a"].probability == disclosures["b"].probability == 1.0
+    assert disclosures["a"].exact < disclosures["b"].exact < 1
     worst = Facts(m=39).disclosure(counts)
-    assert (worst.value, worst.exact) == ("b", found["b"].exact)
+    assert (worst.value, worst.exact) == ("b", disclosures["b"].exact)
     assert worst.below(1)
-    assert found["a"].below(worst.exact)
-    assert not worst.below(found["a"].exact)
+    assert disclosures["a"].below(worst.exact)
+    assert not worst.below(disclosures["a"].exact)
 
 
 @pytest.mark.parametrize(("holders", "m"), [(70_000, 200_000), (200_000, 70_000)])
 def test_families_of_several_blocks(holders, m):
     n = 10**10
-    found = Facts(0, 0, m).disclosure(
+    disclosure = Facts(0, 0, m).disclosure(
         GroupCounts.from_bags([{"a": holders, "b": n - holders}]), "a"
     )
     # V(m, 1): none of m relatives holds it, of the n - 1 people beside the target.
     nobody = math.fsum(math.log1p(-holders / (n - 1 - i)) for i in range(m))
     ratio = (n - holders) / holders * math.exp(nobody)
-    assert math.isclose(found.probability, 1 / (1 + ratio), rel_tol=1e-11)
+    assert math.isclose(disclosure.probability, 1 / (1 + ratio), rel_tol=1e-11)
 
 
 def test_one_person_in_trillions():
     n = 3 * 10**12 + 1
     counts = GroupCounts.from_bags([{"a": 10**12, "b": 10**12 + 1, "c": 10**12}])
-    found = Facts().disclosure(counts)
-    assert (found.value, found.exact) == ("b", Fraction(10**12 + 1, n))
-    assert found.below(Fraction(10**12 + 2, n))
-    assert not found.below(Fraction(10**12 + 1, n))
-    assert Facts().disclosure(counts, "a").below(found.exact)
+    disclosure = Facts().disclosure(counts)
+    assert (disclosure.value, disclosure.exact) == ("b", Fraction(10**12 + 1, n))
+    assert disclosure.below(Fraction(10**12 + 2, n))
+    assert not disclosure.below(Fraction(10**12 + 1, n))
+    assert Facts().disclosure(counts, "a").below(disclosure.exact)
 
 
 # ---- large groups, amounts and many values -----------------------------------------------------
@@ -187,12 +187,12 @@ def test_one_person_in_trillions():
 )
 def test_both_ways_to_multiply(bag, point):
     bag = dict(zip("abc", bag, strict=False))
-    found = Facts(*point).disclosure(GroupCounts.from_bags([bag]), "a")
+    disclosure = Facts(*point).disclosure(GroupCounts.from_bags([bag]), "a")
     (l, k, m), group = point, (sum(bag.values()), bag)  # noqa: E741
     truth = 1 / (1 + t_of(group, "a", l, k, "single") * v_of(group, "a", m, k + 1, "single"))
-    assert found.exact == truth
-    assert abs(found.probability - truth) < 1e-9
-    assert found.below(1) is (truth < 1)
+    assert disclosure.exact == truth
+    assert abs(disclosure.probability - truth) < 1e-9
+    assert disclosure.below(1) is (truth < 1)
 
 
 def test_chances_below_every_float():
@@ -202,9 +202,9 @@ def test_chances_below_every_float():
     counts = GroupCounts.from_bags([bag])
     wanted = np.array([value == "AIDS" for value in counts.values])
     facts = Facts(0, 2000, 900)
-    found = facts.disclosure(counts, "AIDS")
-    assert found.probability == 1.0
-    assert found.below(1)
+    disclosure = facts.disclosure(counts, "AIDS")
+    assert disclosure.probability == 1.0
+    assert disclosure.below(1)
     assert facts.ledger(1, wanted).admits(None, counts)
     certain = Facts(0, 2000, 1001)
     assert not certain.disclosure(counts, "AIDS").below(1)
@@ -239,14 +239,14 @@ HALF, THIRD = Fraction(1, 2), Fraction(1, 3)
     ],
 )
 def test_below_is_strict_and_exact(share, thresholds):
-    found = disclosed(share)
-    assert found.exact == Fraction(share)
-    assert [found.below(threshold) for threshold in thresholds] == [False] * len(thresholds)
+    result = disclosed(share)
+    assert result.exact == Fraction(share)
+    assert [result.below(threshold) for threshold in thresholds] == [False] * len(thresholds)
     for gap in map(as_fraction, (1e-3, 1e-9, 1e-15)):
-        assert found.below(found.exact + gap)
-        assert not found.below(found.exact - gap)
+        assert result.below(result.exact + gap)
+        assert not result.below(result.exact - gap)
     for large in ("1e400", 10**400):
-        assert found.below(large) is True
+        assert result.below(large) is True
     assert disclosed("1/3").below(math.nextafter(1 / 3, 1))
     assert disclosed("1/3").below("0.33333333333333333333333333333333333334")
 
@@ -359,14 +359,14 @@ def test_extreme_priors():
             values = sorted(set(groups[0][1]))
             priors = priors_of(kinds, reading, fk.Facts(*facts))
             tables = [fk.Requirement(priors, "1/2", values=[v]).to_dict() for v in values]
-            if (found := found_of(kinds, groups, reading, fk.Facts(*facts))) is None:
+            if (result := found_of(kinds, groups, reading, fk.Facts(*facts))) is None:
                 with pytest.raises(CertificateError):
                     verify(written(groups), tables)
                 continue
             for value, again in zip(values, verify(written(groups), tables), strict=True):
                 true = truth(kinds, groups, value, facts, reading)
-                assert found[value].settled == again.found.exact >= true
-                assert found[value].probability >= float(true) * (1 - 1e-12)
+                assert result[value].settled == again.found.exact >= true
+                assert result[value].probability >= float(true) * (1 - 1e-12)
                 checked += 1
     assert checked > (150 if NIGHTLY else 18)
 

@@ -31,10 +31,10 @@ def check_point(counts, k, truth, bags, dealt=None):
     at_once = adversary.disclosures(counts)
     for value, found in at_once.items():
         same(found, value, truth[value], (bags, k, value))
-        alone = adversary.disclosure(counts, value)
-        same(alone, value, truth[value], (bags, k, value, "alone"))
+        disclosure = adversary.disclosure(counts, value)
+        same(disclosure, value, truth[value], (bags, k, value, "alone"))
         check_witness(bags, found, k, dealt)
-        check_witness(bags, alone, k, dealt)
+        check_witness(bags, disclosure, k, dealt)
     worst = adversary.disclosure(counts)
     same(worst, worst.value, max(truth.values()), (bags, k, "worst"))
     assert truth[worst.value] == worst.exact, (bags, k, worst)
@@ -72,23 +72,23 @@ def told_of(bags, witness):
 
     Person 0 of the target's group is the target; other people of a group are numbered from 1.
     """
-    found = [{} for _ in bags]
-    for each in witness.implications:
-        group = members(bags)[each.position]
-        first = 0 if each.position == witness.target_position else 1
-        assert first <= each.person < len(group) + first, (bags, each)
-        who = group[each.person - first]
-        found[each.position].setdefault(who, set()).add(each.value)
-    return found
+    results = [{} for _ in bags]
+    for implication in witness.implications:
+        group = members(bags)[implication.position]
+        first = 0 if implication.position == witness.target_position else 1
+        assert first <= implication.person < len(group) + first, (bags, implication)
+        who = group[implication.person - first]
+        results[implication.position].setdefault(who, set()).add(implication.value)
+    return results
 
 
 def by_dealing(bags, witness, about):
     """The posterior that the implications give, group by group: they are independent."""
     none = Fraction(1)
-    for at, (bag, told) in enumerate(zip(bags, about, strict=True)):
+    for position, (bag, told) in enumerate(zip(bags, about, strict=True)):
         told = {person: set(values) for person, values in told.items()}
-        if at == witness.target_position:
-            told.setdefault(members(bags)[at][0], set()).add(witness.value)
+        if position == witness.target_position:
+            told.setdefault(members(bags)[position][0], set()).add(witness.value)
         dealing = Dealing(bag)
         left = dealing.everything
         for excluded in told.values():
@@ -146,30 +146,34 @@ def test_enough_implications_disclose_everything():
     bags = ["aabbcdefg", "abcdefggg"]
     counts = GroupCounts.from_bags(bags)
     for k in (6, 7, 10**30):
-        for found in Implications(k).disclosures(counts).values():
-            assert (found.exact, found.below(1), found.below("1.000001")) == (1, False, True)
-            check_witness(bags, found, k)
+        for disclosure in Implications(k).disclosures(counts).values():
+            assert (disclosure.exact, disclosure.below(1), disclosure.below("1.000001")) == (
+                1,
+                False,
+                True,
+            )
+            check_witness(bags, disclosure, k)
     # That neither of two others has a leaves it to the target; one is not enough. And the witness
     # is about the value that is named, also where two are certain.
     for bags, k, value in ((["abc"], 2, "a"), (["aab", "c"], 1, None)):
-        found = Implications(k).disclosure(GroupCounts.from_bags(bags), value)
-        assert found.exact == 1
-        check_witness(bags, found, k, worlds(bags))
+        disclosure = Implications(k).disclosure(GroupCounts.from_bags(bags), value)
+        assert disclosure.exact == 1
+        check_witness(bags, disclosure, k, worlds(bags))
 
 
 def test_witness_says_what_is_known():
     bags = [["Flu"] * 3 + ["Cold", "Mumps", "Gout"], ["Cold"] * 2 + ["Mumps"] * 2 + ["Gout", "Flu"]]
     counts = GroupCounts.from_bags(bags, groups=["young", "old"])
-    found = Implications(1).disclosure(counts)
-    assert found.witness.sentences() == [
+    disclosure = Implications(1).disclosure(counts)
+    assert disclosure.witness.sentences() == [
         "if person 1 of group 'young' has 'Flu', then the target has 'Flu'"
     ]
-    assert found.witness.to_dict() == {
+    assert disclosure.witness.to_dict() == {
         "target_group": "young",
         "implications": [{"group": "young", "person": 1, "value": "Flu"}],
     }
-    alone = GroupCounts.from_bags(bags[1:], groups=["old"])
-    assert Implications(1).disclosure(alone, "Mumps").witness.sentences() == [
+    group_counts = GroupCounts.from_bags(bags[1:], groups=["old"])
+    assert Implications(1).disclosure(group_counts, "Mumps").witness.sentences() == [
         "the target, of group 'old', does not have 'Cold'"
     ]
 
@@ -184,10 +188,10 @@ def test_witness_says_what_is_known():
     st.integers(0, 9),
 )
 def test_thousands_by_the_papers_program(bags, k):
-    found = Implications(k).disclosure(GroupCounts.from_bags(bags))
+    disclosure = Implications(k).disclosure(GroupCounts.from_bags(bags))
     truth = minimize2([list(bag.values()) for bag in bags], k, Fraction(1))[k]
-    assert found.exact == truth
-    assert abs(found.probability - truth) <= 1e-12
+    assert disclosure.exact == truth
+    assert abs(disclosure.probability - truth) <= 1e-12
 
 
 @pytest.mark.parametrize("k", [0, 2])
@@ -213,11 +217,11 @@ def test_chances_below_every_float(extra):
     counts = GroupCounts.from_bags(bags)
     truth = minimize2([list(bag.values()) for bag in bags], 24, Fraction(1))
     for k in (22, 24):
-        found = Implications(k).disclosure(counts)
-        assert found.exact == truth[k]
-        assert found.exact < 1
-        assert found.probability == 1.0
-        assert found.below(1)
+        disclosure = Implications(k).disclosure(counts)
+        assert disclosure.exact == truth[k]
+        assert disclosure.exact < 1
+        assert disclosure.probability == 1.0
+        assert disclosure.below(1)
         assert Implications(k).ledger(1).admits(None, counts)
     assert not Implications(25).disclosure(counts).below(1)
 
@@ -240,9 +244,9 @@ def adult():
     bags = [{} for _ in range(5)]
     for (interval, occupation), count in pairs.items():
         bags[interval][occupation] = count
-    found = GroupCounts.from_bags(bags)
-    assert (found.n_people, found.n_values, found.n_groups) == (45_222, 14, 5)
-    return found
+    counts = GroupCounts.from_bags(bags)
+    assert (counts.n_people, counts.n_values, counts.n_groups) == (45_222, 14, 5)
+    return counts
 
 
 @pytest.mark.skipif(
@@ -254,10 +258,10 @@ def test_adult_golden_numbers(adult, adversary):
     golden = json.loads(GOLDEN.read_text("utf-8"))
     assert golden["decimals"] == 6
     for k in range(13):
-        found = adversary(k).disclosure(adult)
-        assert round(found.probability, 6) == golden[adversary.__name__.lower()][k]
-        assert round(float(found.exact), 6) == golden[adversary.__name__.lower()][k]
-        assert max(d.exact for d in adversary(k).disclosures(adult).values()) == found.exact
+        disclosure = adversary(k).disclosure(adult)
+        assert round(disclosure.probability, 6) == golden[adversary.__name__.lower()][k]
+        assert round(float(disclosure.exact), 6) == golden[adversary.__name__.lower()][k]
+        assert max(d.exact for d in adversary(k).disclosures(adult).values()) == disclosure.exact
 
 
 # ---- negations -------------------------------------------------------------------------------
@@ -294,21 +298,21 @@ def diverse(bag, c, l):  # noqa: E741
 )
 def test_negations_are_strict_recursive_diversity(bags, c, k):
     counts, limit = GroupCounts.from_bags(bags), Fraction(c) / (c + 1)
-    found, stronger = Negations(k).disclosures(counts), Implications(k).disclosures(counts)
+    disclosures, stronger = Negations(k).disclosures(counts), Implications(k).disclosures(counts)
     attained = Negations(k).disclosure(counts).exact
     safe = attained < limit
     assert safe == all(diverse(bag, c, k + 2) for bag in bags)
     assert safe == is_recursively_diverse(counts, c, k + 2)
-    assert safe == all(d.below(limit) for d in found.values())
+    assert safe == all(d.below(limit) for d in disclosures.values())
     if attained < 1:
         c = attained / (1 - attained)
         assert not is_recursively_diverse(counts, c, k + 2)
         assert is_recursively_diverse(counts, c + Fraction(1, 10**9), k + 2)
-    for value, one in found.items():
-        assert one.exact <= stronger[value].exact, value
-        assert one.exact == Facts(l=k).disclosure(counts, value).exact
-        assert sum(one.witness.known.values()) == one.witness.family == 0
-        assert len(one.witness.ruled_out) <= k
+    for value, disclosure in disclosures.items():
+        assert disclosure.exact <= stronger[value].exact, value
+        assert disclosure.exact == Facts(l=k).disclosure(counts, value).exact
+        assert sum(disclosure.witness.known.values()) == disclosure.witness.family == 0
+        assert len(disclosure.witness.ruled_out) <= k
 
 
 @pytest.mark.parametrize(("c", "l"), [(0, 2), (-1, 2), (1, 1), (1, 0), (1, 2.5), ("x", 2)])

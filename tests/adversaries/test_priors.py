@@ -40,9 +40,9 @@ def highest(truth, value):
 def check_release(scene, release, reading, truth):
     """Compare every value, the worst, the witnesses and the gain; returns groups compared."""
     priors = scene.priors(reading)
-    found = priors.disclosures(release)
-    assert set(found) == {x for _, _, x in scene.people}
-    for value, own in found.items():
+    disclosures = priors.disclosures(release)
+    assert set(disclosures) == {x for _, _, x in scene.people}
+    for value, own in disclosures.items():
         assert own.exact == highest(truth.values(), value), (scene.people, value)
         assert type(own.exact) is Fraction
         assert abs(own.probability - float(own.exact)) < 1e-12
@@ -51,7 +51,11 @@ def check_release(scene, release, reading, truth):
         assert priors.disclosure(release, value).exact == own.exact
         check_witness(scene, own, truth)
     top = priors.disclosure(release)
-    assert top.exact == max(own.exact for own in found.values()) == found[top.value].exact
+    assert (
+        top.exact
+        == max(disclosure.exact for disclosure in disclosures.values())
+        == disclosures[top.value].exact
+    )
     check_gain(scene, priors.gain(release), truth)
     return len(scene.groups) * len(truth)
 
@@ -116,11 +120,11 @@ def test_groups_that_priors_forbid(reading, seed):
 
 def by_sex(**rows):
     """Priors by sex: by_sex(m="a 1/2 b 1/2")."""
-    found = {}
+    results = {}
     for label, text in rows.items():
         parts = text.split()
-        found[(label,)] = dict(zip(parts[::2], parts[1::2], strict=True))
-    return priors_table(found, ["sex"])
+        results[(label,)] = dict(zip(parts[::2], parts[1::2], strict=True))
+    return priors_table(results, ["sex"])
 
 
 def table(text, **columns):
@@ -160,11 +164,11 @@ def test_what_floats_cannot_hold_apart():
     assert gain.exact == 2 / (1 + 2 * Fraction(1, 10**200))
     # Two groups that differ in the thirtieth digit.
     rows = {"m": "a 0.3 b 0.3", "f": "a 0.2 b 0.3", "n": f"a 0.3{'0' * 30}1 b 0.3"}
-    found = read("ma fb|na fb|ma fb", **rows)
-    assert (found.witness.signature, found.witness.group) == ({"sex": "n"}, 2)
-    assert found.exact > Fraction(3, 5)
-    found = read("ma ma", "z", m="a 1/2 z 1/2")
-    assert (found.exact, found.probability, found.witness) == (0, 0, None)
+    result = read("ma fb|na fb|ma fb", **rows)
+    assert (result.witness.signature, result.witness.group) == ({"sex": "n"}, 2)
+    assert result.exact > Fraction(3, 5)
+    result = read("ma ma", "z", m="a 1/2 z 1/2")
+    assert (result.exact, result.probability, result.witness) == (0, 0, None)
 
 
 def test_near_ties_between_groups():
@@ -172,11 +176,11 @@ def test_near_ties_between_groups():
     rows = {"p": {"a": Fraction(1, 3), "b": Fraction(1, 3)}, "q": row}
     rows["s"] = row | {"a": Fraction(1, 4) - LITTLE}
     top = 1 / (Fraction(1, 3) + Fraction(1, 4) - LITTLE)
-    priors = fk.Priors(priors_table({(s,): own for s, own in rows.items()}, ["sex"]))
+    priors = fk.Priors(priors_table({(s,): row for s, row in rows.items()}, ["sex"]))
     for text in ("pa qb|pa sb", "pa sb|pa qb"):
         release = grouped(table(text))
-        found = priors.gains(release)["a"]
-        assert found.exact / found.prior == top
+        result = priors.gains(release)["a"]
+        assert result.exact / result.prior == top
         for times in (top, top - LITTLE**2):
             assert fk.audit(release, asked(priors, times, values=["a"])).safe == (times == top)
             assert verified(table(text), asked(priors, times, values=["a"])) == (times == top)
@@ -196,8 +200,8 @@ def test_ties_too_many_to_settle(monkeypatch):
     # Two groups as far from their priors, of different people.
     priors = fk.Priors(by_sex(m="a 0.5 b 0.5", f="a 0.25 b 0.25"))
     release = grouped(table("ma mb|fa fb fb fb"))
-    found = priors.gains(release)["a"]
-    assert (found.exact, found.bounded) == (None, True)
+    result = priors.gains(release)["a"]
+    assert (result.exact, result.bounded) == (None, True)
     assert not fk.audit(release, asked(priors, 1, values=["a"])).safe
     assert fk.audit(release, asked(priors, "1.001", values=["a"])).safe
 
@@ -257,9 +261,9 @@ def test_numbers_and_texts_alike(ages, written):
         {"age": written, "value": ["a", "b"] * 2, "probability": [0.1, 0.9, 0.9, 0.1]}
     )
     release = grouped(table("ma mb|mb", age=ages))
-    found = fk.Priors(priors).disclosure(release, "a")
-    assert found.exact == Fraction(81, 82)
-    assert found.witness.signature == {"age": "2"}
+    disclosure = fk.Priors(priors).disclosure(release, "a")
+    assert disclosure.exact == Fraction(81, 82)
+    assert disclosure.witness.signature == {"age": "2"}
 
 
 # ---- labels --------------------------------------------------------------------------------
@@ -268,12 +272,12 @@ def test_numbers_and_texts_alike(ages, written):
 def test_values_as_they_print():
     frame = pa.table({"gid": [1, 1], "sex": ["'=m", "f"], "disease": ["'+a", "b"]})
     priors = fk.Priors(by_sex(f="+a 0.003 b 0.997", **{"=m": "+a 0.1 b 0.9"}))
-    found = priors.disclosure(grouped(Rearmed(open_table(frame))), "+a")
-    assert (found.exact, found.witness.signature) == (Fraction(997, 1024), {"sex": "=m"})
+    result = priors.disclosure(grouped(Rearmed(open_table(frame))), "+a")
+    assert (result.exact, result.witness.signature) == (Fraction(997, 1024), {"sex": "=m"})
     frame = pa.table({"gid": [1, 1], "sex": ["m", "f"], "disease": [7, 8]})
     priors = fk.Priors(by_sex(m="7 0.1 8 0.9", f="7 0.003 8 0.997"))
-    found = priors.disclosures(grouped(frame))
-    assert found[7].exact == Fraction(997, 1024)
+    result = priors.disclosures(grouped(frame))
+    assert result[7].exact == Fraction(997, 1024)
     assert priors.disclosure(grouped(frame), 7).witness.value == 7
 
 
@@ -368,25 +372,29 @@ def test_bounds_are_never_too_low(monkeypatch, reach):
         scene = random_scene(random, n_groups=4)
         reading = random.choice(READINGS)
         truth, priors, release = scene.truth(reading), scene.priors(reading), scene.release
-        for value, found in priors.disclosures(release).items():
+        for value, disclosure in priors.disclosures(release).items():
             exact = highest(truth.values(), value)
-            assert Fraction(found.probability) >= exact - Fraction(1, 10**12)
-            if found.bounded:
-                assert Fraction(found.probability) >= exact
+            assert Fraction(disclosure.probability) >= exact - Fraction(1, 10**12)
+            if disclosure.bounded:
+                assert Fraction(disclosure.probability) >= exact
                 bounded += 1
-                loose += found.probability > exact + Fraction(1, 10**6)
-                assert repr(found).startswith(f"Disclosure({value!r}, at most ")
-                assert found.to_dict()["bounded"] is True
-            assert found.exact in (None, exact)
-            assert found.bounded or abs(Fraction(found.probability) - exact) < Fraction(1, 10**12)
-            settled += found.exact is not None
-            above = Fraction(found.probability) + Fraction(1, 10**10)  # where floats settle nothing
-            limits = {exact, Fraction(found.probability), above, HALF}
+                loose += disclosure.probability > exact + Fraction(1, 10**6)
+                assert repr(disclosure).startswith(f"Disclosure({value!r}, at most ")
+                assert disclosure.to_dict()["bounded"] is True
+            assert disclosure.exact in (None, exact)
+            assert disclosure.bounded or abs(Fraction(disclosure.probability) - exact) < Fraction(
+                1, 10**12
+            )
+            settled += disclosure.exact is not None
+            above = Fraction(disclosure.probability) + Fraction(
+                1, 10**10
+            )  # where floats settle nothing
+            limits = {exact, Fraction(disclosure.probability), above, HALF}
             for limit in limits:
                 if not 0 < limit <= 1:
                     continue
-                assert not found.below(limit) or exact < limit
-                assert not found.at_most(limit) or exact <= limit
+                assert not disclosure.below(limit) or exact < limit
+                assert not disclosure.at_most(limit) or exact <= limit
         top = max(p for known in truth.values() for p in known.values())
         for limit in (HALF, top):
             audit = fk.audit(release, fk.Policy([fk.Requirement(priors, limit)]))
@@ -404,11 +412,11 @@ def test_without_fractions_the_bound_counts():
     # It may be above the limit; the other one, a little lower, is not.
     limit, little = HALF, Fraction(2, 10**10)
     bound = Disclosure("a", float(limit + little), bounded=True)
-    known = Disclosure("a", float(limit - little), lambda: limit - little)
-    for pair in ((bound, known), (known, bound)):
+    disclosure = Disclosure("a", float(limit - little), lambda: limit - little)
+    for pair in ((bound, disclosure), (disclosure, bound)):
         assert worst(pair) is bound
         assert not worst(pair).below(limit)
-    assert known.below(limit)
+    assert disclosure.below(limit)
 
 
 # ---- any of a set: posteriors are added up -------------------------------------------------
@@ -497,12 +505,12 @@ def infected():
 @pytest.mark.parametrize("limit", [{"at_most": "1/2"}, {"below": "3/5"}, {"at_most_times": "5/2"}])
 def test_art_keeps_limit_of_set(limit, tmp_path):
     rules = fk.Policy([fk.Requirement(GUESSED, any_of=HIV, **limit)], PUBLIC)
-    made = fk.publish(infected(), rules, method="art", form="bucketized", seed=1)
-    assert made.audit.safe
-    assert len(made.groups) > 3
-    made.write(tmp_path / "out")
+    publication = fk.publish(infected(), rules, method="art", form="bucketized", seed=1)
+    assert publication.audit.safe
+    assert len(publication.groups) > 3
+    publication.write(tmp_path / "out")
     (found,) = fk.verify(tmp_path / "out").findings
-    assert (found.value, found.reached) == ("HIV", made.audit.verdicts[0].disclosure.exact)
+    assert (found.value, found.reached) == ("HIV", publication.audit.verdicts[0].disclosure.exact)
     if "at_most" in limit:  # a single limit for all needs no set
         own = {"art": {"unique": True}}
         with pytest.raises(fk.InputError, match=r"unique = false"):
@@ -547,10 +555,10 @@ def made(tmp_path_factory):
     ills = ["Flu", "HIV", "Gout", "Gout", "Flu", "HIV"]
     table = pa.table({"sex": [*"mfmfmf"], "age": [*"345678"], "disease": ills})
     policy = fk.Policy([fk.Requirement(PRIORS, at_most_times=9)], PUBLIC)
-    made = fk.publish(table, policy, method=Halves(), form="bucketized")
+    publication = fk.publish(table, policy, method=Halves(), form="bucketized")
     folder = tmp_path_factory.mktemp("made") / "out"
-    made.write(folder)
-    return made, folder
+    publication.write(folder)
+    return publication, folder
 
 
 def test_false_certificates_of_relative_limits(made):
@@ -602,9 +610,9 @@ def test_false_certificates_of_relative_limits(made):
 def test_sentences_of_relative_limits(made):
     audit = made[0].audit
     (verdict,) = audit.verdicts
-    said = verdict_sentence(verdict, "disease")
-    assert said.startswith("Even someone who knows that people with sex")
-    assert "9 times what was likely before (" in said
+    text = verdict_sentence(verdict, "disease")
+    assert text.startswith("Even someone who knows that people with sex")
+    assert "9 times what was likely before (" in text
     page = audit.to_html()
     assert "9 × prior" in page
     assert "is 9 times as likely as before" in page

@@ -84,10 +84,10 @@ def test_codes_safe_one_by_one():
 def test_values_called_like_the_set(tmp_path):
     plain = pa.table({"age": range(40), "disease": ["A", "B", "A or B", "C"] * 10})
     own = fk.Schema(quasi_identifiers=["age"], sensitive="disease")
-    made = fk.publish(plain, policy(below="2/3", schema=own))
-    (verdict,) = made.audit.verdicts
+    publication = fk.publish(plain, policy(below="2/3", schema=own))
+    (verdict,) = publication.audit.verdicts
     assert (verdict.disclosure.value, verdict.safe) == ("A or B+", True)
-    made.write(tmp_path / "out")
+    publication.write(tmp_path / "out")
     fk.verify(tmp_path / "out")
 
 
@@ -125,7 +125,7 @@ def test_certificates_of_other_sets(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("about", "said"),
+    ("about", "message"),
     [
         ({"any_of": "lung disease"}, "any diagnosis under lung disease (C34 or J45)"),
         ({"at_level": 1}, "every label of level 1 in the hierarchy of diagnosis"),
@@ -134,14 +134,14 @@ def test_certificates_of_other_sets(tmp_path):
         ({"any_of": ["B20", "Z21"]}, "any of B20 or Z21"),
     ],
 )
-def test_pages_say_the_secret(about, said):
+def test_pages_say_the_secret(about, message):
     audit = fk.audit(table(), rules(**about))
-    assert said in audit.to_html()
+    assert message in audit.to_html()
     verdict = audit.to_dict()["verdicts"][0]
     if not isinstance(about.get("any_of"), list):
         assert verdict["sets"]
     members = verdict.get("sets", {"": about.get("any_of")}).values()
-    members = {value for own in members for value in own}
+    members = {value for member in members for value in member}
     holders = audit.counts.totals[audit.policy.requirements[0].meant(audit.counts.values).about]
     assert holders.sum() == sum(value in members for value in table()["diagnosis"].to_pylist())
 
@@ -218,7 +218,7 @@ def test_skylines_and_curves_of_sets(ward):
     assert ward.json("c.json")["value"] == "B20 or Z21"
     curves = fk.disclosure_curves(release, 12, any_of=["B20", "Z21"])
     read = [point["implications"]["exact"] for point in ward.json("c.json")["points"]]
-    assert read == [str(found.exact) for found in curves.implications]
+    assert read == [str(implication.exact) for implication in curves.implications]
     for odd in (["--any-of", "B20", "--value", "Z21"], ["--any-of", "B21"]):
         code, _, err = ward.run("skyline", *made, "-c", "0.9", *odd)
         assert code == 2

@@ -40,9 +40,9 @@ def width_of(within):
 def some_windows(bags, within):
     """The sets that lie in windows; nothing where one holds every value."""
     values = {value for bag in bags for value in bag}
-    found = windows_of(values, *width_of(within))
-    assume(all(set(united) != values for united in found))
-    return found
+    result = windows_of(values, *width_of(within))
+    assume(all(set(united) != values for united in result))
+    return result
 
 
 # ---- by enumeration --------------------------------------------------------------------------
@@ -50,11 +50,11 @@ def some_windows(bags, within):
 
 def one_by_one(bags, adversary, every):
     """The worst of some sets, each counted as one value."""
-    found = []
+    results = []
     for united in every:
         plain = [["it" if x in united else x for x in bag] for bag in bags]
-        found.append(adversary.disclosure(fk.GroupCounts.from_bags(plain), "it").exact)
-    return max(found)
+        results.append(adversary.disclosure(fk.GroupCounts.from_bags(plain), "it").exact)
+    return max(results)
 
 
 def uneven(seed, many):
@@ -78,8 +78,8 @@ def held_of(bags):
 
 def test_no_worse_window_left_out():
     amounts = [*product(range(3), repeat=3)]
-    for at, (bags, within) in enumerate(uneven(1, 5_000 if NIGHTLY else 90)):
-        held, asked = held_of(bags), amounts[at % len(amounts)]
+    for position, (bags, within) in enumerate(uneven(1, 5_000 if NIGHTLY else 90)):
+        held, asked = held_of(bags), amounts[position % len(amounts)]
         merged = (
             held.merged({str(value): "inside" for value in window})
             for window in windows_of([value for bag in bags for value in bag], *width_of(within))
@@ -105,8 +105,8 @@ def test_links_are_about_one_window():
     """What the requirement does not keep: links from another window, and who is near whom."""
     groups = [[9, 0, 30], [4, 9, 6, 9, 9, 2]]
     assert judged(groups, 2, (1, 0, 1)).reached == Fraction(15, 19)
-    found = [worst_of_two(groups, 2, 1, link) for link in ("same", "any")]
-    assert found == [Fraction(15, 19), Fraction(5, 6)]
+    results = [worst_of_two(groups, 2, 1, link) for link in ("same", "any")]
+    assert results == [Fraction(15, 19), Fraction(5, 6)]
     assert judged([[0, 0, 6, 2]], 1, (0, 0, 1)).reached == Fraction(3, 4)
     assert worst_of_two([[0, 0, 6, 2]], 1, 0, "near") == 1
 
@@ -129,9 +129,9 @@ def united(counts, parts):
 def test_searches_as_judged_afresh(bags, within, amounts, below):
     some_windows(bags, within)
     counts = fk.GroupCounts.from_bags(bags)
-    asked = policy(fk.Facts(*amounts), below, within)
-    ledger, standing = asked.ledger(counts.values), [np.arange(len(bags))]
-    worst = fk.audit(united(counts, standing), asked).verdicts[0].disclosure.exact
+    rules = policy(fk.Facts(*amounts), below, within)
+    ledger, standing = rules.ledger(counts.values), [np.arange(len(bags))]
+    worst = fk.audit(united(counts, standing), rules).verdicts[0].disclosure.exact
     if not ledger.admits(None, united(counts, standing)):
         return
     ledger.commit(None, united(counts, standing))
@@ -139,7 +139,7 @@ def test_searches_as_judged_afresh(bags, within, amounts, below):
         part = divisible[0]
         halves = [part[:1], part[1:]]
         standing = [*(other for other in standing if other is not part), *halves]
-        audit = fk.audit(united(counts, standing), asked)
+        audit = fk.audit(united(counts, standing), rules)
         removed, added = united(counts, [part]), united(counts, halves)
         assert ledger.admits(removed, added) == audit.safe
         evaluated = ledger.evaluate(removed, added, np.zeros(2, dtype=int))
@@ -322,21 +322,21 @@ def test_where_windows_are_unsupported():
     several = fk.GroupCounts.from_people([[{1}, {2, 3}]], semantics="set")
     with pytest.raises(fk.ForeknowError, match="within needs one sensitive value per person"):
         fk.audit(several, policy(fk.Facts(), within=1))
-    held = fk.Schema(quasi_identifiers=["age"], sensitive="x", semantics="set", person="id")
+    schema = fk.Schema(quasi_identifiers=["age"], sensitive="x", semantics="set", person="id")
     with pytest.raises(fk.ForeknowError, match="within needs one sensitive value per person"):
-        policy(fk.Facts(), within=1, schema=held).ledger(several.values)
+        policy(fk.Facts(), within=1, schema=schema).ledger(several.values)
     with pytest.raises(fk.ForeknowError, match="within is unsupported by jump"):
         fk.publish(people(40), policy(fk.Facts(), schema=SCHEMA), method="safe")
     table = pa.table({"name": list("abcd"), "gid": [1] * 4, "x": [1, 2, 9, 20]})
     release = fk.Release.from_groups(table, group="gid", sensitive="x", person="name")
-    found = fk.audit(release, policy(fk.Facts(), within=1)).verdicts[0].disclosure
+    disclosure = fk.audit(release, policy(fk.Facts(), within=1)).verdicts[0].disclosure
     with pytest.raises(fk.InputError, match="a window is no value of a person"):
-        fk.name_people(release, found)
+        fk.name_people(release, disclosure)
 
 
 def test_two_limits_for_one_width():
-    one = fk.Requirement(fk.Facts(), below="1/2", within="50%")
+    requirement = fk.Requirement(fk.Facts(), below="1/2", within="50%")
     other = fk.Requirement(fk.Facts(), below="1/3", within="50 %")
     with pytest.raises(fk.InputError, match="values within 50 % must stay below 1/3"):
-        fk.Policy([one, other])
-    fk.Policy([one, fk.Requirement(fk.Facts(), below="1/3", within="20%")])
+        fk.Policy([requirement, other])
+    fk.Policy([requirement, fk.Requirement(fk.Facts(), below="1/3", within="20%")])

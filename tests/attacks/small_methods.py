@@ -54,12 +54,12 @@ def together(groups):
     people = {}
     for person, group in enumerate(groups):
         people.setdefault(group, []).append(person)
-    return frozenset(frozenset(own) for own in people.values())
+    return frozenset(frozenset(person) for person in people.values())
 
 
 def random_table(random, people, kinds, n_values, hierarchies=None):
     """Some people with numbers as quasi-identifiers."""
-    columns = {name: random.integers(0, most, people).tolist() for name, most in kinds.items()}
+    columns = {name: random.integers(0, kind, people).tolist() for name, kind in kinds.items()}
     values = ["abcdef"[code] for code in random.integers(0, n_values, people)]
     return values, columns, microdata(values, hierarchies, **columns)
 
@@ -70,9 +70,9 @@ def agrees(found, values, expected, n_worlds, n_possible):
     assert (found.n_worlds, found.looked, found.consistent) == (n_worlds, n_worlds, n_possible)
     for person in range(len(values)):
         for value in set(values):
-            said = found.posterior(person + 1, value)
-            assert said == expected.get((person, value), 0), (person, value)
-            assert isinstance(said, Fraction)
+            posterior = found.posterior(person + 1, value)
+            assert posterior == expected.get((person, value), 0), (person, value)
+            assert isinstance(posterior, Fraction)
 
 
 def naive(functions, limit=Fraction(1, 2)):

@@ -48,11 +48,13 @@ def values_of(rows):
 @pytest.mark.usefixtures("tiny_tables")
 def test_gda_leaks_at_four_people(caplog):
     """Errata, section 4: {1, 3}: ab and {2, 4}: ac come from one table only."""
-    made = attacked("aabc", fk.Streamliner(2, "gda"), seeds=range(40))
-    assert (made.exact, made.how) == (True, "enumeration")
-    assert (made.n_worlds, made.consistent, made.n_groups) == (4, 1, 2)
-    assert made.certain == (1, 2, 3, 4)
-    assert [made.posterior(row, value) for row, value in ((1, "a"), (3, "b"), (4, "c"))] == [1] * 3
+    result = attacked("aabc", fk.Streamliner(2, "gda"), seeds=range(40))
+    assert (result.exact, result.how) == (True, "enumeration")
+    assert (result.n_worlds, result.consistent, result.n_groups) == (4, 1, 2)
+    assert result.certain == (1, 2, 3, 4)
+    assert [result.posterior(row, value) for row, value in ((1, "a"), (3, "b"), (4, "c"))] == [
+        1
+    ] * 3
     # It warns once however often it is run.
     assert len([r for r in caplog.records if "GDA is unsafe" in r.getMessage()]) == 1
 
@@ -80,7 +82,7 @@ def test_what_it_finds(leaking):
     with pytest.raises(fk.InputError, match="'cough'"):
         leaking.posterior(1, "cough")
     # Nobody is named unless asked.
-    assert [one["row"] for one in leaking.worst_people()] == [2, 4, 5]
+    assert [worst_person["row"] for worst_person in leaking.worst_people()] == [2, 4, 5]
     named = leaking.worst_people(2, names="pid")
     assert [one["name"] for one in named] == [1, 3]
     assert all("row" not in one for one in named)
@@ -98,10 +100,10 @@ def test_how_it_is_shown(leaking, tmp_path):
     page = (tmp_path / "attack.html").read_text("utf-8")
     assert "Attack by an adversary who knows the algorithm" in page
     leaking.to_json(tmp_path / "attack.json")
-    written = json.loads((tmp_path / "attack.json").read_text("utf-8"))
-    assert written["certain"] == [2, 4, 5]
-    assert written["method"] == {"name": "Mondrian", **fk.Mondrian().to_dict()}
-    assert (written["worlds"], written["consistent"]) == ("6", "2")
+    document = json.loads((tmp_path / "attack.json").read_text("utf-8"))
+    assert document["certain"] == [2, 4, 5]
+    assert document["method"] == {"name": "Mondrian", **fk.Mondrian().to_dict()}
+    assert (document["worlds"], document["consistent"]) == ("6", "2")
     pair = microdata(["flu", "hiv"], age=[30, 40])
     harmless = fk.attack(pair, fk.Mondrian(), policy_for(DIVERSE, pair))
     assert repr(harmless) == "Attack(Mondrian: nobody found out any further)"
@@ -159,22 +161,28 @@ def test_labels_are_seen_of_others():
     # Labels: in the first case 0-99 for all four, so that to a reader they are one group.
     levels, ages = {"age": fk.Intervals([10, 100])}, [10, 19, 20, 29, 55]
     found = microdata(list("abbac"), levels, age=ages)
-    one = fk.attack(found, Grouped(), policy_for(DIVERSE, found))
-    assert (one.n_worlds, one.consistent, one.certain) == (6, 3, (1, 5))
-    two = fk.attack(found, Grouped(), fk.Policy(DIVERSE.requirements, found.schema, BUCKETS))
-    assert (two.n_worlds, two.consistent) == (4, 2)
+    attack_result = fk.attack(found, Grouped(), policy_for(DIVERSE, found))
+    assert (attack_result.n_worlds, attack_result.consistent, attack_result.certain) == (
+        6,
+        3,
+        (1, 5),
+    )
+    attack_report = fk.attack(
+        found, Grouped(), fk.Policy(DIVERSE.requirements, found.schema, BUCKETS)
+    )
+    assert (attack_report.n_worlds, attack_report.consistent) == (4, 2)
 
 
 @pytest.mark.usefixtures("tiny_tables")
 def test_certain_by_the_release_itself():
     """Rows 1 and 2 share a group of a only; of 3 and 4 the algorithm tells who has b."""
-    found = attacked("aabc", lambda rows: [0, 0, 1, 1] if values_of(rows)[2] == "b" else [0] * 4)
-    assert (found.certain_by_release, found.certain) == ((1, 2), (3, 4))
-    assert all(case.rows not in ((1,), (2,)) for case in found.cases)
-    page = found._repr_html_()
+    result = attacked("aabc", lambda rows: [0, 0, 1, 1] if values_of(rows)[2] == "b" else [0] * 4)
+    assert (result.certain_by_release, result.certain) == ((1, 2), (3, 4))
+    assert all(case.rows not in ((1,), (2,)) for case in result.cases)
+    page = result._repr_html_()
     assert "2 people are certain because of the algorithm" in page
     assert "2 people are certain from the release itself" in page
-    written = found.to_dict()
+    written = result.to_dict()
     assert (written["certain"], written["certain_by_release"]) == ([3, 4], [1, 2])
     plain = attacked("aabc", lambda rows: [0, 0, 1, 1])
     assert (plain.certain, plain.certain_by_release, plain.found) == ((), (1, 2), False)
@@ -194,19 +202,23 @@ def test_nothing_published_can_tell():
         if pipeline(pa.table({"disease": values})) is None
     ]
     assert len(nothing) == 6
-    found = fk.attack(microdata(nothing[0], age=[0] * 5), pipeline, nothing=True)
-    assert (found.what, found.n_worlds, found.consistent) == ("nothing", 60, 6)
-    assert found.certain == (3, 4)
+    attack_result = fk.attack(microdata(nothing[0], age=[0] * 5), pipeline, nothing=True)
+    assert (attack_result.what, attack_result.n_worlds, attack_result.consistent) == (
+        "nothing",
+        60,
+        6,
+    )
+    assert attack_result.certain == (3, 4)
     for person in range(5):
         for value in "abcd":
             hits = sum(values[person] == value for values in nothing)
-            assert found.posterior(person + 1, value) == Fraction(hits, 6)
-    assert found.worst.share == Fraction(2, 5)
-    page = found._repr_html_()
+            assert attack_result.posterior(person + 1, value) == Fraction(hits, 6)
+    assert attack_result.worst.share == Fraction(2, 5)
+    page = attack_result._repr_html_()
     assert "nothing is published of 5 people" in page
     assert "know how often each value occurs in the whole" in page
     assert "6 could have led to nothing being published" in page
-    assert found.to_dict()["seen"] == "nothing"
+    assert attack_result.to_dict()["seen"] == "nothing"
 
 
 # ---- only what a method declares -----------------------------------------------------------------
@@ -288,10 +300,10 @@ def test_random_functions_are_noticed(values, method, requirements, how):
 
 @pytest.mark.usefixtures("tiny_tables")
 def test_seeds_of_a_function():
-    found = attacked(
+    result = attacked(
         "abab", lambda rows, seed: [0, 1, 0, 1] if seed else [0, 0, 1, 1], seeds=[0, 1]
     )
-    assert (found.exact, found.n_groups) == (True, 2)
+    assert (result.exact, result.n_groups) == (True, 2)
     with pytest.raises(fk.InputError, match=r"define it as f\(table, seed\)"):
         attacked("abab", lambda rows: [0] * 4, seeds=[0])
     lots = np.random.default_rng(0)
@@ -324,7 +336,7 @@ NOTHING, NO_GROUPS = {"nothing": True}, [5, "groups", [[0, 1], [2]], {0: 1}, np.
 
 @pytest.mark.usefixtures("tiny_tables")
 @pytest.mark.parametrize(
-    ("method", "more", "said"),
+    ("method", "more", "message"),
     [
         (fk.Mondrian, {}, "not its class"),
         (17, {}, "is no method"),
@@ -332,7 +344,7 @@ NOTHING, NO_GROUPS = {"nothing": True}, [5, "groups", [[0, 1], [2]], {0: 1}, np.
         (broken, {}, "KeyError: 'age'"),
         (lambda rows: [0], {}, "one for each of the 5 rows"),
         (lambda rows: [[0]] * 5, {}, "one group for each row"),
-        *((lambda rows, given=given: given, {}, "one group for each") for given in NO_GROUPS),
+        *((lambda rows, given=no_group: given, {}, "one group for each") for no_group in NO_GROUPS),
         (lambda rows: ([0] * 5, Odd()), {}, "cannot be compared, Odd with Odd: not today"),
         (five, NOTHING, "publishes something"),
         (fk.Anatomy(2), NOTHING, "not of publishing nothing"),
@@ -349,9 +361,9 @@ NOTHING, NO_GROUPS = {"nothing": True}, [5, "groups", [[0, 1], [2]], {0: 1}, np.
         (fk.Mondrian(), {"groups": [0, 1, 0, 1, 0]}, "does not make these groups"),
     ],
 )
-def test_what_is_refused(method, more, said):
+def test_what_is_refused(method, more, message):
     found = microdata(VALUES, age=AGES)
-    with pytest.raises(fk.InputError, match=said):
+    with pytest.raises(fk.InputError, match=message):
         fk.attack(found, method, policy_for(DIVERSE, found), **more)
 
 
@@ -455,7 +467,7 @@ def attacking(desk):
 
 
 @pytest.mark.parametrize(
-    ("words", "code", "said"),
+    ("words", "code", "message"),
     [
         (PLAIN + "--name-people", 1, "Dora, Eve flu 100%"),
         (PLAIN + "--name-people --person age", 1, "30, 30 flu 100%"),
@@ -483,14 +495,14 @@ def attacking(desk):
         (GROUPS + "made", 1, "3 people are certain"),
     ],
 )
-def test_what_is_printed(attacking, words, code, said):
+def test_what_is_printed(attacking, words, code, message):
     found, out, err = attacking(words)
     assert found == code
-    assert not out if said is None else said in out + err
+    assert not out if message is None else message in out + err
 
 
 @pytest.mark.parametrize(
-    ("words", "said"),
+    ("words", "message"),
     [
         *((LOTS + f"--seeds '{wrong}'", "--seeds") for wrong in ("x", "3-1", "", "1-99999999")),
         (PLAIN + "--method mondrain", "no method 'mondrain'"),
@@ -511,9 +523,9 @@ def test_what_is_printed(attacking, words, code, said):
         (PLAIN + "--method own.py:groups --set a=1", "--set is for"),
     ],
 )
-def test_refusals_of_the_command(attacking, desk, words, said):
+def test_refusals_of_the_command(attacking, desk, words, message):
     code = 1 if "low" in words else 2
-    assert said in desk.refused("attack", *shlex.split(words), code=code)
+    assert message in desk.refused("attack", *shlex.split(words), code=code)
 
 
 def test_interrupted_it_leaves_nothing(attacking, desk):
@@ -560,15 +572,17 @@ def test_estimates_agree_with_exact(method, values, ages, seeds, seed):
     policy = in_buckets(BELOW_2_3.requirements, table)
     exact = fk.attack(table, method, policy, seeds=seeds)
     groups = method.partition(table, policy, seed=seeds and seeds[0])
-    again = fk.attack(table, method, policy, groups=groups, seeds=seeds)
+    attack_result = fk.attack(table, method, policy, groups=groups, seeds=seeds)
     # One run of Mondrian settles small parts: so few worlds that none of them is looked at whole.
     few = 1 if isinstance(method, fk.Mondrian) else exact.n_worlds - 2
-    found = fk.attack(table, method, policy, worlds=few, seed=seed, seeds=seeds)
+    attack_report = fk.attack(table, method, policy, worlds=few, seed=seed, seeds=seeds)
     rows = range(1, len(values) + 1)
-    assert (exact.exact, found.exact) == (True, False)
-    assert [exact.posterior(r, "a") for r in rows] == [again.posterior(r, "a") for r in rows]
-    assert set(exact.certain) <= set(found.unsettled)
-    assert covers(found, exact, set(values))
+    assert (exact.exact, attack_report.exact) == (True, False)
+    assert [exact.posterior(r, "a") for r in rows] == [
+        attack_result.posterior(r, "a") for r in rows
+    ]
+    assert set(exact.certain) <= set(attack_report.unsettled)
+    assert covers(attack_report, exact, set(values))
 
 
 def test_estimated_disclosures_settle_nothing():
@@ -576,10 +590,10 @@ def test_estimated_disclosures_settle_nothing():
     table = microdata(values, LEVELS, age=range(12))
     policy = policy_for(BELOW_2_3, table)
     release = release_of(values, fk.FullDomain().partition(table, policy), age=range(12))
-    found = fk.Algorithm(fk.FullDomain(), policy, worlds=40, seed=0).disclosure(release, "a")
-    assert (found.estimated, found.exact) == (True, None)
-    assert not found.below("0.99")
-    assert 1 / 3 <= found.probability <= 1
+    disclosure = fk.Algorithm(fk.FullDomain(), policy, worlds=40, seed=0).disclosure(release, "a")
+    assert (disclosure.estimated, disclosure.exact) == (True, None)
+    assert not disclosure.below("0.99")
+    assert 1 / 3 <= disclosure.probability <= 1
 
 
 def test_lots_are_never_run_once():

@@ -108,10 +108,13 @@ def test_methods(method, kinds, levels, seed):
     agrees(fk.attack(found, method, policy, symmetric=False), values, *expected)
     assert fast.runs <= expected[1]
     if not fast.left_out:
-        made, adversary = fk.publish(found, policy, method=method), fk.Algorithm(method, policy)
-        for value, disclosure in adversary.disclosures(made.release).items():
+        publication, adversary = (
+            fk.publish(found, policy, method=method),
+            fk.Algorithm(method, policy),
+        )
+        for value, disclosure in adversary.disclosures(publication.release).items():
             assert disclosure.exact == max(p for (_, v), p in expected[0].items() if v == value)
-        top = adversary.disclosure(made.release)
+        top = adversary.disclosure(publication.release)
         assert (top.exact, top.estimated) == (max(expected[0].values()), False)
 
 
@@ -129,10 +132,12 @@ def test_labels_as_published(kind, suppression, seed):
 
         def algorithm(world, columns=columns, policy=policy):
             try:
-                made = fk.publish(microdata(list(world), LEVELS, **columns), policy, method=method)
+                publication = fk.publish(
+                    microdata(list(world), LEVELS, **columns), policy, method=method
+                )
             except fk.NoSafeRelease:
                 return None
-            rows = made.tables["release"].to_pylist()
+            rows = publication.tables["release"].to_pylist()
             return frozenset((row["age"], row["pid"]) for row in rows)
 
         release = algorithm(tuple(values))
@@ -177,11 +182,11 @@ def test_safe_and_jump_withstand(method, form):
         policy = fk.Policy(DIVERSE.requirements, table.schema, fk.PublishOptions(form=form))
         given = (PAPER, 2) if method is fk.Jump else (PAPER,)
         try:
-            found = fk.attack(table, method(*given, property=fk.MaxRatio("1/2")), policy)
+            attack_result = fk.attack(table, method(*given, property=fk.MaxRatio("1/2")), policy)
         except fk.NoSafeRelease:
             continue
-        assert found.exact
-        highest += [found.posterior(row, v) for row in range(1, 7) for v in "abcd"]
+        assert attack_result.exact
+        highest += [attack_result.posterior(row, v) for row in range(1, 7) for v in "abcd"]
     assert len(highest) > 24
     assert max(highest) == (1 if method is fk.Naive else Fraction(1, 2))
 
@@ -201,26 +206,30 @@ def test_proof_settles_any_size(method):
     found = microdata(values, age=ages)
     policy = in_buckets([fk.Requirement(fk.Facts(), below="2/3", knowing=[])], found)
     groups = method.partition(found, policy, seed=1)
-    told = fk.attack(found, method, policy, groups=groups)
+    attack_result = fk.attack(found, method, policy, groups=groups)
     by_bound = isinstance(method, fk.Decoy)
-    assert (told.looked, told.found, told.undecided) == (0, False, False)
-    assert (told.how, told.cases, told.unsettled) == ("bound" if by_bound else "proof", (), ())
+    assert (attack_result.looked, attack_result.found, attack_result.undecided) == (0, False, False)
+    assert (attack_result.how, attack_result.cases, attack_result.unsettled) == (
+        "bound" if by_bound else "proof",
+        (),
+        (),
+    )
     # A release says the same to who has no table: at most the limit, or the frequency.
     release = release_of(values, groups, age=ages)
-    seen = fk.Algorithm(method, policy).disclosure(release, "a")
-    assert not seen.estimated
+    disclosure = fk.Algorithm(method, policy).disclosure(release, "a")
+    assert not disclosure.estimated
     if by_bound:
-        assert (seen.probability, seen.bounded) == (float(Fraction(2, 3)), True)
+        assert (disclosure.probability, disclosure.bounded) == (float(Fraction(2, 3)), True)
     else:
-        assert "same" in told.proof
-        assert f"The proof: {told.proof}." in told._repr_html_()
-        assert told.to_dict()["proof"] == told.proof
-        assert seen.exact == fk.Facts().disclosure(release, "a").exact
+        assert "same" in attack_result.proof
+        assert f"The proof: {attack_result.proof}." in attack_result._repr_html_()
+        assert attack_result.to_dict()["proof"] == attack_result.proof
+        assert disclosure.exact == fk.Facts().disclosure(release, "a").exact
         mine = [v for v, g in zip(values, groups.tolist(), strict=True) if g == groups[0]]
         for value in "abcd":
-            said = told.posterior(1, value)
-            assert isinstance(said, Fraction)
-            assert said == Fraction(mine.count(value), len(mine))
+            posterior = attack_result.posterior(1, value)
+            assert isinstance(posterior, Fraction)
+            assert posterior == Fraction(mine.count(value), len(mine))
     alone = np.where(np.asarray(found.sensitive_codes) == 0, groups.max() + 1, groups)
     with pytest.raises(fk.InputError, match="does not make these groups"):
         fk.attack(found, method, policy, groups=np.unique(alone, return_inverse=True)[1])
@@ -261,17 +270,17 @@ def published(groups, places, world):
     boxes = tuple((min(ages[g]), max(ages[g])) for g in groups)
     for box, value in zip(boxes, world, strict=True):
         bags[box].append(value)
-    return boxes, tuple(sorted((box, tuple(sorted(own))) for box, own in bags.items()))
+    return boxes, tuple(sorted((box, tuple(sorted(bag))) for box, bag in bags.items()))
 
 
 @cache
 def releases(bag, places, l, method):  # noqa: E741
     """release -> {table: how probable the release is}, by all lots of all tables."""
-    found = defaultdict(Counter)
+    by_key = defaultdict(Counter)
     for world in tables(bag):
         for groups, chance in outcomes(lambda lots, w=world: method(w, l, lots)):
-            found[published(groups, places, world)][world] += chance
-    return found
+            by_key[published(groups, places, world)][world] += chance
+    return by_key
 
 
 def said_and_shares(release, weights):
@@ -280,8 +289,8 @@ def said_and_shares(release, weights):
     for person, box in enumerate(boxes):
         own = dict(bags)[box]
         for value in sorted(set(own)):
-            said = sum(w for t, w in weights.items() if t[person] == value) / sum(weights.values())
-            yield person, value, said, Fraction(own.count(value), len(own))
+            text = sum(w for t, w in weights.items() if t[person] == value) / sum(weights.values())
+            yield person, value, text, Fraction(own.count(value), len(own))
 
 
 @pytest.mark.parametrize(
@@ -305,17 +314,17 @@ def test_merged_groups_keep_the_proof(method, oracle, bag, places):
         if key in met or len(met) >= 8:
             continue
         met.add(key)
-        found = fk.attack(table, method, policy, seed=seed)
+        attack_result = fk.attack(table, method, policy, seed=seed)
         for person, value, said, share in said_and_shares(key, every[key]):
-            if found.exact:
-                assert found.posterior(person + 1, value) == said
+            if attack_result.exact:
+                assert attack_result.posterior(person + 1, value) == said
             else:
-                beliefs = found._posteriors
+                beliefs = attack_result._posteriors
                 at = beliefs.worlds.cell_of[person], table.values.codes[value]
                 assert beliefs.low[at] <= said <= beliefs.high[at]
             seen.append((said, share))
             assert said <= Fraction(1, 2)
-        assert found.how in ("proof", "bound")
+        assert attack_result.how in ("proof", "bound")
     if (bag, places) == ("aabbc", (1, 1, 2, 2, 2)):
         # Groups of two and of three tell more than frequencies where they look alike: people who
         # are older are sooner in the larger one.
@@ -345,27 +354,27 @@ def test_groups_of_one_size(oracle, bag, places, l):  # noqa: E741
 def large(method, below, form="generalized", n=160):
     """An attack on people of few ages, so that many groups look alike."""
     table = microdata(list("abcdefgh") * (n // 8), age=[i % 3 for i in range(n)])
-    asked = [fk.Requirement(fk.Facts(), below=below, knowing=[])]
-    policy = fk.Policy(asked, table.schema, fk.PublishOptions(form=form))
+    requirements = [fk.Requirement(fk.Facts(), below=below, knowing=[])]
+    policy = fk.Policy(requirements, table.schema, fk.PublishOptions(form=form))
     return fk.attack(table, method, policy, seed=1)
 
 
 @pytest.mark.parametrize("variant", ["gsa", "ria"])
 def test_a_limit_below_the_bound(variant):
     """It is not called kept: groups that look alike hold an eighth of each; the proof says 1/2."""
-    found = large(fk.Streamliner(2, variant), "1/3")
-    assert (found.how, found.exact, found.highest) == ("bound", False, Fraction(1, 2))
-    assert len(found.unsettled) > 140
-    assert not found.found
-    assert "a limit is below the bound" in found._repr_html_()
-    assert "no higher than 1/2" in found._repr_html_()
-    assert found.to_dict()["highest"] == "1/2"
+    result = large(fk.Streamliner(2, variant), "1/3")
+    assert (result.how, result.exact, result.highest) == ("bound", False, Fraction(1, 2))
+    assert len(result.unsettled) > 140
+    assert not result.found
+    assert "a limit is below the bound" in result._repr_html_()
+    assert "no higher than 1/2" in result._repr_html_()
+    assert result.to_dict()["highest"] == "1/2"
     with pytest.raises(fk.InputError, match="exceeds 1/2"):
-        found.posterior(1, "a")
-    found = large(fk.Streamliner(2, variant), "2/3")
-    assert (found.how, found.unsettled, found.cases) == ("bound", (), ())
-    assert repr(found) == "Attack(Streamliner: no posterior above 1/2)"
-    assert "By a proof, no posterior exceeds 1/2" in found._repr_html_()
+        result.posterior(1, "a")
+    result = large(fk.Streamliner(2, variant), "2/3")
+    assert (result.how, result.unsettled, result.cases) == ("bound", (), ())
+    assert repr(result) == "Attack(Streamliner: no posterior above 1/2)"
+    assert "By a proof, no posterior exceeds 1/2" in result._repr_html_()
 
 
 class Dealt:
@@ -394,9 +403,9 @@ class Dealt:
 )
 def test_where_the_proof_holds(method, below, form, how):
     """Where groups are told apart, or are equally large."""
-    found = large(method, below, form)
-    assert found.how == how
-    assert bool(found.unsettled) == (how == "bound")
+    result = large(method, below, form)
+    assert result.how == how
+    assert bool(result.unsettled) == (how == "bound")
     with pytest.raises(fk.InputError, match="bucketized form"):
         large(Dealt(), "2/3", n=64)
 
@@ -450,10 +459,10 @@ def compare(random, method, kinds, levels, requirements, people, amounts):
             break
     run, groups = plainly(method, policy, columns, levels), groups.tolist()
     expected, hows = posteriors(values, groups, run, together(groups)), set()
-    for most in amounts:
-        found = fk.attack(table, method, policy, worlds=most, seed=1)
-        is_within(found, expected, values)
-        hows.add(found.how)
+    for amount in amounts:
+        attack_result = fk.attack(table, method, policy, worlds=amount, seed=1)
+        is_within(attack_result, expected, values)
+        hows.add(attack_result.how)
     return hows
 
 
@@ -475,8 +484,8 @@ def test_hierarchies_divide_into_several():
     random, hows, people = np.random.default_rng(8), set(), 8 if NIGHTLY else 7
     for _ in range(12 if NIGHTLY else 2):
         amounts = [40 if NIGHTLY else 15]
-        asked = BELOW_2_3.requirements
-        hows |= compare(random, fk.Mondrian(), {"age": 8}, LEVELS, asked, people, amounts)
+        requirements = BELOW_2_3.requirements
+        hows |= compare(random, fk.Mondrian(), {"age": 8}, LEVELS, requirements, people, amounts)
     assert "parts" in hows
 
 
@@ -526,19 +535,19 @@ def test_replays_say_what_runs_make(seed):
     table = microdata(values, LEVELS if seed % 2 else {}, **columns)
     policy = fk.Policy(WITH_IMPLICATIONS[seed % len(WITH_IMPLICATIONS)])
     method = fk.Mondrian(cuts=int(random.choice([1, 2, 5])))
-    made = groups_of(method, table, policy)
-    if made is None:
+    result = groups_of(method, table, policy)
+    if result is None:
         return
-    groups = numbered(made)
+    groups = numbered(result)
     foreseen = Replay.of(method, table, policy)
     assert np.array_equal(numbered(foreseen.groups), groups)
     codes = np.asarray(table.sensitive_codes)
     assert foreseen.same(codes) is not False
     worlds = Worlds.of(groups, codes, len(table.values))
     for own in (worlds.at_random(random) for _ in range(6)):
-        said = foreseen.same(own)
-        made = numbered(method.partition(table.with_sensitive(own), policy))
-        assert said is None or said == np.array_equal(made, groups)
+        text = foreseen.same(own)
+        result = numbered(method.partition(table.with_sensitive(own), policy))
+        assert text is None or text == np.array_equal(result, groups)
 
 
 @pytest.mark.usefixtures("tiny_tables")
@@ -551,9 +560,9 @@ def test_most_worlds_need_no_run(place):
     groups = numbered(fk.Mondrian().partition(table, policy))
     foreseen = Replay.of(fk.Mondrian(), table, policy)
     worlds, lots = Worlds.of(groups, table.sensitive_codes, 4), np.random.default_rng(1)
-    said = [foreseen.same(worlds.at_random(lots)) for _ in range(60)]
-    assert said.count(None) <= 6
-    assert said.count(False) >= 1
+    texts = [foreseen.same(worlds.at_random(lots)) for _ in range(60)]
+    assert texts.count(None) <= 6
+    assert texts.count(False) >= 1
 
 
 # Ten people each. Of two groups the first lowers what a fact about the value s may cost, the second
@@ -581,5 +590,5 @@ def test_refusals_by_others_need_run(before):
     other = codes.copy()
     other[[1, 10]] = other[[10, 1]]  # as FACT: divided at once, since nobody was before
     assert foreseen.same(other) is None
-    made = numbered(fk.Mondrian().partition(table.with_sensitive(other), CROSSED))
-    assert np.bincount(made).tolist() == [10, 10, 20]
+    result = numbered(fk.Mondrian().partition(table.with_sensitive(other), CROSSED))
+    assert np.bincount(result).tolist() == [10, 10, 20]

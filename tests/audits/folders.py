@@ -7,9 +7,9 @@ import foreknow as fk
 
 def written(table, policy, folder, **how):
     """What is published of a table, which lies in a folder."""
-    made = fk.publish(table, policy, **{"seed": 1, "learned": False, **how})
-    made.write(folder)
-    return made
+    publication = fk.publish(table, policy, **{"seed": 1, "learned": False, **how})
+    publication.write(folder)
+    return publication
 
 
 def forge(folder, change):

@@ -67,8 +67,8 @@ def test_other_semantics_are_refused(of_counts):
         if semantics == of_counts:
             assert audit(counts, policy).safe
             continue
-        said = f"semantics '{semantics}', but .* under '{of_counts}'"
-        with pytest.raises(UnsupportedError, match=said):
+        text = f"semantics '{semantics}', but .* under '{of_counts}'"
+        with pytest.raises(UnsupportedError, match=text):
             audit(counts, policy)
 
 
@@ -109,8 +109,8 @@ LIMITS = [Fraction(p, q) for q in range(1, 7) for p in range(1, q + 1)]
 
 
 def exposed(release, adversary, limit, **more):
-    asked = fk.Policy([fk.Requirement(adversary, **{"below": limit, **more})])
-    (found,) = fk.audit(release, asked).exposed
+    policy = fk.Policy([fk.Requirement(adversary, **{"below": limit, **more})])
+    (found,) = fk.audit(release, policy).exposed
     return found
 
 
@@ -165,20 +165,20 @@ def test_facts_expose_the_right_people():
     for place in range(60 * TIMES):
         case, asked = Drawn(draw), fk.Facts(*draw.choices(range(3), k=3))
         bags, limit, amounts = case.bags, case.limit, (asked.l, asked.k, asked.m)
-        found = found_in(bags, asked, limit, values=case.about)
-        check(found, bags)
-        assert numbers(found) == found_out(bags, amounts, limit, case.values), (case, amounts)
+        result = found_in(bags, asked, limit, values=case.about)
+        check(result, bags)
+        assert numbers(result) == found_out(bags, amounts, limit, case.values), (case, amounts)
         sure, _ = found_out(bags, amounts, 1, case.values)
-        assert found.certain.people == found.by_chance[-1] == sure, (case, amounts)
-        assert not found.over.at_most
+        assert result.certain.people == result.by_chance[-1] == sure, (case, amounts)
+        assert not result.over.at_most
         holders = Counter(case.letters)
-        assert sum(found.by_chance) == sum(holders[value] for value in case.values)
+        assert sum(result.by_chance) == sum(holders[value] for value in case.values)
         if place % 10 == 0:
             tenths = [found_out(bags, amounts, Fraction(i, 10), case.values)[0] for i in range(11)]
-            assert [sum(found.by_chance[i:]) for i in range(11)] == tenths
+            assert [sum(result.by_chance[i:]) for i in range(11)] == tenths
             k = draw.randint(0, 3)
-            found = found_in(bags, fk.Negations(k), limit)
-            assert numbers(found) == found_out(bags, (k, 0, 0), limit, {*case.letters})
+            result = found_in(bags, fk.Negations(k), limit)
+            assert numbers(result) == found_out(bags, (k, 0, 0), limit, {*case.letters})
 
 
 @pytest.mark.parametrize("k", [0, 1, 2, 3])
@@ -186,11 +186,11 @@ def test_implications_expose_the_right_people(k):
     draw = random.Random(k)
     for _ in range(15 * TIMES):
         case = Drawn(draw)
-        found = found_in(case.bags, fk.Implications(k), case.limit, values=case.about)
-        check(found, case.bags)
+        result = found_in(case.bags, fk.Implications(k), case.limit, values=case.about)
+        check(result, case.bags)
         truth = found_out_by_implications(case.bags, k, case.limit, case.values)
-        assert numbers(found) == truth, case
-        assert found.certain.people == found_out_by_implications(case.bags, k, 1, case.values)[0]
+        assert numbers(result) == truth, case
+        assert result.certain.people == found_out_by_implications(case.bags, k, 1, case.values)[0]
 
 
 @pytest.mark.parametrize("semantics", ["set", "multiset"])
@@ -206,7 +206,7 @@ def test_several_values_count_everybody(semantics):
                 for person in draw.sample(own, many) if is_set else draw.choices(own, k=many):
                     person.append(value)
             people.append(own)
-        groups = [(len(own), "".join(sorted(chain(*own)))) for own in people]
+        groups = [(len(person), "".join(sorted(chain(*person)))) for person in people]
         values = {value for _, bag in groups for value in bag}
         if not values:
             continue
@@ -261,7 +261,7 @@ def test_priors_expose_the_right_people(reading):
         own, inclusive = DrawnPriors(draw, reading), draw.random() < 0.5
         limit = own.case.limit if own.case.limit < 1 or inclusive else Fraction(1, 2)
         limits = {"below": None, "at_most": limit} if inclusive else {"below": limit}
-        found = exposed(own.release, own.priors, None, **limits)
+        result = exposed(own.release, own.priors, None, **limits)
 
         def beyond(chance, limit=limit, inclusive=inclusive):
             return chance > limit if inclusive else chance >= limit
@@ -273,20 +273,20 @@ def test_priors_expose_the_right_people(reading):
             certain += row[value] == 1
         case = own.case, own.people, own.rows, inclusive
         suspects = sum(map(sum, hits)), sum(map(any, hits))
-        assert (found.over.suspected, found.over.groups) == suspects, case
-        assert caught <= found.over.people <= suspects[0], case
-        assert certain == found.certain.people, case
-        if not found.over.at_most:
+        assert (result.over.suspected, result.over.groups) == suspects, case
+        assert caught <= result.over.people <= suspects[0], case
+        assert certain == result.certain.people, case
+        if not result.over.at_most:
             exactly += 1
-            assert caught == found.over.people, case
-        assert sum(found.by_chance) == len(own.people)
+            assert caught == result.over.people, case
+        assert sum(result.by_chance) == len(own.people)
         times = Fraction(draw.randint(4, 9), 4)
         suspects = sum(
             any(row[x] > min(1, times * prior[x]) for x in row)
             for row, prior, _ in chain(*own.posteriors)
         )
-        found = exposed(own.release, own.priors, None, at_most_times=times)
-        assert found.over.suspected == suspects, (case, times)
+        result = exposed(own.release, own.priors, None, at_most_times=times)
+        assert result.over.suspected == suspects, (case, times)
     assert exactly > 6 * TIMES
 
 
@@ -300,13 +300,13 @@ def test_several_secrets_count_once():
         named = {f"set {place}": own for place, own in enumerate(sets) if {*own} != {*every}}
         if not named:
             continue
-        found = found_in(case.bags, fk.Facts(*amounts), case.limit, any_of=named)
+        result = found_in(case.bags, fk.Facts(*amounts), case.limit, any_of=named)
         truth = found_out_of_sets(case.bags, amounts, case.limit, named.values())
-        assert numbers(found) == truth
+        assert numbers(result) == truth
         sure = found_out_of_sets(case.bags, amounts, 1, named.values())
-        assert (found.certain.people, found.certain.groups) == sure
-        assert not found.over.at_most
-        assert found.over.people <= found.over.suspected
+        assert (result.certain.people, result.certain.groups) == sure
+        assert not result.over.at_most
+        assert result.over.people <= result.over.suspected
         several += sum(map(len, named.values())) > len({*"".join(map("".join, named.values()))})
     assert several > 12 * TIMES
 
@@ -336,10 +336,10 @@ def test_overlapping_groups_are_not_counted():
 
 
 def test_silent_adversaries_count_nobody():
-    found = found_in(["aab"], Silent(), "1/3")
-    assert found.over is found.certain is None
-    assert list(found.groups) == []
-    assert found.to_dict()["over"] is None
+    result = found_in(["aab"], Silent(), "1/3")
+    assert result.over is result.certain is None
+    assert list(result.groups) == []
+    assert result.to_dict()["over"] is None
 
 
 # ---- limits, and large releases -------------------------------------------------------------
@@ -348,8 +348,8 @@ def test_silent_adversaries_count_nobody():
 def test_relatives_in_other_groups():
     """A link to the only person with a value elsewhere says who it is; see Theorem 2."""
     bags = [{"a": 1, "b": 9}, {"a": 1}, {"a": 2, "b": 18}]
-    found = found_in(bags, fk.Facts(m=1), 1, values=["a"])
-    assert (found.over.people, found.certain.people, found.over.groups) == (4, 4, 3)
+    result = found_in(bags, fk.Facts(m=1), 1, values=["a"])
+    assert (result.over.people, result.certain.people, result.over.groups) == (4, 4, 3)
 
 
 # ---- scope ---------------------------------------------------------------------------------------
@@ -396,9 +396,9 @@ def ward(desk):
 
 def test_empty_release_says_why(ward):
     ward.put("ward.csv", "who,born,town,job,illness\nA,1,Ulm,cook,\nB,2,Ulm,cook,\n")
-    said = """ward.csv has no rows with 'illness', and missing = "drop" leaves all others out"""
-    assert said in ward.refused("audit", "ward.csv", "-p", "ward.toml")
-    assert said in ward.refused("publish", "ward.csv", "-p", "ward.toml", "-o", "out")
+    text = """ward.csv has no rows with 'illness', and missing = "drop" leaves all others out"""
+    assert text in ward.refused("audit", "ward.csv", "-p", "ward.toml")
+    assert text in ward.refused("publish", "ward.csv", "-p", "ward.toml", "-o", "out")
 
 
 # ---- each line -----------------------------------------------------------------------------------
@@ -419,22 +419,29 @@ def test_wholes_that_hold_several(values, several, amounts, tmp_path):
     rows = pa.table({"age": [30] * 4 * len(values), "ill": values * 4})
     roles = fk.Schema(quasi_identifiers=["age"], sensitive="ill")
     policy = fk.Policy([fk.Requirement(fk.Facts(), "9/10")], roles)
-    found = fk.audit(rows, policy)
-    said = " ".join(found.notes)
-    assert ("was judged as one whole" in said) == bool(several)
-    assert ("texts of amounts" in said) == bool(amounts)
+    audit_of_release = fk.audit(rows, policy)
+    text = " ".join(audit_of_release.notes)
+    assert ("was judged as one whole" in text) == bool(several)
+    assert ("texts of amounts" in text) == bool(amounts)
     written(rows, policy, tmp_path / "out")
-    for scope in (found.scope, fk.verify(tmp_path / "out").claimed_scope):
+    for scope in (audit_of_release.scope, fk.verify(tmp_path / "out").claimed_scope):
         assert (scope.several_answers, scope.amounts) == (several, amounts)
 
 
 def test_values_without_a_requirement():
     counts = fk.GroupCounts.from_bags([["flu"] * 3, ["cold"] * 2])
-    found = fk.audit(counts, fk.Policy([fk.Requirement(fk.KAnonymity(2))]))  # about no value
-    assert (found.safe, found.scope.unprotected) == (True, {"flu": 3, "cold": 2})
-    alike = fk.GroupCounts.from_bags([[1, "1", "x"], ["x"]])
-    found = fk.audit(alike, fk.Policy([fk.Requirement(fk.Facts(), 1, values=["x"])]))
-    assert found.scope.unprotected == {"1": 2}  # which print alike
+    audit_of_release = fk.audit(
+        counts, fk.Policy([fk.Requirement(fk.KAnonymity(2))])
+    )  # about no value
+    assert (audit_of_release.safe, audit_of_release.scope.unprotected) == (
+        True,
+        {"flu": 3, "cold": 2},
+    )
+    group_counts = fk.GroupCounts.from_bags([[1, "1", "x"], ["x"]])
+    audit_of_release = fk.audit(
+        group_counts, fk.Policy([fk.Requirement(fk.Facts(), 1, values=["x"])])
+    )
+    assert audit_of_release.scope.unprotected == {"1": 2}  # which print alike
     counts = fk.GroupCounts.from_bags([[f"v{i}"] * (i + 1) for i in range(20)])
     note = fk.audit(counts, fk.Policy([fk.Requirement(fk.Facts(), 1, values=["v0"])])).notes[0]
     assert note.startswith("No requirement is about: v19 (20 people), v18 (19 people), ")
@@ -450,7 +457,7 @@ HALF = fk.Policy([fk.Requirement(fk.Facts(), below="3/4")], AGE)
 
 @pytest.mark.complete
 @pytest.mark.parametrize(
-    ("method", "form", "said"),
+    ("method", "form", "message"),
     [
         (fk.Mondrian(), "generalized", "not judged"),
         (fk.Anatomy(2), "bucketized", "as required"),
@@ -463,24 +470,27 @@ HALF = fk.Policy([fk.Requirement(fk.Facts(), below="3/4")], AGE)
         (fk.Naive(["age=*"], fk.MaxRatio("3/4", strict=True)), "generalized", "not judged"),
     ],
 )
-def test_what_is_proved_of_method(method, form, said, tmp_path):
-    made, folder = written(FOUR, HALF, tmp_path / "out", method=method, form=form), tmp_path / "out"
-    assert made.audit.scope.method == said
-    for page in ((folder / "report.html").read_text("utf-8"), made.audit._repr_html_()):
-        assert ("also against" in page) == (said == "as required")
-    notes = [note for note in made.audit.notes if "adversary who knows" in note]
+def test_what_is_proved_of_method(method, form, message, tmp_path):
+    result, folder = (
+        written(FOUR, HALF, tmp_path / "out", method=method, form=form),
+        tmp_path / "out",
+    )
+    assert result.audit.scope.method == message
+    for page in ((folder / "report.html").read_text("utf-8"), result.audit._repr_html_()):
+        assert ("also against" in page) == (message == "as required")
+    notes = [note for note in result.audit.notes if "adversary who knows" in note]
     assert ["not judged" in note for note in notes] == {
         "as required": [],
         "not judged": [True],
-    }.get(said, [False])
-    if said.startswith("at most"):
+    }.get(message, [False])
+    if message.startswith("at most"):
         assert notes[0].endswith("and nothing else, is never surer of a value than 1/2.")
         # and the attack, which runs the method, agrees
-        found = fk.attack(fk.Microdata(FOUR, AGE), method, HALF)
-        assert max(found.posterior(who, "a") for who in range(1, 5)) <= 1 / 2
+        attack_result = fk.attack(fk.Microdata(FOUR, AGE), method, HALF)
+        assert max(attack_result.posterior(who, "a") for who in range(1, 5)) <= 1 / 2
     verified = fk.verify(folder)
     assert verified.scope.method == "not judged"  # files do not tell
-    assert verified.claimed_scope.method == (None if said == "not judged" else said)
+    assert verified.claimed_scope.method == (None if message == "not judged" else message)
 
 
 @pytest.mark.parametrize(
@@ -514,7 +524,7 @@ def folder(ward):
 
 
 @pytest.mark.parametrize(
-    ("change", "said"),
+    ("change", "message"),
     [
         ({"left_out": -1}, "scope.left_out"),
         ({"left_out": "none"}, "scope.left_out"),
@@ -527,12 +537,12 @@ def folder(ward):
         (None, "lacks 'scope'"),
     ],
 )
-def test_invalid_scopes_are_refused(folder, change, said):
+def test_invalid_scopes_are_refused(folder, change, message):
     if change is None:
         forge(folder, lambda table: table.pop("scope"))
     else:
         forge(folder, lambda table: table["scope"].update(change))
-    with pytest.raises(CertificateError, match=re.escape(said)):
+    with pytest.raises(CertificateError, match=re.escape(message)):
         fk.verify(folder)
 
 
@@ -547,12 +557,15 @@ def notes_of(values, folder, **about):
     """Notes of an audit, of a publication and of its verification, which must agree."""
     table = pa.table({"age": [20 + i % 50 for i in range(len(values))], "x": values})
     rules = fk.Policy([fk.Requirement(fk.Facts(), below=1, **about)], PLAIN)
-    found, scope = fk.audit(table, rules), written(table, rules, folder).certificate.scope
+    audit_of_release, scope = (
+        fk.audit(table, rules),
+        written(table, rules, folder).certificate.scope,
+    )
     again = fk.verify(folder).scope.to_dict()
     for key in ("values_and_people", "alike", "apart", "more_apart"):
-        said = [own.get(key) for own in (found.scope.to_dict(), again, scope)]
-        assert said == [found.to_dict()["scope"].get(key)] * 3
-    return found.notes
+        texts = [own.get(key) for own in (audit_of_release.scope.to_dict(), again, scope)]
+        assert texts == [audit_of_release.to_dict()["scope"].get(key)] * 3
+    return audit_of_release.notes
 
 
 def test_letters_that_nobody_sees(tmp_path):
@@ -564,8 +577,8 @@ def test_letters_that_nobody_sees(tmp_path):
 def test_values_as_many_as_people(tmp_path):
     some = [f"v{i}" for i in range(30)]
     notes = notes_of(some, tmp_path / "a")
-    said = "30 values for 30 people: a requirement about single values says little; use within "
-    assert notes[0] == said + "= ..., any_of, or a hierarchy."
+    text = "30 values for 30 people: a requirement about single values says little; use within "
+    assert notes[0] == text + "= ..., any_of, or a hierarchy."
     few = [f"v{i % 15}" for i in range(30)]
     for values, about in ((some, {"any_of": some[:5]}), (few, {})):
         notes = notes_of(values, tmp_path / str(len(about)), **about)

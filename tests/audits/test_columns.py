@@ -37,8 +37,8 @@ def schema(semantics=None, **more):
 
 
 def test_false_semantics_are_refused(tmp_path):
-    asked = [fk.Requirement(fk.Facts(0), below="9/10", sensitive="ill")]
-    written(register(), fk.Policy(asked, schema()), tmp_path / "out")
+    requirements = [fk.Requirement(fk.Facts(0), below="9/10", sensitive="ill")]
+    written(register(), fk.Policy(requirements, schema()), tmp_path / "out")
     assert fk.verify(tmp_path / "out").semantics == {"ill": "set"}
     place = tmp_path / "out" / "certificate.json"
     table = json.loads(place.read_text())
@@ -56,19 +56,19 @@ def test_unsupported_semantics_are_refused():
         schema({"ill": "sets"})
     assert schema("set").semantics == {"ill": "set", "pay": "set", "race": "set"}
     assert schema({"ill": "single"}).semantics == "single"
-    asked = fk.Requirement(fk.Facts(), below=1, sensitive="ill")
-    both = fk.Policy([asked], schema({"ill": "multiset", "pay": "set"}))
+    requirement = fk.Requirement(fk.Facts(), below=1, sensitive="ill")
+    policy = fk.Policy([requirement], schema({"ill": "multiset", "pay": "set"}))
     with pytest.raises(SchemaError, match="give lists, one row per person"):
-        fk.publish(register(), both)
+        fk.publish(register(), policy)
     roles = {"sensitive": ["ill", "pay"], "semantics": {"ill": "set"}}
     nobody = register().drop_columns(["pid"])
     nobody = fk.Release.from_generalized(nobody, quasi_identifiers=["age"], **roles)
     with pytest.raises(SchemaError, match="needs person = "):
         _ = nobody.seen("ill").counts
     for method in ("anatomy", "art", "safe"):
-        said = r"several|priors|one value each"
-        with pytest.raises((UnsupportedError, PolicyError), match=said):
-            fk.publish(register(), fk.Policy([asked], schema()), method=method)
+        text = r"several|priors|one value each"
+        with pytest.raises((UnsupportedError, PolicyError), match=text):
+            fk.publish(register(), fk.Policy([requirement], schema()), method=method)
     either = fk.Requirement(fk.Facts(), below="1/2", sensitive="ill", any_of=["flu", "hiv"])
     with pytest.raises(UnsupportedError, match="set"):
         fk.publish(register(), fk.Policy([either], schema()))
@@ -89,7 +89,7 @@ def test_a_policy_file_says_it(tmp_path):
 
 @pytest.mark.parametrize("name", ["ill", "pay"])
 def test_k_anonymity_counts_lookalikes(name):
-    table, asked = register(), fk.Policy([fk.Requirement(fk.KAnonymity(2), knowing=[name])])
+    table, policy = register(), fk.Policy([fk.Requirement(fk.KAnonymity(2), knowing=[name])])
     several, one = (
         {"sensitive": ["ill", "pay"], "semantics": {"ill": "set"}},
         {"sensitive": "ill", "semantics": "set"},
@@ -97,12 +97,14 @@ def test_k_anonymity_counts_lookalikes(name):
     persons = defaultdict(set)
     for row in table.to_pylist():
         persons[row["pid"], row["age"], row["pay"]].add(row["ill"])
-    alike = Counter((p[1], p[2] if name == "pay" else frozenset(has)) for p, has in persons.items())
+    counts = Counter(
+        (p[1], p[2] if name == "pay" else frozenset(has)) for p, has in persons.items()
+    )
     for roles in (several, *([one] if name == "ill" else [])):
         release = fk.Release.from_generalized(
             table, quasi_identifiers=["age"], person="pid", **roles
         )
-        assert fk.audit(release, asked).criteria[0].reached == min(alike.values())
+        assert fk.audit(release, policy).criteria[0].reached == min(counts.values())
 
 
 @pytest.mark.parametrize("order", [["ill", "pay"], ["pay", "ill"]])
@@ -114,10 +116,10 @@ def test_groups_without_a_value(order, tmp_path):
     rules = [fk.Requirement(fk.Facts(), "9/10", sensitive=name, knowing=[]) for name in order]
     policy = fk.Policy(rules, fk.Schema(**roles, sensitive=order))
     written(table, policy, tmp_path / "out", labels={"age": "exact"})
-    said = "6 people are in groups in which nobody has any ill: that they have none can be read"
+    text = "6 people are in groups in which nobody has any ill: that they have none can be read"
     for audit in (fk.audit(table, policy), fk.audit(tmp_path / "out", fk.Policy(rules))):
         notes = [note for note in audit.notes if "nobody has any" in note]
-        assert notes == [f"{said} from the release."]
+        assert notes == [f"{text} from the release."]
     assert fk.verify(tmp_path / "out").scope.without == {"ill": 6}
 
 
@@ -144,29 +146,29 @@ def table(n=200):
 @given(LISTS_OF_VALUES, st.sampled_from(CRITERIA), st.sampled_from([["AB"], ["BCD"], ["AB", "CD"]]))
 def test_set_is_one_renamed_value(bags, criterion, groups):
     present = {value for bag in bags for value in bag}
-    sets = {f"set of {own}": sorted({*own} & present) for own in groups}
+    sets = {f"set of {group}": sorted({*group} & present) for group in groups}
     if not all(sets.values()) or any({*own} == present for own in sets.values()):
         return
     names = {value: name for name, own in sets.items() for value in own}
     plain = fk.GroupCounts.from_bags([[names.get(value, value) for value in bag] for bag in bags])
     counts = fk.GroupCounts.from_bags(bags)
-    asked = fk.Policy([fk.Requirement(criterion, any_of=sets)])
-    (verdict,) = fk.audit(counts, asked).criteria
+    policy = fk.Policy([fk.Requirement(criterion, any_of=sets)])
+    (verdict,) = fk.audit(counts, policy).criteria
     assert verdict.found.amount == criterion.measure(plain)
     assert verdict.safe == criterion.holds(plain)
-    assert asked.ledger(counts.values, counts).admits(None, counts) == verdict.safe
+    assert policy.ledger(counts.values, counts).admits(None, counts) == verdict.safe
 
 
 @pytest.mark.parametrize(
-    ("about", "said"),
+    ("about", "message"),
     [
         ({"any_of": ["A"], "values": ["B"]}, "give any_of or values"),
         ({"any_of": ["A"], "below": "1/2"}, "no values, except or limit"),
         ({"any_of": {"one": ["A", "B"], "other": ["B", "C"]}}, "'B' is in two sets"),
     ],
 )
-def test_sets_without_meaning_are_refused(about, said):
-    with pytest.raises(PolicyError, match=said):
+def test_sets_without_meaning_are_refused(about, message):
+    with pytest.raises(PolicyError, match=message):
         fk.audit(
             fk.GroupCounts.from_bags(["ABCD"]),
             fk.Policy([fk.Requirement(fk.LDiversity(2), **about)]),
@@ -183,8 +185,8 @@ def test_algorithm_is_required_of_set():
     schema = fk.Schema(quasi_identifiers=["age"], sensitive="disease")
     policy = fk.Policy([fk.Requirement(fk.Facts(), below=1)], schema)
     knows = fk.Algorithm(fk.Mondrian(), policy)
-    asked = fk.Policy([fk.Requirement(knows, below="9/10", any_of=["hiv", "aids"])])
-    (verdict,) = fk.audit(release, asked).verdicts
+    rules = fk.Policy([fk.Requirement(knows, below="9/10", any_of=["hiv", "aids"])])
+    (verdict,) = fk.audit(release, rules).verdicts
     one, other = (knows.disclosure(release, value).exact for value in ("hiv", "aids"))
     assert verdict.disclosure.exact == max(one, other) == 1
     assert (verdict.value, verdict.safe) == ("hiv or aids", False)
@@ -195,8 +197,8 @@ def test_an_attack_adds_up_set():
     microdata = fk.Microdata(table(60), SCHEMA)
     attack = fk.attack(microdata, fk.Mondrian(), rules, seed=1, worlds=2000, seconds=20)
     for row in (1, 20, 60):
-        both = sum(attack.posterior(row, value) for value in "AB")
-        assert abs(float(attack.posterior(row, "AB")) - min(1.0, float(both))) < 1e-9
+        total = sum(attack.posterior(row, value) for value in "AB")
+        assert abs(float(attack.posterior(row, "AB")) - min(1.0, float(total))) < 1e-9
     with pytest.raises(fk.InputError, match="nobody in the table has"):
         attack.posterior(1, "XY")
 

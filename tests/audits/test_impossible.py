@@ -49,7 +49,7 @@ def family(rng, sizes=(1, 5), most=7):
     if not groups or sum(map(len, groups)) > most:
         return family(rng, sizes, most)
     fired = [any(fires[i] for group in groups for *_, fires in group) for i in range(len(rules))]
-    return groups, [own if some else frozenset() for own, some in zip(rules, fired, strict=True)]
+    return groups, [rule if some else frozenset() for rule, some in zip(rules, fired, strict=True)]
 
 
 def asked_of(groups):
@@ -63,7 +63,7 @@ def counted(groups, rules):
     classes = sorted({fires for group in groups for *_, fires in group})
     people = [[sum(own == fires for *_, own in group) for fires in classes] for group in groups]
     fires = np.array(classes, dtype=bool)
-    about = np.array([[value in own for value in counts.values] for own in rules])
+    about = np.array([[value in rule for value in counts.values] for rule in rules])
     return replace(counts, possible=PossibleMembers.of(np.array(people), fires, fires, about))
 
 
@@ -193,8 +193,8 @@ def test_rule_needs_all_its_conditions(nodes):
     }
     rows = [dict(zip(means, labels, strict=True)) for labels in product(*means.values())]
     coded = {
-        name: (np.array([[*own].index(row[name]) for row in rows]), [*own])
-        for name, own in means.items()
+        name: (np.array([[*mean].index(row[name]) for row in rows]), [*mean])
+        for name, mean in means.items()
     }
     codes = fired([Rule.of(rule, 0, ["ill"])], coded, len(rows), nodes)
     for row, code in zip(rows, codes.codes.tolist(), strict=True):
@@ -235,8 +235,8 @@ def hospital(n=900, seed=4):
 
 def policy_of(known, other=(), rules=RULES, **how):
     schema = fk.Schema(quasi_identifiers=known, sensitive="code", other=other, impossible=rules)
-    asked = fk.Requirement(fk.Facts(1, 1, 1), below="2/3", **how)
-    return fk.Policy([asked, fk.Requirement(fk.GroupSize(3), knowing=[])], schema)
+    requirement = fk.Requirement(fk.Facts(1, 1, 1), below="2/3", **how)
+    return fk.Policy([requirement, fk.Requirement(fk.GroupSize(3), knowing=[])], schema)
 
 
 PARQUET = {"format": "parquet", "method": "fulldomain"}
@@ -248,10 +248,10 @@ def test_published_conditions_are_verified(tmp_path, how):
     known, other = (["sex", "age", "region"], []) if shown else (["region"], ["sex", "age"])
     knows = {} if shown else {"knowing": []}
     policy, folder = policy_of(known, other, **knows), tmp_path / "out"
-    made = written(hospital(), policy, folder, **how)
+    result = written(hospital(), policy, folder, **how)
     verified, audited = fk.verify(folder), fk.audit(folder, policy)
     reached = verified.findings[0].reached
-    assert reached == made.audit.verdicts[0].found.exact == audited.verdicts[0].found.exact
+    assert reached == result.audit.verdicts[0].found.exact == audited.verdicts[0].found.exact
     assert audited.safe
     assert not verified.claimed_scope.word
     assert not audited.scope.open
@@ -259,29 +259,29 @@ def test_published_conditions_are_verified(tmp_path, how):
     for judge in (fk.verify, fk.audit):
         with pytest.raises(SchemaError, match="differ in impossible"):
             judge(folder, as_if_all_could)
-    made.release.schema = None
-    assert fk.audit(made.release, as_if_all_could).verdicts[0].found.exact < reached
+    result.release.schema = None
+    assert fk.audit(result.release, as_if_all_could).verdicts[0].found.exact < reached
 
 
 @pytest.mark.parametrize(("method", "other"), [("fulldomain", []), ("mondrian", ["sex"])])
 def test_unpublished_conditions_are_owners_word(tmp_path, method, other):
     policy, table, folder = policy_of(["region"], other, knowing=[]), hospital(), tmp_path / "out"
-    made = written(table, policy, folder, method=method)
-    owner = made.audit.verdicts[0].found
+    result = written(table, policy, folder, method=method)
+    owner = result.audit.verdicts[0].found
     assert owner.bounded
     assert owner.below("2/3")
     verified = fk.verify(folder)
     assert verified.findings[0].reached < owner.exact
     (word,) = verified.claimed_scope.word
     assert "not counting sex m; age up to 11 among those who might have O*" in word
-    assert "impossible" not in made.certificate.policy["schema"]
+    assert "impossible" not in result.certificate.policy["schema"]
     # A reader who believes the rules, and not the publisher, is on the safe side.
     audited = fk.audit(folder, policy)
     assert (audited.safe, audited.scope.open) == (False, ("sex", "age"))
     with pytest.raises(CertificateError, match="reaches 1"):
         fk.verify(folder, policy)
     # The owner is not: with what was made, or with the table.
-    for again in (fk.audit(made, policy), fk.audit(folder, policy, people=table)):
+    for again in (fk.audit(result, policy), fk.audit(folder, policy, people=table)):
         assert again.verdicts[0].found.exact == owner.exact
         assert not again.scope.open
 
@@ -312,8 +312,8 @@ def test_an_impossible_value_is_refused(tmp_path, engine):
     path = tmp_path / "table.csv"
     lines = [",".join(rows[0]), *(",".join(map(str, row.values())) for row in rows)]
     path.write_text("\n".join(lines), encoding="utf-8")
-    said = r"row 42 has 'O80' in 'code', which is impossible .* sex m"
-    with pytest.raises(InputError, match=said):
+    text = r"row 42 has 'O80' in 'code', which is impossible .* sex m"
+    with pytest.raises(InputError, match=text):
         fk.publish(path, policy_of(["region"]), engine=engine, learned=False)
 
 
@@ -333,7 +333,7 @@ O80 = {"values": ["O80"]}
 
 
 @pytest.mark.parametrize(
-    ("rule", "said"),
+    ("rule", "message"),
     [
         ({"values": [], "where": MEN}, "values is empty"),
         ({"values": ["*"], "where": MEN}, "says of no value how it begins"),
@@ -353,8 +353,8 @@ O80 = {"values": ["O80"]}
         (O80 | {"where": {"sex": [{"from": 1}]}}, "is no value; write texts and numbers"),
     ],
 )
-def test_rule_without_meaning_is_refused(rule, said):
-    with pytest.raises(InputError, match=said):
+def test_rule_without_meaning_is_refused(rule, message):
+    with pytest.raises(InputError, match=message):
         fk.publish(hospital(90), policy_of(["region"], rules=[rule]), learned=False)
 
 
@@ -383,12 +383,12 @@ def test_kinds_without_rules_refuse_them():
 
 def test_other_people_are_refused():
     people = hospital()
-    made = fk.publish(people, policy_of(["region"]), learned=False)
+    publication = fk.publish(people, policy_of(["region"]), learned=False)
     codes = people["code"].to_pylist()
     codes[codes.index("J06")] = "I10"
     others = people.set_column(people.column_names.index("code"), "code", pa.array(codes))
     with pytest.raises(InputError, match="other values of 'code' than in the release"):
-        fk.audit(made.release, policy_of(["region"]), people=others)
+        fk.audit(publication.release, policy_of(["region"]), people=others)
 
 
 def test_open_people_may_take_values():
@@ -447,8 +447,8 @@ def test_label_without_an_upper_end(tmp_path):
     schema = {"quasi_identifiers": ["age"], "sensitive": "ill", "types": {"age": "number"}}
     required, strict = strict_of(schema, {"age": ["30", "31", "32"]})
     policy = {"schema": schema, "require": [required, {"levels": {"age": {"top": 25}}}]}
-    made = written(table, policy, tmp_path / "out")
-    assert {row["age"][-8:] for row in made.to_arrow().to_pylist()} == {" or more"}
+    result = written(table, policy, tmp_path / "out")
+    assert {row["age"][-8:] for row in result.to_arrow().to_pylist()} == {" or more"}
     with pytest.raises(CertificateError, match="reaches 1, the limit is 9/10"):
         fk.verify(tmp_path / "out", strict)
 
@@ -527,13 +527,13 @@ def test_another_spelling_is_refused(values, rule, there, tmp_path):
 def test_condition_spelt_otherwise_is_refused(other, tmp_path):
     """It would ask nothing: of a release, and of what is verified by a reader's policy."""
     table = pa.table({"ward": [*range(6)], "sex": [*"éééaaa"], "ill": [*"uvuvvv"]})
-    made = written(table, spelt(None, "u"), tmp_path / "out", labels={"ward": "range"})
+    result = written(table, spelt(None, "u"), tmp_path / "out", labels={"ward": "range"})
     policy = spelt("u", "u", {"sex": [other]})
     for judge, given in ((fk.verify, tmp_path / "out"), (fk.audit, tmp_path / "out")):
         with pytest.raises(fk.InputError, match="but 'é' is the same number or word"):
             judge(given, policy)
     with pytest.raises(fk.InputError, match="but 'é' is the same number or word"):
-        fk.audit(made.release, policy)
+        fk.audit(result.release, policy)
 
 
 @pytest.mark.parametrize("known", [None, []])

@@ -50,10 +50,10 @@ def table_of(values, disease=None, hierarchy=None, **roles):
     return fk.Microdata(pa.table(rows), schema)
 
 
-def coarse(values, groups, wanted=None, floor=None, hierarchy=None):
+def coarse(values, groups, expected=None, floor=None, hierarchy=None):
     (attribute,) = table_of(values, hierarchy=hierarchy).attributes
     least = None if floor is None else np.array(floor)
-    style = style_of(attribute, wanted)
+    style = style_of(attribute, expected)
     return coarsened(attribute, np.array(groups), max(groups) + 1, style, least)
 
 
@@ -70,7 +70,7 @@ def facts(below):
 
 @pytest.mark.usefixtures("tiny_tables")
 @pytest.mark.parametrize(
-    ("values", "hierarchy", "style", "said"),
+    ("values", "hierarchy", "style", "message"),
     [
         ([1, 2], None, "hierarchy", r"publish.labels: 'q' has no hierarchy with levels"),
         (["a"], fk.Ordered(ORDER), "hierarchy", "'q' has no hierarchy"),
@@ -78,8 +78,8 @@ def facts(below):
         ([1, 2], None, "rnage", "'q' cannot be written as 'rnage'; did you mean 'range'"),
     ],
 )
-def test_style_without_meaning_is_refused(values, hierarchy, style, said):
-    with pytest.raises(PolicyError, match=said):
+def test_style_without_meaning_is_refused(values, hierarchy, style, message):
+    with pytest.raises(PolicyError, match=message):
         style_of(table_of(values, hierarchy=hierarchy).attributes[0], style)
 
 
@@ -90,8 +90,8 @@ OTHER = fk.Tree([["x", "Other"], ["y", "Other"], ["Other", "Z"], ["z", "Z"]])
 def test_styles_and_levels_by_hand():
     for style, wanted in (("range", ["3 to 4", "28"]), ("set", ["3 | 4", "28"])):
         assert labels([3, 4, 28], [0, 0, 1], style, hierarchy=fk.Intervals([5])) == wanted
-    found = labels(["*", "a|b", "c"], [0, 1, 2], floor=[0, 1, 0])  # called like the top
-    assert found == ["*", "* (level 1)", "c"]
+    result = labels(["*", "a|b", "c"], [0, 1, 2], floor=[0, 1, 0])  # called like the top
+    assert result == ["*", "* (level 1)", "c"]
     microdata = table_of(["x", "y", "Other"], hierarchy=OTHER)
     assert fk.counts_at(microdata, {"q": 1}).groups == [("Other (level 1)",), ("Z",)]
 
@@ -205,8 +205,8 @@ def test_a_node_above_one_value():
     class Level1(Grouped):
         @property
         def traits(self):
-            made = Grouping(np.array(self.groups), {"q": np.array([1, 1])})
-            return fk.Traits(grouping=lambda *_, **__: made)
+            result = Grouping(np.array(self.groups), {"q": np.array([1, 1])})
+            return fk.Traits(grouping=lambda *_, **__: result)
 
     with pytest.raises(fk.NoSafeRelease, match="'q'"):
         fk.publish(microdata, policy, method=Level1(0, 0, 1, 1))
@@ -234,16 +234,16 @@ def words_of(draw, n):
 def hierarchy_of(draw, kind, texts):
     """An order or a tree of texts, and its values."""
     if kind == "order":
-        made = fk.Ordered(draw.sample(texts, len(texts)))
-        return made, list(made.values)
+        result = fk.Ordered(draw.sample(texts, len(texts)))
+        return result, list(result.values)
     texts = [text for text in dict.fromkeys(text.strip() for text in texts) if text != ""]
     words, parents = [*texts, "*", "a (level 1)", "a (level 1)+", "a (level 2)"], {}
     rows = []
     for text in texts:
         low = draw.choice(words)
         rows.append([text, low, parents.setdefault(low, draw.choice(words))])
-    made = fk.Tree(rows)
-    return made, [row[0] for row in made.rows]
+    result = fk.Tree(rows)
+    return result, [row[0] for row in result.rows]
 
 
 def case_of(draw):
@@ -335,7 +335,9 @@ def drawn(draw, kind):
     ages = draw.sample(range(20, 60), 4) if number else draw.sample(AGES, 3)
     columns = {"sex": "mf"[: draw.randint(1, 2)], "job": "xy", "ill": "abc"}
     age = pa.array(draw.choices(ages, k=size), pa.int64() if number else pa.string())
-    return pa.table({"age": age, **{n: draw.choices(own, k=size) for n, own in columns.items()}})
+    return pa.table(
+        {"age": age, **{n: draw.choices(column, k=size) for n, column in columns.items()}}
+    )
 
 
 def policy_of(*asked, **options):
@@ -364,13 +366,16 @@ def test_everybody_looks_like_so_many(form, tmp_path):
         knowing = knowing if counts_people else []
         known = [*QIS, *(["job"] if knowing is None else knowing)]
         criterion = fk.KAnonymity(k) if counts_people else fk.AlphaK(1, k)
-        asked = [
+        requirements = [
             fk.Requirement(fk.Facts(), 1.0, knowing=[]),
             fk.Requirement(criterion, knowing=knowing),
         ]
         labels = dict.fromkeys(QIS, "exact") if form == "generalized" else {}
         how = {"form": form, "format": draw.choice(["csv", "parquet"]), "labels": labels}
-        policy, folder = policy_of(*asked[draw.randint(0, 1) :], **how), tmp_path / str(place)
+        policy, folder = (
+            policy_of(*requirements[draw.randint(0, 1) :], **how),
+            tmp_path / str(place),
+        )
         method = draw.choice(["mondrian", "fulldomain"])
         made, said = published(table, policy, folder, method=method)
         if made is None:
@@ -387,8 +392,8 @@ def test_everybody_looks_like_so_many(form, tmp_path):
         risk = fk.risk_report(folder)
         assert risk.uniques == alone(rows, QIS)
         assert risk.prosecutor.highest == Fraction(1, fewest(rows, QIS))
-        more = fk.Requirement(fk.KAnonymity(least + 1), knowing=knowing)
-        unsafe = fk.audit(folder, policy_of(more, **how))
+        requirement = fk.Requirement(fk.KAnonymity(least + 1), knowing=knowing)
+        unsafe = fk.audit(folder, policy_of(requirement, **how))
         for audited in (made.audit, fk.audit(folder, policy)):
             assert audited.safe
             if counts_people:
@@ -430,13 +435,13 @@ def test_a_population_meets_exact_values(tmp_path):
 def test_published_columns_divide_groups():
     rows = {"gid": [1, 1, 1, 2, 2, 2], "age": [30, 30, 41, 41, 50, 50], "ill": [*"abcabc"]}
     table, three = pa.table(rows), fk.KAnonymity(3)
-    own = fk.Schema(quasi_identifiers=["age"], sensitive="ill", group="gid")
-    policy = fk.Policy([fk.Requirement(fk.KAnonymity(2))], own)
+    schema = fk.Schema(quasi_identifiers=["age"], sensitive="ill", group="gid")
+    policy = fk.Policy([fk.Requirement(fk.KAnonymity(2))], schema)
     assert three.holds(fk.GroupCounts.from_bags(["abc", "abc"]))
     bare = fk.Release.from_groups(table.drop(["age"]), group="gid", sensitive="ill")
     assert three.measure(bare) == fk.audit(bare, policy).criteria[0].reached == 3
     shown = fk.Release.from_groups(table, group="gid", sensitive="ill")
-    for given in (shown, table, fk.Release.from_schema(table, own)):
+    for given in (shown, table, fk.Release.from_schema(table, schema)):
         assert fk.audit(given, policy).criteria[0].reached == 2
     tally = pa.table({"group": [1, 1], "ill": ["a", "b"], "count": [1, 2]})
     people = pa.table({"group": [1, 1, 1], "age": [30, 30, 41], "job": [*"xyx"]})
@@ -464,16 +469,16 @@ def test_look_alikes_cross_numbered_groups(semantics, values):
 
 def test_holders_stay_unknown():
     table = pa.table({"age": [30, 30, 30], "ill": [*"aab"]})
-    own = fk.Schema(quasi_identifiers=["age"], sensitive="ill")
-    asked = fk.Requirement(fk.KAnonymity(1), knowing=["ill"])
+    schema = fk.Schema(quasi_identifiers=["age"], sensitive="ill")
+    requirement = fk.Requirement(fk.KAnonymity(1), knowing=["ill"])
     with pytest.raises(fk.InputError, match=r"do not say who has which ill.* leave it out"):
-        fk.publish(table, fk.Policy([asked], own), form="bucketized")
+        fk.publish(table, fk.Policy([requirement], schema), form="bucketized")
 
 
 def test_judge_must_know_the_columns():
     people = pa.table({"group": ["1", "1"], "age": ["30", "31"]})
-    held = pa.table({"group": ["1"], "ill": ["a"], "count": ["2"]})
-    own = Written("bucketized", ["group"], "ill", {"people": people, "sensitive": held})
+    table = pa.table({"group": ["1"], "ill": ["a"], "count": ["2"]})
+    own = Written("bucketized", ["group"], "ill", {"people": people, "sensitive": table})
     with pytest.raises(CertificateError, match="not said by which columns"):
         verify_written(own, [{"k_anonymity": 1}])
     assert verify_written(own, [{"group_size": 2}])[0].safe
@@ -484,7 +489,7 @@ def test_judge_must_know_the_columns():
 def test_columns_apart_from_the_first(know, jobs, tmp_path):
     """What is known stands in another table than the first secret."""
     columns = {"age": "33334444", "ill": "fgfgfgfg", "job": jobs, "pay": "mmmmmmmm"}
-    table = pa.table({name: [*own] for name, own in columns.items()})
+    table = pa.table({name: [*column] for name, column in columns.items()})
     policy = {
         "schema": {"quasi_identifiers": ["age"], "sensitive": ["ill", "job", "pay"]},
         "require": [{"group_size": 2, "knowing": know}],

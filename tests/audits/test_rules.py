@@ -116,16 +116,16 @@ def test_adversaries_refuse_a_release_alone(kind, form):
     kind = KINDS[kind]
     given, _ = given_as(kind, form)
     asked = [fk.Facts(), fk.Facts(k=1), fk.Implications(1), fk.Negations(1)]
-    said = f"without a policy.*{kind.said}|_skyline.*{kind.said}"
+    text = f"without a policy.*{kind.said}|_skyline.*{kind.said}"
     for own in asked:
-        refuse(said, own.disclosure, given, kind.value)
-        refuse(said, own.disclosures, given)
-        refuse(said, own.chances, given)
-    refuse(said, fk.knowledge_skyline, given, kind.value, "2/5")
-    refuse(said, fk.knowledge_skylines, given, "2/5")
-    refuse(said, fk.Priors(PRIORS).disclosure, given)
-    refuse(said, fk.Priors(PRIORS).gain, given)
-    refuse(said, fk.Algorithm(fk.Mondrian(), schema=kind.schema).disclosure, given)
+        refuse(text, own.disclosure, given, kind.value)
+        refuse(text, own.disclosures, given)
+        refuse(text, own.chances, given)
+    refuse(text, fk.knowledge_skyline, given, kind.value, "2/5")
+    refuse(text, fk.knowledge_skylines, given, "2/5")
+    refuse(text, fk.Priors(PRIORS).disclosure, given)
+    refuse(text, fk.Priors(PRIORS).gain, given)
+    refuse(text, fk.Algorithm(fk.Mondrian(), schema=kind.schema).disclosure, given)
 
 
 @pytest.mark.parametrize("name", KINDS)
@@ -153,8 +153,8 @@ def test_counts_of_rows_say_rules(name):
         refuse(differs, fk.audit, own, policy(plain), error=fk.ForeknowError)
     assert fk.risk_report(counts).in_cases == (name == "cases")
     # They were counted for the search, before anybody said whose they are.
-    made = fk.publish(kind.table, fk.Policy([fk.Requirement(fk.KAnonymity(1))], kind.schema))
-    for own in (made.release.counts, made.release.seen(None, []).counts):
+    publication = fk.publish(kind.table, fk.Policy([fk.Requirement(fk.KAnonymity(1))], kind.schema))
+    for own in (publication.release.counts, publication.release.seen(None, []).counts):
         refuse("without a policy", fk.Facts().disclosure, own)
         refuse(".", fk.audit, own, HALF, error=fk.ForeknowError)
 
@@ -179,13 +179,13 @@ def test_counts_of_an_audit_refuse(required):
     kind = KINDS["cases"]
     table = kind.table.append_column("ward", pa.array(["x"] * 6))
     asked = {"schema": kind.schema.to_dict(), "require": [required]}
-    made = fk.audit(table, fk.Policy.from_dict(asked))
-    (counted,) = made.counted
-    counts = [made.counts, counted.counts, counted.seen, made.verdicts[0].counts]
+    audit = fk.audit(table, fk.Policy.from_dict(asked))
+    (counted,) = audit.counted
+    counts = [audit.counts, counted.counts, counted.seen, audit.verdicts[0].counts]
     for own in map(counts_of, filter(None, counts)):
         refuse_cases([own, pickle.loads(pickle.dumps(own)), own.take([0])])
-    assert made.exposed[0].verdict is made.verdicts[0]
-    assert made.verdicts[0].words.startswith(counted.explanations()[0].words)
+    assert audit.exposed[0].verdict is audit.verdicts[0]
+    assert audit.verdicts[0].words.startswith(counted.explanations()[0].words)
 
 
 @pytest.mark.parametrize("required", [*OF_CASES[:3], {"group_size": 2}])
@@ -195,21 +195,23 @@ def test_counts_of_publications_refuse(required):
     schema |= {"person": "pid", "unit": "row"}
     loose = required | ({"below": "1"} if "facts" in required else {})
     loose |= {"any_of": ["a"]} if "any_of" in required else {}
-    made = fk.publish(pa.table(rows), {"schema": schema, "require": [loose]}, learned=False)
-    counted, (verdict,) = made.audit.counted[0], made.audit.verdicts
-    refuse_cases(map(counts_of, (made, made.audit, counted, counted.counts, counted.seen)))
-    refuse_cases([made.audit, counted, *([verdict] if verdict.counts else [])])
+    publication = fk.publish(pa.table(rows), {"schema": schema, "require": [loose]}, learned=False)
+    counted, (verdict,) = publication.audit.counted[0], publication.audit.verdicts
+    refuse_cases(
+        map(counts_of, (publication, publication.audit, counted, counted.counts, counted.seen))
+    )
+    refuse_cases([publication.audit, counted, *([verdict] if verdict.counts else [])])
 
 
 @pytest.mark.parametrize("required", [{"facts": {}, "below": "3/4"}, {"l_diversity": {"l": 2}}])
 def test_counts_of_who_cannot_refuse(required):
     kind = KINDS["impossible"]
-    asked = fk.Requirement(fk.Facts(), below="1", values=[kind.value], knowing=[])
+    requirement = fk.Requirement(fk.Facts(), below="1", values=[kind.value], knowing=[])
     people = fk.Microdata(kind.table, kind.schema)
-    made = fk.audit(people, fk.Policy([asked], kind.schema), learned=False)
-    for own in (made, made.counted[0], made.counted[0].seen, made.verdicts[0]):
-        said = "what some cannot have|counts do not say who"
-        refuse(said, fk.audit, own, {"require": [required]}, error=fk.ForeknowError)
+    audit = fk.audit(people, fk.Policy([requirement], kind.schema), learned=False)
+    for own in (audit, audit.counted[0], audit.counted[0].seen, audit.verdicts[0]):
+        text = "what some cannot have|counts do not say who"
+        refuse(text, fk.audit, own, {"require": [required]}, error=fk.ForeknowError)
 
 
 @pytest.fixture
@@ -227,15 +229,15 @@ def folder(tmp_path, monkeypatch):
 
 
 def test_what_is_published_says_rules(folder):
-    made = fk.publish("t.csv", "p.toml", method="mondrian", learned=False)
-    for own in (made, made.release, open_published(folder / "out").release):
+    publication = fk.publish("t.csv", "p.toml", method="mondrian", learned=False)
+    for own in (publication, publication.release, open_published(folder / "out").release):
         refuse("impossible", fk.knowledge_skyline, own, "O", "2/5")
         refuse("impossible", fk.Facts().disclosure, own, "O")
         refuse("impossible", fk.LDiversity(3).holds, own)
-    (verdict,) = fk.audit(made, fk.Policy.load("p.toml"), learned=False).verdicts
+    (verdict,) = fk.audit(publication, fk.Policy.load("p.toml"), learned=False).verdicts
     assert verdict.found.exact == Fraction(1, 2)  # which counts by the rule
-    named = fk.named_release(folder / "out", person="pid")
-    for own in (named, named.seen("ill", [])):
+    release = fk.named_release(folder / "out", person="pid")
+    for own in (release, release.seen("ill", [])):
         refuse("impossible", fk.Statements("D != O").posterior, own, "C", "O")
         refuse("impossible", fk.Statements().disclosure, own)
     looked = Session(folder, folder / "out").looked("out")
@@ -271,11 +273,11 @@ def test_commands_refuse_them(folder, monkeypatch, capsys):
 def test_measures_do_not_count_cases():
     kind = KINDS["cases"]
     loose, strict = (fk.Policy([fk.Requirement(fk.KAnonymity(k))], kind.schema) for k in (1, 2))
-    made = fk.publish(kind.table, loose, method="mondrian", learned=False)
-    assert not fk.audit(made, strict, learned=False).safe  # 1 person
+    publication = fk.publish(kind.table, loose, method="mondrian", learned=False)
+    assert not fk.audit(publication, strict, learned=False).safe  # 1 person
     measures = [fk.k_anonymity, fk.l_diversity, fk.t_closeness, fk.beta_likeness]
     criteria = [fk.KAnonymity(6), fk.GroupSize(6), fk.LDiversity(3), fk.TCloseness(1)]
-    for own in (made, made.release, kind.release, kind.release.seen("ill", [])):
+    for own in (publication, publication.release, kind.release, kind.release.seen("ill", [])):
         for call in (*measures, *(criterion.holds for criterion in criteria)):
             refuse("people of 'pid' may have several", call, own)
 
@@ -297,7 +299,9 @@ def test_measure_reads_as_an_audit(missing, more):
         for name in ("age", "sex")
     )
     for given, by in ((age, ()), (sex, (["sex"],))):
-        audited = [own.found.amount for own in fk.audit(given, policy, learned=False).verdicts]
+        audited = [
+            verdict.found.amount for verdict in fk.audit(given, policy, learned=False).verdicts
+        ]
         assert [fk.k_anonymity(age, *by), fk.l_diversity(age, *by)] == audited
 
 
@@ -316,9 +320,9 @@ def test_nameless_cases_count_as_cases():
     release = fk.Release.from_schema(table, schema)
     grouped = fk.Microdata(table, schema).counts(np.zeros(6, dtype=np.int64))
     for own in (release, release.counts, release.counts.take([0]), grouped):
-        found = fk.audit(own, fk.Policy([fk.Requirement(fk.KAnonymity(2))]))
-        assert found.in_cases
-        assert "6 cases" in found.summary()
+        audit = fk.audit(own, fk.Policy([fk.Requirement(fk.KAnonymity(2))]))
+        assert audit.in_cases
+        assert "6 cases" in audit.summary()
         assert fk.risk_report(own).in_cases
         refuse("differ in unit", fk.audit, own, policy(plain), error=fk.ForeknowError)
 
@@ -377,7 +381,9 @@ class Drawn:
         people = [(f"g{g}", *own, on) for g, group in enumerate(self.groups) for own, on in group]
         self.shown = [f"c{i}" for i in range(len(self.rules))]
         columns = {name: ["ny"[on[i]] for *_, on in people] for i, name in enumerate(self.shown)}
-        named = zip(("at", *COLUMNS), zip(*(own[:3] for own in people), strict=True), strict=True)
+        named = zip(
+            ("at", *COLUMNS), zip(*(person[:3] for person in people), strict=True), strict=True
+        )
         self.table = pa.table({name: [*own] for name, own in named} | columns)
         self.values = sorted({own[0] for group in self.groups for own, _ in group})
         self.tables = [  # but for those that are about nobody
@@ -413,23 +419,23 @@ def facts_of(amounts, **about):
 @pytest.mark.parametrize("form", ["generalized", "bucketized"])
 def test_figures_are_never_below_worlds(form):
     """Facts, of each value and of sets, in both forms; nearly always as worlds have it."""
-    seen = Counter()
+    counts = Counter()
     for seed in FAMILIES if form == "generalized" else FAMILIES[::4]:
         drawn, asked, truth = Drawn(seed), [], []
         for value in drawn.values:
             for amounts, least in drawn.worst(value).items():
                 asked.append(facts_of(amounts, values=[value]))
                 truth.append(least)
-        if len(drawn.values) == 3 and any(own["sensitive"] == "test" for own in drawn.tables):
+        if len(drawn.values) == 3 and any(table["sensitive"] == "test" for table in drawn.tables):
             worst = drawn.worst("s", lambda pair: "s" if pair[0] in "ab" else pair[0])
             for amounts, least in worst.items():
                 asked.append(facts_of(amounts, any_of=[*"ab"]))
                 truth.append(least)
         for one, verdict, least in zip(asked, drawn.judged(asked, form), truth, strict=True):
             assert verdict.reached >= least, (seed, drawn.groups, drawn.rules, one)
-            seen["inner" if 0 < least < 1 else "trivial", verdict.reached == least] += 1
-    assert seen["inner", True] > 5 * seen["inner", False]
-    assert seen["inner", True] > len(FAMILIES) / 8
+            counts["inner" if 0 < least < 1 else "trivial", verdict.reached == least] += 1
+    assert counts["inner", True] > 5 * counts["inner", False]
+    assert counts["inner", True] > len(FAMILIES) / 8
 
 
 @pytest.mark.parametrize("hidden", [False, True])
@@ -453,7 +459,9 @@ def test_audits_of_tables_have_figure(hidden):
                 fk.Release.from_generalized(drawn.table, quasi_identifiers=["at"], **roles)
             )
         for one in given:
-            figures = [own.found.settled for own in fk.audit(one, policy, learned=False).verdicts]
+            figures = [
+                verdict.found.settled for verdict in fk.audit(one, policy, learned=False).verdicts
+            ]
             every = drawn.judged([facts_of(own, values=[value]) for own in asked])
             assert figures == [verdict.reached for verdict in every]
         worst = drawn.worst(value)
@@ -541,8 +549,8 @@ def test_shown_rules_are_certified(tmp_path):
     ]
     for rules in ([shown], [shown, unshown]):
         policy = fk.Policy.from_dict({"schema": {**schema, "impossible": rules}, "require": asked})
-        made = written(pa.table(table), policy, folder := tmp_path / str(len(rules)))
-        for verdict in (made.audit.verdicts[0], fk.audit(folder, policy).verdicts[0]):
+        result = written(pa.table(table), policy, folder := tmp_path / str(len(rules)))
+        for verdict in (result.audit.verdicts[0], fk.audit(folder, policy).verdicts[0]):
             assert verdict.reached == Fraction(1, 3)
         assert fk.verify(folder).findings[0].reached == Fraction(1, 3)
 
@@ -554,8 +562,8 @@ def test_hidden_rules_are_the_owners(tmp_path):
     schema = {"quasi_identifiers": ["age"], "sensitive": [*COLUMNS], "impossible": [NO_X]}
     asked = {"sensitive": "ill", "facts": {"l": 1, "k": 1}, "knowing": [], "below": "9/10"}
     policy = fk.Policy.from_dict({"schema": schema, "require": [asked]})
-    made = written(pa.table(columns), policy, folder := tmp_path / "out")
-    (verdict,) = made.audit.verdicts
+    result = written(pa.table(columns), policy, folder := tmp_path / "out")
+    (verdict,) = result.audit.verdicts
     assert verdict.found.bounded
     assert verdict.safe
     assert float(verdict.found.probability) == 7 / 8

@@ -52,7 +52,7 @@ def test_whom_unknown_columns_reach(required, tmp_path):
     """As many people as the same requirement reaches that takes the column for known."""
     limit = {} if isinstance(required, fk.LDiversity) else {"below": "1/2"}
     columns = {"age": lambda i: 20 + 10 * (i // 30), "ward": lambda i: i * i % 11}
-    columns = {name: [str(of(i)) for i in range(300)] for name, of in columns.items()}
+    columns = {name: [str(column(i)) for i in range(300)] for name, column in columns.items()}
     table = pa.table({**columns, "ill": [f"i{i % 7}" for i in range(300)]})
     roles = {"quasi_identifiers": ["age"], "sensitive": "ill", "other": ["ward"]}
     release = fk.Release.from_generalized(table, **roles)
@@ -64,13 +64,13 @@ def test_whom_unknown_columns_reach(required, tmp_path):
     blind = fk.audit(release, rules)
     assert blind.safe
     assert blind.scope.if_known == {"ill": (over, 300)}
-    said = f"{over} of 300 people are at or over a limit on ill if somebody knows the ward of"
-    assert blind.notes[0] == f"{said} everybody."
-    assert said in " ".join(blind.summary().split())
+    text = f"{over} of 300 people are at or over a limit on ill if somebody knows the ward of"
+    assert blind.notes[0] == f"{text} everybody."
+    assert text in " ".join(blind.summary().split())
     assert json.loads(blind.to_json())["scope"]["if_known"] == {"ill": [over, 300]}
-    made = written(table, rules, tmp_path / "out")
+    result = written(table, rules, tmp_path / "out")
     assert "if somebody knows the ward of everybody" in (tmp_path / "out/report.html").read_text()
-    assert "if_known" not in made.certificate.scope
+    assert "if_known" not in result.certificate.scope
     assert fk.verify(tmp_path / "out").people == 300
 
 
@@ -92,7 +92,7 @@ def test_certificate_says_what_is_known(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("more", "said"),
+    ("more", "message"),
     [
         ({}, "say which column it is about: sensitive = 'ill' or 'pay'"),
         ({"sensitive": "il"}, "did you mean 'ill'?"),
@@ -102,8 +102,8 @@ def test_certificate_says_what_is_known(tmp_path):
         ({"sensitive": "ill", "knowing": "job"}, "knowing must be a list, such as ['job']"),
     ],
 )
-def test_no_such_column_is_refused(more, said):
-    with pytest.raises(fk.InputError, match="requirement: .*" + re.escape(said)):
+def test_no_such_column_is_refused(more, message):
+    with pytest.raises(fk.InputError, match="requirement: .*" + re.escape(message)):
         fk.Policy([fk.Requirement(fk.Facts(1), below="1/2", **more)], SCHEMA)
 
 
@@ -121,14 +121,14 @@ def test_criteria_without_sight_refuse_columns():
         assert fk.audit(counts, fk.Policy([own])).safe
 
 
-@pytest.mark.parametrize(("knowing", "said"), [(None, "not judged"), ([], "as required")])
-def test_proofs_count_no_columns_beside(knowing, said):
+@pytest.mark.parametrize(("knowing", "message"), [(None, "not judged"), ([], "as required")])
+def test_proofs_count_no_columns_beside(knowing, message):
     columns = {"age": range(40), "job": ["cook", "nurse"] * 20}
     table = pa.table({**columns, "ill": ["flu", "flu", "gout", "gout"] * 10})
     roles = fk.Schema(quasi_identifiers=["age"], sensitive="ill", other=["job"])
-    asked = fk.Requirement(fk.Facts(), below="9/10", knowing=knowing)
-    made = fk.publish(table, fk.Policy([asked], roles), method="safe")
-    assert made.audit.scope.method == said
+    requirement = fk.Requirement(fk.Facts(), below="9/10", knowing=knowing)
+    publication = fk.publish(table, fk.Policy([requirement], roles), method="safe")
+    assert publication.audit.scope.method == message
 
 
 def test_crowded_columns_are_named(desk):
@@ -140,8 +140,10 @@ def test_crowded_columns_are_named(desk):
     table = pa.table({**columns, "pay": [str(1000 + i) for i in range(40)]})
     names = ["ill", "pay", "job"]
     roles = fk.Schema(quasi_identifiers=["age"], sensitive=names)
-    asked = [fk.Requirement(fk.Facts(0), "9/10", sensitive=name, knowing=[]) for name in names]
-    rules = fk.Policy(asked, roles, fk.PublishOptions(unlinked=["pay"]))
+    requirements = [
+        fk.Requirement(fk.Facts(0), "9/10", sensitive=name, knowing=[]) for name in names
+    ]
+    rules = fk.Policy(requirements, roles, fk.PublishOptions(unlinked=["pay"]))
     written(table, rules, desk.folder / "out")
     audit = fk.audit(table, rules)
     for scope in (audit.scope, fk.verify(desk.folder / "out").scope):
@@ -159,12 +161,12 @@ def test_crowded_columns_are_named(desk):
 # ---- criteria about people -----------------------------------------------------------------------
 
 WARDS = {"age": "33334444", "ward": "xxyyxxxz", "ill": "abababab", "who": "aabbcdef"}
-WARDS = {name: [*own] for name, own in WARDS.items()}
+WARDS = {name: [*ward] for name, ward in WARDS.items()}
 ROLES = {"quasi_identifiers": ["age"], "sensitive": "ill", "other": ["ward"]}
 
 
 def test_people_apart_from_values():
-    rows = pa.table({name: own[::2] for name, own in WARDS.items()})
+    rows = pa.table({name: ward[::2] for name, ward in WARDS.items()})
     schema, exact = ROLES | {"semantics": "set", "person": "who"}, {"age": "exact"}
     for about in ({}, {"knowing": ["ward"]}):
         rules = {"schema": schema, "require": [{"k_anonymity": 2, **about}]}
@@ -178,11 +180,11 @@ def test_people_apart_from_values():
 def test_certificates_say_what_is_known(knowing, tmp_path):
     about = {} if knowing is None else {"knowing": knowing}
     rules = fk.Policy.from_dict({"schema": ROLES, "require": [{"group_size": 1, **about}]})
-    made = written(pa.table(WARDS), rules, tmp_path / "out", labels={"age": "exact"})
+    result = written(pa.table(WARDS), rules, tmp_path / "out", labels={"age": "exact"})
     fk.verify(tmp_path / "out", rules)
     known = ["ward"] if knowing is None else knowing
-    assert made.certificate.policy["require"][0]["knowing"] == known
-    assert made.certificate.scope.get("beside", []) == (["ward"] if knowing == [] else [])
+    assert result.certificate.policy["require"][0]["knowing"] == known
+    assert result.certificate.scope.get("beside", []) == (["ward"] if knowing == [] else [])
     forge(tmp_path / "out", lambda said: said["policy"]["require"][0].pop("knowing"))
     with pytest.raises(CertificateError, match="does not say by knowing"):
         fk.verify(tmp_path / "out")
@@ -195,7 +197,9 @@ def people_files(n=40, seed=3, job=("cook", "nurse")):
     draw = random.Random(seed)
     columns = {"age": range(20, 60), "sex": "fm", "ill": ["HIV", "flu", "flu", "cold", "none"]}
     columns |= {"pay": [1000, 2000, 3000, 4000, 5000], "job": job}
-    return pa.table({name: [draw.choice(of) for _ in range(n)] for name, of in columns.items()})
+    return pa.table(
+        {name: [draw.choice(column) for _ in range(n)] for name, column in columns.items()}
+    )
 
 
 def schema(**more):
@@ -215,10 +219,10 @@ def rows_in(folder, part):
 
 def tallied(folder, part, columns):
     """How often each combination occurs in a file."""
-    found = Counter()
+    counts = Counter()
     for row in rows_in(folder, part):
-        found[tuple(row[name] for name in columns)] += int(row.get("count", 1))
-    return found
+        counts[tuple(row[name] for name in columns)] += int(row.get("count", 1))
+    return counts
 
 
 def bags_of(folder, form, secret, known, unlinked):
@@ -261,21 +265,21 @@ def test_files_hold_what_is_judged(form, method, unlinked, tmp_path):
         about = {"below": "9/10", "knowing": knowing}
         both = [fk.Requirement(fk.Facts(1), sensitive=name, **about) for name in ("ill", "pay")]
         options = fk.PublishOptions(unlinked=unlinked, form=form)
-        table, folder, said = people_files(300, seed), tmp_path / str(seed), ""
+        table, folder, text = people_files(300, seed), tmp_path / str(seed), ""
         if knowing == ["job"] and {"pay", "job"} <= {*unlinked}:
-            said = "shuffled apart"
+            text = "shuffled apart"
         if form == "bucketized" and "job" in unlinked:
-            said = "'job'"  # it stands beside exact columns there
-        if said:
-            with pytest.raises(fk.InputError, match=said):
+            text = "'job'"  # it stands beside exact columns there
+        if text:
+            with pytest.raises(fk.InputError, match=text):
                 fk.publish(table, fk.Policy(both, schema(), options), method=method, seed=seed)
             continue
-        asked = fk.Policy(both, schema(), options)
-        made = written(table, asked, folder, method=method, seed=seed)
+        rules = fk.Policy(both, schema(), options)
+        result = written(table, rules, folder, method=method, seed=seed)
         fk.verify(folder)
-        fk.verify(folder, asked)
-        assert fk.audit(folder, asked).safe
-        for verdict, secret in zip(made.audit.verdicts, ("ill", "pay"), strict=True):
+        fk.verify(folder, rules)
+        assert fk.audit(folder, rules).safe
+        for verdict, secret in zip(result.audit.verdicts, ("ill", "pay"), strict=True):
             known = [n for n in COLUMNS if n != secret and (knowing is None or n in knowing)]
             worst = worst_by_hand(bags_of(folder, form, secret, known, unlinked))
             assert verdict.disclosure.exact == worst < Fraction(9, 10)
@@ -312,9 +316,11 @@ def test_empty_beside_missing_is_refused(tmp_path):
 
 
 def both(**options):
-    asked = [fk.Requirement(fk.Facts(1), below="9/10", sensitive=name) for name in ("ill", "pay")]
+    requirements = [
+        fk.Requirement(fk.Facts(1), below="9/10", sensitive=name) for name in ("ill", "pay")
+    ]
     roles = fk.Schema(quasi_identifiers=["age"], sensitive=["ill", "pay"], other=["job"])
-    return fk.Policy(asked, roles, fk.PublishOptions(**options))
+    return fk.Policy(requirements, roles, fk.PublishOptions(**options))
 
 
 ORDERED = {"age": [*range(20, 60)], "job": (["cook"] * 4 + ["nurse"] * 4) * 5}

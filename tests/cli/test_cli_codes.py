@@ -75,10 +75,10 @@ FILES = [
 
 @pytest.mark.thinned(2)
 @pytest.mark.parametrize("command", ["publish", "audit"])
-@pytest.mark.parametrize(("name", "content", "said"), FILES, ids=range(len(FILES)))
-def test_files_that_cannot_be_used(desk, command, name, content, said):
+@pytest.mark.parametrize(("name", "content", "message"), FILES, ids=range(len(FILES)))
+def test_files_that_cannot_be_used(desk, command, name, content, message):
     desk.put(name, content)
-    assert said in desk.refused(*getattr(desk, command)())
+    assert message in desk.refused(*getattr(desk, command)())
 
 
 LONG = "n" * 300
@@ -86,7 +86,7 @@ GROUPED = "audit grouped.csv -p policy.toml --group"
 
 
 @pytest.mark.parametrize(
-    ("call", "said"),
+    ("call", "message"),
     [
         ("publish table.csv -p policy.toml -o o --form generalised", "publish.form is 'gen"),
         ("publish table.csv -p policy.toml -o o --format ods", "'ods'; known: 'csv', 'parquet'"),
@@ -123,7 +123,7 @@ GROUPED = "audit grouped.csv -p policy.toml --group"
     ],
     ids=range(28),
 )
-def test_calls_that_cannot_be_meant(desk, call, said):
+def test_calls_that_cannot_be_meant(desk, call, message):
     desk.put("grouped.csv", "gid,disease\n1,flu\n,cold\n")
     desk.put("a.json", "{")
     desk.put("b.json", "{}")
@@ -131,7 +131,7 @@ def test_calls_that_cannot_be_meant(desk, call, said):
     (desk.folder / "made").mkdir()
     (desk.folder / "link").symlink_to("policy.toml")
     refusal = desk.refused(*call.split())
-    assert any(part in refusal for part in said.split("|")), refusal
+    assert any(part in refusal for part in message.split("|")), refusal
 
 
 @pytest.mark.parametrize("form", ["generalized", "bucketized"])
@@ -141,10 +141,10 @@ def test_files_that_were_not_certified(desk, form):
     path = desk.folder / "out" / name
     header, *rows = path.read_text().splitlines()
     path.write_text("\n".join([header, *rows[::-1]]) + "\n")
-    said = f"{name} is not the file of 'out' that was certified"
-    assert said in desk.refused(*desk.audit(release="out"))
+    text = f"{name} is not the file of 'out' that was certified"
+    assert text in desk.refused(*desk.audit(release="out"))
     path.unlink()
-    assert said[:30] in desk.refused(*desk.audit(release="out"))
+    assert text[:30] in desk.refused(*desk.audit(release="out"))
     assert f"out/{name} does not exist" in desk.refused("verify", "out/certificate.json")
 
 
@@ -419,8 +419,8 @@ def test_a_disk_full_of_table(desk, small_disk, fmt):
     policy = POLICY.replace('identifiers = ["name"]', 'other = ["name"]')
     desk.put("policy.toml", policy.replace("[[require]]", "[[require]]\nknowing = []"))
     disk = small_disk(32)
-    said = desk.refused(*desk.publish("--format", fmt, out=disk / "out"))
-    assert "No space left on device; nothing was written" in said
+    message = desk.refused(*desk.publish("--format", fmt, out=disk / "out"))
+    assert "No space left on device; nothing was written" in message
     assert [*disk.iterdir()] == []
 
 
@@ -436,10 +436,10 @@ def test_errors_that_nobody_foresaw(desk, monkeypatch):
     monkeypatch.setattr(auditing, "audit", unforeseen)
     code, out, err = desk.run(*desk.audit())
     assert (code, out) == (3, "")
-    said = " ".join(err.split())
-    assert said.startswith("foreknow: RuntimeError: something [red]unforeseen[/red]. ")
-    assert "please report it" in said
-    assert "FOREKNOW_DEBUG=1" in said
+    text = " ".join(err.split())
+    assert text.startswith("foreknow: RuntimeError: something [red]unforeseen[/red]. ")
+    assert "please report it" in text
+    assert "FOREKNOW_DEBUG=1" in text
     assert "Traceback" not in err
     monkeypatch.setattr(publishing, "findings_of", lambda *given: [])
     code, _, err = desk.run(*desk.publish())
@@ -488,16 +488,16 @@ def test_too_little_memory_fails_cleanly(large):
         skyline table.csv -s disease --quasi-identifiers zip -c 0.9 -q"""
     # From Python 3.12 on, a fork beside an engine's threads is warned of.
     done = python("-W", "ignore::DeprecationWarning", "-c", LIMITED, calls, folder=large)
-    codes, said = [int(line) for line in done.stdout.split()], done.stderr
-    assert codes[0] in (1, 2), said  # what the libraries reserve differs
+    codes, stderr = [int(line) for line in done.stdout.split()], done.stderr
+    assert codes[0] in (1, 2), stderr  # what the libraries reserve differs
     # Without memory, PyArrow below 24 crashes while it writes Parquet: no output appears then, too,
     # and what was begun stays under the name that a killed process leaves.
     crashes = [-signal.SIGSEGV] if int(pa.__version__.partition(".")[0]) < 24 else []
     assert codes[1] in (2, *crashes)
-    assert codes[2] in (0, 2), said
-    lines = said.splitlines()
+    assert codes[2] in (0, 2), stderr
+    lines = stderr.splitlines()
     assert len(lines) == codes.count(2)
-    assert all(line.startswith("foreknow: not enough memory for ") for line in lines), said
+    assert all(line.startswith("foreknow: not enough memory for ") for line in lines), stderr
     begun = ".foreknow-" if codes[1] in crashes else ".."
     assert [name for name in listing(large) if not name.startswith(begun)] == LEFT
 
@@ -541,8 +541,8 @@ def test_how_engines_lack_memory(desk, monkeypatch):
     library = ImportError("libarrow.so: failed to map segment from shared object")
     full = OSError(12, "Cannot allocate memory")
     for error in (MemoryError(), short, full, library, RuntimeError("std::bad_alloc")):
-        said = pytest.raises(MemoryError, match="not enough memory for this")
-        with said as caught, memory_for("this"):
+        text = pytest.raises(MemoryError, match="not enough memory for this")
+        with text as caught, memory_for("this"):
             raise error
         assert isinstance(caught.value, fk.ForeknowError)
         assert not isinstance(caught.value, fk.InputError)
@@ -579,7 +579,7 @@ LEAST = {
 }
 EVERY = {command.name: command for command in app.commands.values()}
 
-TAKES = {name: {each.name for each in command.params} for name, command in EVERY.items()}
+TAKES = {name: {param.name for param in command.params} for name, command in EVERY.items()}
 
 
 def having(*options):
@@ -614,8 +614,8 @@ def test_a_report_and_nothing_printed(ready, name):
     code, said, err = ready.run(name, *LEAST[name], "--json", "found.json", *out, "--quiet")
     assert (said, err) == ("", "")
     assert code in (0, 1)
-    found = ready.json("found.json")
-    assert found["format"].startswith("foreknow ") or "verdicts" in found
+    result = ready.json("found.json")
+    assert result["format"].startswith("foreknow ") or "verdicts" in result
     if out:
         assert (ready.folder / "p.html").read_text().lower().startswith("<!doctype html>")
 
@@ -636,20 +636,20 @@ def test_nothing_read_is_written_over(ready, name, option):
     if option.strip("-") not in TAKES[name]:
         pytest.skip(f"{name} has no {option}")
     ready.put("own.csv", TABLE)
-    for each in EVERY[name].params:
-        is_path = isinstance(each.type, click.Path) and each.name not in ("json", "html", "out")
-        if is_path and isinstance(each, click.Option) and each.name != "exposed":
-            least = without(LEAST[name], option, *each.opts)
-            given = [each.opts[0], "own.csv"]
-            said = ready.refused(name, *least, *given, option, "./own.csv")
-            assert "'own.csv' is an input" in said, each.name
+    for param in EVERY[name].params:
+        is_path = isinstance(param.type, click.Path) and param.name not in ("json", "html", "out")
+        if is_path and isinstance(param, click.Option) and param.name != "exposed":
+            least = without(LEAST[name], option, *param.opts)
+            given = [param.opts[0], "own.csv"]
+            message = ready.refused(name, *least, *given, option, "./own.csv")
+            assert "'own.csv' is an input" in message, param.name
     source = LEAST[name][0]
     targets = [source]
     if not Path(source).suffix:  # a folder, beside the owner's one
         targets = [f"{source}/release.csv", f"{source}.owner/members.parquet"]
     for target in targets:
-        said = ready.refused(name, *without(LEAST[name], option), option, target)
-        assert f"'{target}' is an input" in said
+        message = ready.refused(name, *without(LEAST[name], option), option, target)
+        assert f"'{target}' is an input" in message
 
 
 @pytest.mark.parametrize("name", having("json", "html"))

@@ -84,7 +84,7 @@ def test_an_audit_imports_no_frames(tmp_path):
 
 @pytest.mark.thinned(2)
 @pytest.mark.parametrize(
-    ("call", "said"),
+    ("call", "message"),
     [
         ("", "The main job:"),
         ("--version", fk.__version__),
@@ -93,12 +93,12 @@ def test_an_audit_imports_no_frames(tmp_path):
         ("--help", "Exit codes:"),
     ],
 )
-def test_help_costs_no_library(tmp_path, call, said):
+def test_help_costs_no_library(tmp_path, call, message):
     """It is read from sources: 0.2 seconds and 26 MB, where NumPy and DuckDB took 71 MB."""
     out, loaded = loading(tmp_path, *call.split())
     packages = {"importlib.metadata", "foreknow.methods.registry"} if call == "--help" else set()
     assert not {*LIBRARIES, *packages} & loaded
-    assert said in out
+    assert message in out
 
 
 @pytest.mark.thinned(3)
@@ -124,11 +124,11 @@ def test_a_shell_completes(line, offered, shell):
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish", "pwsh"])
 def test_completion_is_installed_once(desk, monkeypatch, shell):
     monkeypatch.setattr(Path, "home", lambda: desk.folder)
-    assert f"{shell}_complete" in (said := desk.run("--show-completion", shell)[1])
+    assert f"{shell}_complete" in (output := desk.run("--show-completion", shell)[1])
     for _ in range(2):
         assert f"completion.{shell}" in desk.run("--install-completion", shell)[1]
     made = desk.folder / ".config" / "foreknow" / f"completion.{shell}"
-    assert made.read_text() == said.removesuffix("\n")
+    assert made.read_text() == output.removesuffix("\n")
     names = (".bashrc", ".zshrc", "config.fish", "Microsoft.PowerShell_profile.ps1")
     (starts,) = [path for path in desk.folder.rglob("*") if path.name in names]
     assert starts.read_text().count(str(made)) == 1
@@ -144,17 +144,17 @@ def test_the_shell_that_is_used(desk, monkeypatch):
 @pytest.mark.parametrize("command", app.commands.values(), ids=lambda command: command.name)
 def test_help_explains_each_parameter(command):
     assert (command.help or "").endswith(".")
-    for each in command.params:
-        said = each.text if hasattr(each, "text") else each.help
-        assert said.endswith((".", ")")), f"{command.name} {each.name}: {said}"
+    for param in command.params:
+        said = param.text if hasattr(param, "text") else param.help
+        assert said.endswith((".", ")")), f"{command.name} {param.name}: {said}"
 
 
 @pytest.mark.parametrize("command", ["publish", "attack"])
 def test_help_lists_every_method(desk, command):
-    said = desk.says(command, "--help")
+    text = desk.says(command, "--help")
     for key, place in METHODS:
-        assert f"{key}: " in said, place
-    assert "naive: Not safe" in said
+        assert f"{key}: " in text, place
+    assert "naive: Not safe" in text
 
 
 # ---- publish, audit and verify -----------------------------------------------------------------
@@ -179,9 +179,9 @@ def test_processes_agree(desk):
 
 def test_the_demo_is_verified(desk):
     (desk.folder / ":key:").mkdir()
-    said = desk.says("demo", ":key:/:cat:")
-    assert "Verified: " in said
-    assert "Written to :key:/:cat::" in said
+    text = desk.says("demo", ":key:/:cat:")
+    assert "Verified: " in text
+    assert "Written to :key:/:cat::" in text
     folder = desk.folder / ":key:" / ":cat:"
     assert (folder / "release.csv").exists()
     assert fk.Certificate.load(folder / "certificate.json").safe
@@ -196,7 +196,7 @@ def test_names_reach_no_file(desk):
 
 
 @pytest.mark.parametrize(
-    ("call", "said"),
+    ("call", "message"),
     [
         ("audit table.csv --policy policy.toml --nope", "No such option"),
         ("adit", "No such command"),
@@ -206,10 +206,10 @@ def test_names_reach_no_file(desk):
         ("verify", "Missing argument"),
     ],
 )
-def test_calls_that_are_not_understood(desk, call, said):
+def test_calls_that_are_not_understood(desk, call, message):
     code, out, err = desk.run(*call.split())
     assert code == 2
-    assert said in out + err
+    assert message in out + err
     assert "Traceback" not in out + err
     assert sorted(path.name for path in desk.folder.iterdir()) == ["policy.toml", "table.csv"]
 
@@ -223,14 +223,14 @@ def test_a_table_is_opened_once(desk, monkeypatch):
 
 
 @pytest.mark.parametrize(
-    ("columns", "said", "unsaid"),
+    ("columns", "message", "unsaid"),
     [
         ("name,age,sex,d", "Not judged: age.|The table names people, in name: what is pub", "!"),
         ("sex,d", "Safe", "Not judged"),
         ("Unnamed: 0,sex,d", "Not judged: Unnamed: 0.|index that pandas wrote|index=False", "!"),
     ],
 )
-def test_what_was_not_judged(desk, columns, said, unsaid):
+def test_what_was_not_judged(desk, columns, message, unsaid):
     rows = [f"{i},{i},f,{value}".split(",") for i, value in enumerate("xyz")]
     cells = [",".join(row[-columns.count(",") - 1 :]) for row in rows]
     desk.put("table.csv", "\n".join([columns, *cells]))
@@ -238,7 +238,7 @@ def test_what_was_not_judged(desk, columns, said, unsaid):
     schema = f'[schema]\n{named}quasi_identifiers = ["sex"]\nsensitive = "d"\n'
     desk.put("policy.toml", schema + "[[require]]\nfacts = {}\nbelow = 0.5\n")
     audited = desk.says(*desk.audit())
-    assert all(part in audited for part in said.split("|"))
+    assert all(part in audited for part in message.split("|"))
     assert unsaid not in audited
 
 
@@ -300,8 +300,8 @@ def test_read_and_draw(desk, monkeypatch):
     stored = Path(__file__).parents[1] / "certificates" / "set-generalized-csv"
     release = Path(shutil.copytree(stored, desk.folder / "release"))
     out = desk.folder / "flat.csv"
-    code, said, err = desk.run("draw", release, "--out", out, "--seed", "1")
-    assert (code, "16 rows, 3 columns" in said) == (0, True)
+    code, message, err = desk.run("draw", release, "--out", out, "--seed", "1")
+    assert (code, "16 rows, 3 columns" in message) == (0, True)
     assert err.startswith("Note: every value is drawn at random")
     assert "is no interval" in err
     assert "Note: how many values a person has is not in the release" in err
@@ -311,8 +311,8 @@ def test_read_and_draw(desk, monkeypatch):
     assert desk.run("read", release, "-o", desk.folder / "flat.parquet", "-q") == (0, "", "")
     assert pq.read_table(desk.folder / "flat.parquet").equals(fk.read_release(release, "arrow"))
     for name in ("flat.csv", "people.csv", "certificate.json"):  # desk.refused: nothing changes
-        said = desk.refused("draw", release, "--out", release / name)
-        assert "in what is published" in said or "name a .csv" in said
+        message = desk.refused("draw", release, "--out", release / name)
+        assert "in what is published" in message or "name a .csv" in message
     assert "name a .csv or a .parquet file" in desk.refused("read", release, "--out", "flat.xlsx")
     assert "has no certificate" in desk.refused("read", "table.csv", "--out", "other.csv")
 
@@ -353,7 +353,7 @@ def jumping(desk):
 
 
 @pytest.mark.parametrize(
-    ("old", "new", "settings", "code", "said"),
+    ("old", "new", "settings", "code", "message"),
     [
         ("", "", ['functions=["age=1"]'], 2, "3 jump distances for 1 functions"),
         ("", "", ["distance=1"], 2, "publish.jump: unknown key distance; did you mean 'distances'"),
@@ -362,10 +362,10 @@ def jumping(desk):
         ("below = 0.7", "below = 0.3", [], 1, "Jump releases nothing of table.csv"),
     ],
 )
-def test_what_jump_refuses(jumping, old, new, settings, code, said):
+def test_what_jump_refuses(jumping, old, new, settings, code, message):
     jumping.put("policy.toml", JUMP.replace(old, new))
     more = [part for setting in settings for part in ("--set", setting)]
-    assert said in jumping.refused(*jumping.publish(*more), code=code)
+    assert message in jumping.refused(*jumping.publish(*more), code=code)
 
 
 # ---- priors ------------------------------------------------------------------------------------
@@ -392,13 +392,13 @@ def pairs(desk):
 def test_priors_by_unknown_columns(pairs):
     """A row of the table shows the sex beside the disease."""
     pairs.put("policy.toml", f"{OF_SEX}below = 0.8\nknowing = []")
-    said = pairs.refused(*pairs.audit("--group", "ward"))
-    assert "sex: the adversary of priors knows it of everybody" in said
-    assert "leave knowing out" in said
+    message = pairs.refused(*pairs.audit("--group", "ward"))
+    assert "sex: the adversary of priors knows it of everybody" in message
+    assert "leave knowing out" in message
 
 
 @pytest.mark.parametrize(
-    ("content", "said"),
+    ("content", "message"),
     [
         (None, "policy.toml: there is no file or folder"),
         ("", "policy.toml: sex.csv is empty"),
@@ -407,21 +407,21 @@ def test_priors_by_unknown_columns(pairs):
         (SEX.replace("sex,", "disease,"), "is the sensitive column"),
     ],
 )
-def test_priors_that_cannot_be_used(pairs, content, said):
+def test_priors_that_cannot_be_used(pairs, content, message):
     pairs.put("policy.toml", OF_SEX + "below = 0.9")
     if content is None:
         (pairs.folder / "sex.csv").unlink()
     else:
         pairs.put("sex.csv", content)
-    assert said in pairs.refused(*pairs.audit("--group", "ward"))
+    assert message in pairs.refused(*pairs.audit("--group", "ward"))
 
 
 def test_priors_are_learned(desk):
     out = desk.says("priors", "table.csv", "--by", "sex", "-s", "disease", "--out", "known.csv")
     assert "2 kinds of people, 2 values of disease: written to known.csv" in out
-    read = fk.Priors(desk.folder / "known.csv")
-    assert read.tables == fk.Priors.learn(desk.folder / "table.csv", ["sex"], "disease").tables
-    assert str(read.tables[0].prior(("m",), "cold")) == "3/4"
+    priors = fk.Priors(desk.folder / "known.csv")
+    assert priors.tables == fk.Priors.learn(desk.folder / "table.csv", ["sex"], "disease").tables
+    assert str(priors.tables[0].prior(("m",), "cold")) == "3/4"
     call = ("priors", "table.csv", "--by", "sex, age", "-s", "disease", "-o", "both.csv", "-q")
     assert desk.says(*call) == ""
     assert fk.Priors(desk.folder / "both.csv").tables[0].attributes == ("sex", "age")
@@ -495,8 +495,8 @@ def test_standard_input_takes_options(german, monkeypatch):
     stdin(monkeypatch, TOWNS.encode("latin-1"))
     german.says(*publish, *GERMAN)
     stdin(monkeypatch, b"a,b\n1\n")
-    said = german.refused("skyline", "-", "-c", "1", "-s", "a", "--quasi-identifiers", "b")
-    assert "standard input, line 2: 1 field where the header has 2" in said
+    message = german.refused("skyline", "-", "-c", "1", "-s", "a", "--quasi-identifiers", "b")
+    assert "standard input, line 2: 1 field where the header has 2" in message
     monkeypatch.setattr(sys, "stdin", None)
     assert "standard input is closed" in german.refused(*publish[:-1], "other")
 

@@ -67,10 +67,10 @@ def refused(desk, folder="out", *more):
 def test_what_was_stored_is_verified(name, desk, copied):
     out = desk.says("verify", copied(name))
     assert out.startswith("Verified: 16 people in ")
-    found = fk.verify(WRITTEN / name)
-    assert found.people == 16
-    assert all(finding.safe for finding in found.findings)
-    assert repr(found).startswith("Verification(")
+    verification = fk.verify(WRITTEN / name)
+    assert verification.people == 16
+    assert all(finding.safe for finding in verification.findings)
+    assert repr(verification).startswith("Verification(")
 
 
 def test_what_is_said(desk, copied):
@@ -79,20 +79,20 @@ def test_what_is_said(desk, copied):
         (folder / name).write_text("{}")
     edit(folder, lambda t: t.update(notes=["audited by \x1b[31mthe state\nVerified: all"]))
     code, out, _ = desk.run("verify", folder)
-    said = " ".join(out.split())
+    text = " ".join(out.split())
     assert code == 0
-    assert "facts l = 0, k = 2, m = 0, about HIV and =Gout: at most 1/2 (=Gout), below 9/10" in said
-    assert "about every value except HIV and =Gout: at most 3/5 (Cold), below 9/10" in said
-    assert "Judged: release.csv." in said
-    assert "What the verdicts do not cover: – A requirement on " in said
-    assert "In the same folder, and not judged: README.md." in said
-    assert "Keep owner.json to yourself" in said
-    assert r"which is not verified: audited by \x1b[31mthe state\nVerified: all" in said
+    assert "facts l = 0, k = 2, m = 0, about HIV and =Gout: at most 1/2 (=Gout), below 9/10" in text
+    assert "about every value except HIV and =Gout: at most 3/5 (Cold), below 9/10" in text
+    assert "Judged: release.csv." in text
+    assert "What the verdicts do not cover: – A requirement on " in text
+    assert "In the same folder, and not judged: README.md." in text
+    assert "Keep owner.json to yourself" in text
+    assert r"which is not verified: audited by \x1b[31mthe state\nVerified: all" in text
     assert "\x1b" not in out
     folder = folder.rename(desk.folder / "one")
     folder = copied(TWO)
-    said = desk.says("verify", folder, folder / "people.csv")  # which stands for its folder
-    assert "Judged: people.csv, sensitive.csv." in said
+    text = desk.says("verify", folder, folder / "people.csv")  # which stands for its folder
+    assert "Judged: people.csv, sensitive.csv." in text
 
 
 NINE = {"facts": {"l": 9, "k": 9, "m": 9}}
@@ -106,7 +106,7 @@ def unescaped(table):
 
 
 @pytest.mark.parametrize(
-    ("change", "said"),
+    ("change", "message"),
     [
         (lambda t: t["findings"][0].update(judged=NINE), "the judged is"),
         (lambda t: t["findings"][0].update(value="Cold"), "the value is '=Gout'"),
@@ -166,13 +166,13 @@ def unescaped(table):
         (lambda t: t.update({"\x1b[2Jx\nVerified": 1}), r"\x1b[2Jx\nVerified"),
     ],
 )
-def test_certificates_that_claim_otherwise(change, said, desk, copied):
+def test_certificates_that_claim_otherwise(change, message, desk, copied):
     edit(copied(), change)
-    assert said in refused(desk)
+    assert message in refused(desk)
 
 
 @pytest.mark.parametrize(
-    ("name", "file", "change", "said"),
+    ("name", "file", "change", "message"),
     [
         (ONE, "release.csv", ("name", "Ann"), "has a column 'name'"),
         (ONE, "release.csv", ("disease", "Flu"), "needs exactly one column 'disease'"),
@@ -185,7 +185,7 @@ def test_certificates_that_claim_otherwise(change, said, desk, copied):
         (TWO, "sensitive.csv", lambda x: [x[0], x[1] + "0" * 5000, *x[2:]], "has no count"),
     ],
 )
-def test_files_that_hold_more(name, file, change, said, desk, copied):
+def test_files_that_hold_more(name, file, change, message, desk, copied):
     path = copied(name) / file
     lines = path.read_bytes().decode().splitlines()
     if callable(change):
@@ -194,11 +194,11 @@ def test_files_that_hold_more(name, file, change, said, desk, copied):
         lines = [f"{line},{change[place > 0]}" for place, line in enumerate(lines)]
     path.write_bytes("\n".join([*lines, ""]).encode())
     certified(path)
-    assert said in refused(desk)
+    assert message in refused(desk)
 
 
 @pytest.mark.parametrize(
-    ("change", "said"),
+    ("change", "message"),
     [
         (lambda t: t.append_column("who", pa.array(["Ann"] * 16)), "has a column 'who'"),
         (
@@ -207,11 +207,11 @@ def test_files_that_hold_more(name, file, change, said, desk, copied):
         ),
     ],
 )
-def test_parquet_that_holds_more(change, said, desk, copied):
+def test_parquet_that_holds_more(change, message, desk, copied):
     path = copied("atoms-generalized-parquet") / "release.parquet"
     pq.write_table(change(pq.read_table(path)), path)
     certified(path)
-    assert said in refused(desk)
+    assert message in refused(desk)
 
 
 @pytest.mark.parametrize(
@@ -254,8 +254,8 @@ def test_files_that_may_be_data(name, desk, copied):
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text("disease\nHIV\n")
     why = "lies beside the release, is no document such as README.md, and is not certified"
-    said = f"{name!r} {why}"
-    assert said.replace("\\", "") in refused(desk).replace("\\", "")
+    text = f"{name!r} {why}"
+    assert text.replace("\\", "") in refused(desk).replace("\\", "")
 
 
 @pytest.mark.parametrize(
@@ -265,17 +265,17 @@ def test_documents_are_not_judged(name, desk, copied):
     path = copied() / name
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text("disease\nHIV\n")
-    said = desk.says("verify", "out")
-    assert f"In the same folder, and not judged: {Path(name).parts[0]}" in said
+    text = desk.says("verify", "out")
+    assert f"In the same folder, and not judged: {Path(name).parts[0]}" in text
 
 
 def test_what_is_no_certificate(desk, copied):
     copied()
     assert "nothere does not exist" in refused(desk, "out", "nothere")
     (desk.folder / "alone.csv").write_text("age\n1\n")
-    said = refused(desk, desk.folder / "alone.csv")
-    assert "is not JSON" in said
-    assert "give the folder of a release, or its certificate.json" in said
+    message = refused(desk, desk.folder / "alone.csv")
+    assert "is not JSON" in message
+    assert "give the folder of a release, or its certificate.json" in message
     assert "--priors: the certificate" in refused(desk, "out", "--priors", "nothere.json")
 
 
@@ -288,8 +288,8 @@ def test_what_is_no_file(name, desk, copied):
     assert name == ONE or "is no file of the release that certificate.json names" in err
     (folder / "other.bin").unlink()
     os.mkfifo(folder / "pipe")
-    said = refused(desk, folder, folder / "pipe", "-q")
-    assert "is no file of the release that certificate.json names" in said
+    message = refused(desk, folder, folder / "pipe", "-q")
+    assert "is no file of the release that certificate.json names" in message
     (folder / "pipe").unlink()
     path = next(folder.glob("*e*.csv"))
     path.rename(desk.folder / "unsafe.csv")
@@ -305,9 +305,11 @@ def test_the_last_word(desk, copied):
     desk.put("own.toml", POLICY.replace('other = ["note"]\n', ""))
     assert "a column 'note', which its policy" in refused(desk, "out", "--policy", "own.toml")
     desk.put("own.toml", POLICY.replace('"sex", ', ""))
-    said = refused(desk, "out", "--policy", "own.toml")
-    assert "the certificate is for age, sex and disease, the policy for age and disease; " in said
-    assert "name the policy of this release (--policy)" in said
+    message = refused(desk, "out", "--policy", "own.toml")
+    assert (
+        "the certificate is for age, sex and disease, the policy for age and disease; " in message
+    )
+    assert "name the policy of this release (--policy)" in message
     desk.put("own.toml", POLICY.replace("facts", 'values = ["Cough"]\nfacts'))
     code, out, err = desk.run("verify", "out", "--policy", "own.toml")
     assert (code, out) == (1, "")
@@ -321,7 +323,7 @@ def test_the_last_word(desk, copied):
 
 
 @pytest.mark.parametrize(
-    ("more", "said"),
+    ("more", "message"),
     [
         (".".join("a" * 20_000) + " = 1", "a key has more than 16 parts"),
         ("[" + ".".join("a" * 20_000) + "]", "a key has more than 16 parts"),
@@ -341,13 +343,13 @@ def test_the_last_word(desk, copied):
         (0.9, "1e-99999999"),
     ],
 )
-def test_policies_beyond_all_bounds(more, said, desk):
-    limit = said if more == 0.9 else "0.9"
+def test_policies_beyond_all_bounds(more, message, desk):
+    limit = message if more == 0.9 else "0.9"
     policy = POLICY.replace("0.9", limit)
     desk.put("policy.toml", policy if more == 0.9 else f"{more}\n{policy}")
     start = time.process_time()
     refusal = desk.refused(*desk.audit())
-    assert more == 0.9 or said in refusal
+    assert more == 0.9 or message in refusal
     assert not set("\x1b\x07\u202e") & set(refusal)
     assert len(refusal) < 4000
     assert time.process_time() - start < 10
@@ -356,9 +358,9 @@ def test_policies_beyond_all_bounds(more, said, desk):
 @pytest.mark.parametrize("value", ["[" * 10_000, "1" * 5000, "{a = " * 10_000])
 def test_settings_beyond_all_bounds(value, desk):
     assert "k" in desk.refused(*desk.publish("--set", f"k={value}"))
-    said = desk.refused(*desk.publish("--method", "fulldomain", "--set", f"suppression={value}"))
-    assert "publish.fulldomain: suppression: it should be a number" in said
-    assert len(said) < 4000
+    message = desk.refused(*desk.publish("--method", "fulldomain", "--set", f"suppression={value}"))
+    assert "publish.fulldomain: suppression: it should be a number" in message
+    assert len(message) < 4000
 
 
 def test_no_path_is_told(desk):
@@ -374,33 +376,33 @@ def test_no_path_is_told(desk):
 
 
 @pytest.mark.parametrize(
-    ("given", "said"),
+    ("given", "message"),
     [
         ({"folder": None}, "expected a folder"),
         ({"folder": ONE, "policy": {}}, "policy: require is missing"),
         ({"folder": ONE, "priors": 3}, "expected the path of priors.json, not int"),
     ],
 )
-def test_what_python_cannot_verify(given, said, copied):
+def test_what_python_cannot_verify(given, message, copied):
     folder = given.pop("folder")
-    with pytest.raises(fk.InputError, match=said):
+    with pytest.raises(fk.InputError, match=message):
         fk.verify(None if folder is None else copied(folder), **given)
 
 
 def test_a_policy_of_ones_own(desk, copied):
     folder = copied()
     desk.put("own.toml", POLICY)
-    said = desk.says("verify", folder, "--policy", "own.toml")
-    assert "every requirement of your policy on disease holds" in said
-    assert "against facts l = 0, k = 1, m = 0: at most" in said
-    assert "were not run" not in said
+    text = desk.says("verify", folder, "--policy", "own.toml")
+    assert "every requirement of your policy on disease holds" in text
+    assert "against facts l = 0, k = 1, m = 0: at most" in text
+    assert "were not run" not in text
     desk.put("my tries.toml", POLICY + '[[try]]\nlearned = { by = ["age"] }\nstop = 0.01\n')
     _, out, _ = desk.run("verify", folder, "--policy", "my tries.toml")
-    said, command = out.splitlines()[-1].split("; to run them: ")
-    assert said == "The trials of my tries.toml were not run"
+    text, command = out.splitlines()[-1].split("; to run them: ")
+    assert text == "The trials of my tries.toml were not run"
     assert command == f"foreknow learned {folder} TABLE --policy 'my tries.toml'"
-    found = fk.verify(folder, policy="own.toml")
-    assert (found.own_policy, len(found.findings)) == (True, 1)
+    verification = fk.verify(folder, policy="own.toml")
+    assert (verification.own_policy, len(verification.findings)) == (True, 1)
     desk.put("strict.toml", POLICY.replace("0.9", "0.4"))
     assert "the limit is 2/5" in refused(desk, "out", "--policy", "strict.toml")
     with pytest.raises(CertificateError, match="the limit is 2/5"):

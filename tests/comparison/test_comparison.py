@@ -81,15 +81,15 @@ def test_figures_match_publishing_alone(found):
             assert (each.groups, each.over, each.risk) == (None, None, None)
             continue
         error = fk.query_error(made, microdata, seed=0)
-        judged = fk.audit(made.release, policy())
+        audit = fk.audit(made.release, policy())
         assert each.safe
         assert made.audit.safe
         assert (each.groups, each.people) == (made.utility.groups, 120)
         assert (each.loss, each.form) == (made.utility.average_ncp, made.certificate.form)
         assert (each.query_error, each.average_query_error) == (error.median, error.average)
-        assert each.holds_as_given == judged.safe
-        assert each.over == max(one.over.people for one in judged.exposed)
-        assert each.exact == str(judged.verdicts[0].disclosure.exact)
+        assert each.holds_as_given == audit.safe
+        assert each.over == max(one.over.people for one in audit.exposed)
+        assert each.exact == str(audit.verdicts[0].disclosure.exact)
         assert each.method_known == made.audit.scope.method
         assert each.seconds > 0
     assert statuses >= {"safe", "refused"}
@@ -102,38 +102,38 @@ def test_figures_match_publishing_alone(found):
 
 def test_amounts_cross_limits():
     required = [{"facts": {"k": 1}, "below": 0.5}, {"facts": {"k": 2}, "below": 0.7}]
-    found = compare(people(), policy(required), limits=0.5, amounts={"k": [1, 2]})
-    said = [(dict(each.amounts), each.status) for each in found.candidates]
-    assert said == [({"k": 1}, "refused"), ({"k": 2}, "refused")]
-    assert "against the same Facts(l=0, k=1, m=0)" in found.candidates[0].why
-    one = policy([{"facts": {"l": 1, "k": 3}, "below": 0.6}])
-    found = compare(people(), one, limits=[0.6], amounts={"k": [0, 3], "l": 1})
-    weak, own = found.candidates
+    comparison = compare(people(), policy(required), limits=0.5, amounts={"k": [1, 2]})
+    texts = [(dict(candidate.amounts), candidate.status) for candidate in comparison.candidates]
+    assert texts == [({"k": 1}, "refused"), ({"k": 2}, "refused")]
+    assert "against the same Facts(l=0, k=1, m=0)" in comparison.candidates[0].why
+    rules = policy([{"facts": {"l": 1, "k": 3}, "below": 0.6}])
+    comparison = compare(people(), rules, limits=[0.6], amounts={"k": [0, 3], "l": 1})
+    weak, own = comparison.candidates
     assert (weak.amounts, own.amounts) == ({"k": 0, "l": 1}, {"k": 3, "l": 1})
     asked = policy([{"facts": {"l": 1, "k": 0}, "below": 0.6}])
-    made = fk.publish(people(), asked, seed=0)
-    assert weak.groups == made.utility.groups
-    assert weak.exact == str(fk.Facts(1, 3, 0).disclosure(made).exact)
+    publication = fk.publish(people(), asked, seed=0)
+    assert weak.groups == publication.utility.groups
+    assert weak.exact == str(fk.Facts(1, 3, 0).disclosure(publication).exact)
     assert (own.holds_as_given, own.over) == (True, 0)
-    assert found.to_frame()["k"].tolist() == [0, 3]
+    assert comparison.to_frame()["k"].tolist() == [0, 3]
 
 
 def test_several_columns_and_criteria(tmp_path):
     table = people().assign(income=np.arange(120) % 7)
     rules = policy([{"k_anonymity": 4}], sensitive=["illness", "income"])
-    found = compare(table, rules, ["mondrian", "anatomy"])
-    one, other = found.candidates
+    comparison = compare(table, rules, ["mondrian", "anatomy"])
+    one, other = comparison.candidates
     assert (one.status, one.limit, one.risk, one.over) == ("holds", None, None, 0)
-    assert (other.status, found.limit, found.frontier) == ("refused", None, ())
+    assert (other.status, comparison.limit, comparison.frontier) == ("refused", None, ())
     assert "needs one sensitive column" in other.why
-    found.to_html(tmp_path / "page.html")
+    comparison.to_html(tmp_path / "page.html")
     assert "<figure>" not in (tmp_path / "page.html").read_text()
     with pytest.raises(fk.InputError, match="no requirement of the policy has a limit"):
         fk.compare(table, rules, limits=[0.5])
 
 
 @pytest.mark.parametrize(
-    ("given", "said"),
+    ("given", "message"),
     [
         ({"methods": ["mondrain"]}, "did you mean 'mondrian'"),
         ({"methods": []}, "methods must be names such as mondrian"),
@@ -149,8 +149,8 @@ def test_several_columns_and_criteria(tmp_path):
         ({"limit": 0.5}, "limits"),
     ],
 )
-def test_incomparable_calls_are_refused_first(given, said):
-    with pytest.raises(fk.InputError, match=said):
+def test_incomparable_calls_are_refused_first(given, message):
+    with pytest.raises(fk.InputError, match=message):
         fk.compare(people(20), policy(), **given)
 
 
@@ -187,11 +187,11 @@ class Deadly:
 def test_timed_out_runs_are_ended():
     rules = policy([{"facts": {"l": 2, "k": 5, "m": 2}, "below": "0.9"}])
     how = {"seconds": 0.02, "limits": [0.9]}
-    found = fk.compare(people(1000, seed=1), rules, methods=["mondrian", "art"], **how)
-    slow, refused = found.candidates
+    comparison = fk.compare(people(1000, seed=1), rules, methods=["mondrian", "art"], **how)
+    slow, refused = comparison.candidates
     assert (slow.status, slow.why) == ("out of time", "it was ended after 0.02 seconds")
     assert refused.status in ("refused", "out of time")
-    assert (slow.groups, found.safe, found.complete) == (None, (), True)
+    assert (slow.groups, comparison.safe, comparison.complete) == (None, (), True)
 
 
 @pytest.mark.processes
@@ -226,14 +226,14 @@ def test_frontier_is_unbeaten(found):
             if lowest is None or error < lowest:
                 best.add((risk, error))
                 lowest = error
-        made = replace(found, candidates=tuple(own)).frontier
+        frontier = replace(found, candidates=tuple(own)).frontier
         wanted = sorted(pair for pair in known if pair in best)
-        assert sorted((one.risk, one.query_error) for one in made) == wanted
+        assert sorted((one.risk, one.query_error) for one in frontier) == wanted
 
 
 def test_comparison_has_every_form(found, tmp_path):
     frame = found.to_frame()
-    assert frame["method"].tolist() == [each.method for each in found.candidates]
+    assert frame["method"].tolist() == [candidate.method for candidate in found.candidates]
     assert frame["limit"].tolist()[:3] == [0.45, 0.5, 0.8]
     assert found.to_frame("arrow").num_rows == 12
     content = found.to_dict()
@@ -245,9 +245,9 @@ def test_comparison_has_every_form(found, tmp_path):
     assert "<figure>" in page
     written = as_json(content)
     assert not [town for town in people()["town"] if town in written]  # measures, and why
-    said = " ".join(found.summary().split())
-    assert "mondrian 50%" in said
-    assert 'method "art" serves' in said
+    text = " ".join(found.summary().split())
+    assert "mondrian 50%" in text
+    assert 'method "art" serves' in text
 
 
 def test_column_states_safety_against_insiders():
@@ -261,10 +261,10 @@ def test_column_states_safety_against_insiders():
             "publish": {"labels": {"age": "exact"}},
         }
     )
-    found = compare(rows, rules, ["mondrian", "decoy", "fulldomain"], limits=1, seed=1)
-    known = [each.method_known for each in found.candidates]
+    comparison = compare(rows, rules, ["mondrian", "decoy", "fulldomain"], limits=1, seed=1)
+    known = [candidate.method_known for candidate in comparison.candidates]
     assert known == ["not judged", "as required", "not judged"]
-    page = page_of(found)
+    page = page_of(comparison)
     column = list(page.table().head).index("known")
     assert [row[column] for row in page.table().rows] == ["open", "holds", "open"]
     assert "adversary who knows the method" in page.html()
@@ -275,11 +275,11 @@ def test_column_states_safety_against_insiders():
 
 
 def test_bounds_above_limits_prove_nothing():
-    made = fk.Candidate("rda", Fraction(1, 3), status="safe", method_known="at most 1/2")
+    result = fk.Candidate("rda", Fraction(1, 3), status="safe", method_known="at most 1/2")
     for below, said in (("1/3", "open"), ("1/2", "open"), ("2/3", "part"), (None, "open")):
-        assert method_text(replace(made, limit=below and Fraction(below))) == said
+        assert method_text(replace(result, limit=below and Fraction(below))) == said
     # nor of a criterion of the values of groups, which is no bound on a posterior
-    above, close = replace(made, limit=Fraction(2, 3)), fk.Requirement(fk.TCloseness("1/5"))
+    above, close = replace(result, limit=Fraction(2, 3)), fk.Requirement(fk.TCloseness("1/5"))
     facts = fk.Requirement(fk.Facts(), below="2/3")
     assert method_text(above, fk.Policy([facts, fk.Requirement(fk.KAnonymity(2))])) == "part"
     assert method_text(above, fk.Policy([facts, close])) == "open"
@@ -301,10 +301,10 @@ def advice(found):
 
 
 def test_anatomy_is_recommended_with_caution(advised):
-    (anatomy,) = [each for each in advised.candidates if each.method == "anatomy"]
+    (anatomy,) = [candidate for candidate in advised.candidates if candidate.method == "anatomy"]
     assert anatomy.form == "bucketized"
     assert anatomy.trial.measured
-    others = [each for each in advised.candidates if each is not anatomy]
+    others = [candidate for candidate in advised.candidates if candidate is not anatomy]
     best = replace(advised, candidates=(*others, replace(anatomy, query_error=0.0)))
     text = advice(best)
     assert "show no exact columns" in text
@@ -334,21 +334,21 @@ CALL = ["compare", "table.csv", "--policy", "policy.toml", "--processes", "0"]
 def test_command_writes_only_the_table(desk):
     before = {path.name for path in desk.folder.iterdir()}
     how = ["--methods", "mondrian,art", "--limits", "0.8,9/10"]
-    said = desk.says(*CALL, *how, "--html", "page.html", "--json", "found.json")
-    assert "2 safe releases of 4 tried – table.csv" in said.lower()
-    assert "mondrian 90% safe *" in said
-    assert 'art 80% and 90% method "art" serves' in said
+    text = desk.says(*CALL, *how, "--html", "page.html", "--json", "found.json")
+    assert "2 safe releases of 4 tried – table.csv" in text.lower()
+    assert "mondrian 90% safe *" in text
+    assert 'art 80% and 90% method "art" serves' in text
     assert {path.name for path in desk.folder.iterdir()} - before == {"page.html", "found.json"}
-    found = desk.json("found.json")
-    assert (found["format"], found["complete"]) == ("foreknow comparison", True)
-    assert found["limit"] == "9/10"
+    result = desk.json("found.json")
+    assert (result["format"], result["complete"]) == ("foreknow comparison", True)
+    assert result["limit"] == "9/10"
     assert "For the owner only" in (desk.folder / "page.html").read_text()
-    said = desk.says(*CALL, "--methods", "mondrian", "--limits", "0.9", "--models")
-    assert "Cells: the share of people" in said
+    text = desk.says(*CALL, "--methods", "mondrian", "--limits", "0.9", "--models")
+    assert "Cells: the share of people" in text
 
 
 @pytest.mark.parametrize(
-    ("given", "said"),
+    ("given", "message"),
     [
         (["--methods", "anatomi"], "did you mean 'anatomy'"),
         (["--limits", "0,5"], "a threshold must be above 0"),
@@ -360,8 +360,8 @@ def test_command_writes_only_the_table(desk):
         (["--target", "x"], "no column 'x' is published"),
     ],
 )
-def test_a_mistake_is_one_line(desk, given, said):
-    assert said in desk.refused(*CALL, *given).replace("--", "")
+def test_a_mistake_is_one_line(desk, given, message):
+    assert message in desk.refused(*CALL, *given).replace("--", "")
 
 
 STOPPED = """
@@ -397,11 +397,11 @@ def test_interrupt_keeps_finished_runs(desk):
     assert done.returncode == 130, done.stderr
     assert done.stderr == "done 1\ninterrupted; nothing was left half-written\n"
     assert "It was stopped after 1 of" in " ".join(done.stdout.split())
-    found = desk.json("found.json")
-    statuses = [each["status"] for each in found["candidates"]]
-    assert (found["complete"], statuses.count("safe")) == (False, 1)
+    result = desk.json("found.json")
+    statuses = [each["status"] for each in result["candidates"]]
+    assert (result["complete"], statuses.count("safe")) == (False, 1)
     assert statuses.count("stopped") == len(statuses) - 1
-    (own,) = [each for each in found["candidates"] if each["safe"]]
+    (own,) = [each for each in result["candidates"] if each["safe"]]
     assert own["limit"] == "9/10"  # the policy's own comes first
     assert not any(map(marked(mark), Path("/proc").glob("[0-9]*/environ")))
 

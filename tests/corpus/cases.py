@@ -50,18 +50,18 @@ def outcome(number: int) -> dict[str, object]:
     random = np.random.default_rng([20_261_122, number])
     semantics = ["single", "single", "single", "set", "multiset"][int(random.integers(5))]
     table, schema = _table(random, semantics)
-    found: dict[str, object] = {"semantics": semantics, "people": table.num_rows}
+    results: dict[str, object] = {"semantics": semantics, "people": table.num_rows}
     for i in range(5):
-        found[f"publish {i}"] = _attempt(_publish, random, table, schema)
-    found["groups"] = _attempt(_groups, random, table, schema)
+        results[f"publish {i}"] = _attempt(_publish, random, table, schema)
+    results["groups"] = _attempt(_groups, random, table, schema)
     if semantics == "single":
-        found["priors"] = _attempt(_priors, random, table, schema)
-        found["statements"] = _attempt(_statements, random, table)
+        results["priors"] = _attempt(_priors, random, table, schema)
+        results["statements"] = _attempt(_statements, random, table)
         if number % 10 == 0:
-            found["attack"] = _attempt(_attack, random, table, schema)
+            results["attack"] = _attempt(_attack, random, table, schema)
         if number % 4 == 0:
-            found["jump"] = _attempt(_jump, random)
-    return json.loads(json.dumps(found, default=str))
+            results["jump"] = _attempt(_jump, random)
+    return json.loads(json.dumps(results, default=str))
 
 
 def digest(value: object) -> str:
@@ -183,12 +183,12 @@ def _publish(random, table, schema):
             policy = _art_policy(random, table, schema, options)
         else:
             policy = _policy(random, schema, name, options)
-        made = fk.publish(fk.Microdata(table, schema), policy, seed=seed)
+        publication = fk.publish(fk.Microdata(table, schema), policy, seed=seed)
     except fk.ForeknowError as error:
         return {**said, "error": type(error).__name__}
-    certificate = made.certificate
-    said["tables"] = {part: _csv(rows) for part, rows in made.tables.items()}
-    said["verdicts"] = _verdicts(made.audit)
+    certificate = publication.certificate
+    said["tables"] = {part: _csv(rows) for part, rows in publication.tables.items()}
+    said["verdicts"] = _verdicts(publication.audit)
     said["certificate"] = [
         certificate.people,
         certificate.n_groups,
@@ -196,7 +196,7 @@ def _publish(random, table, schema):
         [[f.get("below", f.get("at_most")), f["exact"], f["safe"]] for f in certificate.findings],
     ]
     with tempfile.TemporaryDirectory() as folder:
-        written = made.write(Path(folder) / "out")
+        written = publication.write(Path(folder) / "out")
         said["files"] = sorted(written.files)
         if kind == "csv":
             said["digests"] = dict(written.files)
@@ -213,8 +213,8 @@ def _insisted(schema):
 def _art_policy(random, table, schema, options):
     attribute = schema.quasi_identifiers[0]
     frame = _chances(random, attribute, table)
-    known = fk.Priors(frame, semantics="joint")
-    return fk.Policy([fk.Requirement(known, at_most="97/100")], schema, options)
+    priors = fk.Priors(frame, semantics="joint")
+    return fk.Policy([fk.Requirement(priors, at_most="97/100")], schema, options)
 
 
 def _chances(random, attribute, table):
@@ -293,8 +293,10 @@ def _priors(random, table, schema):
     frame = _chances(random, attribute, table)
     said = {}
     for reading in ("joint", "binary"):
-        found = fk.Priors(frame, semantics=reading).disclosures(release)
-        said[reading] = {str(v): [f"{d.probability:.9g}", str(d.exact)] for v, d in found.items()}
+        disclosures = fk.Priors(frame, semantics=reading).disclosures(release)
+        said[reading] = {
+            str(v): [f"{d.probability:.9g}", str(d.exact)] for v, d in disclosures.items()
+        }
     return said
 
 
@@ -304,8 +306,8 @@ def _statements(random, table):
     values = sorted(set(table["disease"].to_pylist()))
     pick = lambda: (f"P{int(random.integers(table.num_rows))}", str(random.choice(values)))  # noqa: E731
     (a, x), (b, y), (c, z), (d, w) = (pick() for _ in range(4))
-    known = fk.Statements(f"{a} != {x}", f"{b} = {y} -> {c} = {z}")
-    answer = known.posterior(release, d, w)
+    statements = fk.Statements(f"{a} != {x}", f"{b} = {y} -> {c} = {z}")
+    answer = statements.posterior(release, d, w)
     return [f"{answer.probability:.9g}", str(answer.exact)]
 
 
@@ -314,8 +316,14 @@ def _attack(random, table, schema):
     options = fk.PublishOptions(labels=_insisted(schema))
     policy = fk.Policy([fk.Requirement(fk.Facts(), below="3/4")], schema, options)
     with contextlib.redirect_stderr(io.StringIO()):
-        found = fk.attack(fk.Microdata(few, schema), fk.Mondrian(), policy)
-    return [str(found.highest), found.breaches, found.certain, found.unsettled, found.exact]
+        attack_result = fk.attack(fk.Microdata(few, schema), fk.Mondrian(), policy)
+    return [
+        str(attack_result.highest),
+        attack_result.breaches,
+        attack_result.certain,
+        attack_result.unsettled,
+        attack_result.exact,
+    ]
 
 
 def _jump(random):

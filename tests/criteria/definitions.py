@@ -20,8 +20,8 @@ def work(bag, everybody, cost):
     left = sorted(value for value in bag for _ in everybody)
     right = sorted(value for value in everybody for _ in bag)
     if cost == "equal":
-        alike = sum((Counter(left) & Counter(right)).values())
-        return 1 - Fraction(alike, len(left))
+        total = sum((Counter(left) & Counter(right)).values())
+        return 1 - Fraction(total, len(left))
     # On a line nothing is gained by crossing: the first goes to the first.
     steps = sum(abs(a - b) for a, b in zip(left, right, strict=True))
     return Fraction(steps, len(left) * max(1, len(set(everybody)) - 1))
@@ -36,8 +36,8 @@ def alone(criterion, bag):
     if criterion.kind == "distinct":
         return len(counts), len(counts) >= criterion.l
     if criterion.kind == "recursive":
-        rest = sum(counts[criterion.l - 1 :])
-        times = Fraction(counts[0], rest) if rest else math.inf
+        total = sum(counts[criterion.l - 1 :])
+        times = Fraction(counts[0], total) if total else math.inf
         return times, times < criterion.c
     entropy = sum(Decimal(n) / len(bag) * (Decimal(len(bag)) / n).ln() for n in counts)
     # entropy >= log(l) in whole numbers: N^N >= l^N times all n^n

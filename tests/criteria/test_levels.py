@@ -71,8 +71,8 @@ def test_intervals_and_masks_are_whole():
         told = LevelSettings(at_least=level, hierarchy={"intervals": widths})
         assert levels.shows_more(label, told, True) is not kept, (label, widths, level)
         if "<" not in label:
-            found = holds([label, "*"], {"at_least": level}, {"intervals": widths})
-            assert found == kept, (label, widths, level)
+            result = holds([label, "*"], {"at_least": level}, {"intervals": widths})
+            assert result == kept, (label, widths, level)
         held += kept
         stars, code = draw.randint(0, 3), draw.choice(ZIPS)
         masked = code[: 3 - stars] + "*" * stars
@@ -174,20 +174,20 @@ def test_every_method_keeps_levels(method, tmp_path):
         policy = policy_of(limits, hierarchies=own, **labels)
         facts = fk.Requirement(fk.Facts(), 0.95)
         policy = fk.Policy([*policy.requirements, facts], policy.schema, policy.options)
-        made = fk.publish(table, policy, method=method)
-        for rows in made.to_arrow().to_pylist():
+        publication = fk.publish(table, policy, method=method)
+        for rows in publication.to_arrow().to_pylist():
             assert rows["age"] is None or keeps_top(str(rows["age"]), top), rows
             assert whole(codes_of(rows["zip"], ZIPS), {c: c[: 3 - level] for c in ZIPS}), rows
             assert rows["town"] in {
                 *("Bern (level 1)", "west", "Bünden", "west (level 2)", "east", "*")
             }
-        assert made.audit.criteria[0].safe
+        assert publication.audit.criteria[0].safe
         out = tmp_path / str(place)
-        made.write(out)
-        assert all(found.safe for found in fk.verify(out).findings)
+        publication.write(out)
+        assert all(finding.safe for finding in fk.verify(out).findings)
         assert fk.audit(out, policy).criteria[0].safe
         plain = fk.Policy(policy.requirements[:1], policy.schema)
-        assert fk.audit(made.to_arrow(), plain).criteria[0].safe
+        assert fk.audit(publication.to_arrow(), plain).criteria[0].safe
         assert len(fk.read_release(out)) == len(table)
         fk.draw(out, seed=1)
 
@@ -223,9 +223,9 @@ def test_publications_are_read_alike(tmp_path, values, hierarchy, own, method):
     rules = [fk.Requirement(fk.KAnonymity(2)), fk.Requirement(fk.Levels({"c": own}))]
     table = pa.table({"c": [*values], "ill": [*"abcd"] * 12})
     fk.publish(table, fk.Policy(rules, schema), method=method).write(tmp_path / "out")
-    found = fk.verify(tmp_path / "out")
-    assert all(finding.safe for finding in found.findings)
-    assert found.people == 48
+    verification = fk.verify(tmp_path / "out")
+    assert all(finding.safe for finding in verification.findings)
+    assert verification.people == 48
 
 
 # ---- certificates --------------------------------------------------------------------------------
@@ -257,8 +257,8 @@ def test_certificates_cannot_say_less(tmp_path):
     assert fk.verify(tmp_path / "out").findings[0].safe
     assert fk.verify(tmp_path / "out", policy).findings[0].safe
     path = tmp_path / "out" / "certificate.json"
-    said = json.loads(path.read_text())
-    assert "town.csv" not in json.dumps(said["policy"]["require"])
+    document = json.loads(path.read_text())
+    assert "town.csv" not in json.dumps(document["policy"]["require"])
     lies = [
         {"age": {"top": 65}},
         {"age": {"top": "x"}},
@@ -273,7 +273,7 @@ def test_certificates_cannot_say_less(tmp_path):
         {"town": {"at_least": 1, "hierarchy": {"rows": [["a", "*"], ["b"]]}}},
     ]
     for lie in lies:
-        rewritten(path, json.loads(json.dumps(said)), 0, {"levels": lie})
+        rewritten(path, json.loads(json.dumps(document)), 0, {"levels": lie})
         with pytest.raises(fk.InputError):
             fk.verify(tmp_path / "out")
 
@@ -313,15 +313,15 @@ def test_other_hierarchies_are_noticed(tmp_path, hierarchy, values, stated, text
     fk.publish(table, fk.Policy(rules, schema)).write(tmp_path / "out")
     assert fk.verify(tmp_path / "out").findings[1].safe
     release, path = (tmp_path / "out" / name for name in ("release.csv", "certificate.json"))
-    said = json.loads(path.read_text("utf-8"))
+    document = json.loads(path.read_text("utf-8"))
     if texts:
         release.write_text(release.read_text("utf-8").replace(*texts), "utf-8")
         digest = hashlib.sha256(release.read_bytes()).hexdigest()
-        said["release"]["files"]["release.csv"] = digest
-        for finding in said["findings"]:
+        document["release"]["files"]["release.csv"] = digest
+        for finding in document["findings"]:
             finding["group"] = values[0]
-    said["findings"][1]["exact"] = "0"
-    rewritten(path, said, 1, {"levels": {"c": {"at_least": 1, "hierarchy": stated}}})
+    document["findings"][1]["exact"] = "0"
+    rewritten(path, document, 1, {"levels": {"c": {"at_least": 1, "hierarchy": stated}}})
     with pytest.raises(fk.InputError, match="another hierarchy than the schema has"):
         fk.verify(tmp_path / "out")
 
@@ -330,10 +330,10 @@ def test_the_explorer_reads_certificates(tmp_path):
     session = pytest.importorskip(
         "foreknow.features.explore.session", reason="pip install .[explore]"
     )
-    made = fk.publish(drawn(random.Random(4)), policy_of({"town": {"at_least": 1}}), seed=1)
-    made.write(tmp_path / "out")
-    found = session.Session(tmp_path, tmp_path / "out").looked(None).audit
-    assert [verdict.safe for verdict in found.verdicts] == [True]
+    publication = fk.publish(drawn(random.Random(4)), policy_of({"town": {"at_least": 1}}), seed=1)
+    publication.write(tmp_path / "out")
+    audit = session.Session(tmp_path, tmp_path / "out").looked(None).audit
+    assert [verdict.safe for verdict in audit.verdicts] == [True]
 
 
 # ---- what is refused -----------------------------------------------------------------------------
@@ -361,7 +361,7 @@ PRIORS = fk.Priors(pa.table({"age": ["70"], "value": ["a"], "probability": ["1"]
 
 
 @pytest.mark.parametrize(
-    ("make", "said"),
+    ("make", "message"),
     [
         (lambda: fk.Levels({}), "give columns and what they may show"),
         (lambda: fk.Levels({"age": {}}), "'age' has a top, a bottom or at_least"),
@@ -395,8 +395,8 @@ PRIORS = fk.Priors(pa.table({"age": ["70"], "value": ["a"], "probability": ["1"]
         ),
     ],
 )
-def test_levels_refused(make, said):
-    with pytest.raises(fk.InputError, match=said):
+def test_levels_refused(make, message):
+    with pytest.raises(fk.InputError, match=message):
         make()
 
 
@@ -498,8 +498,8 @@ def test_published_labels_cover_everybody(tmp_path):
             "publish": {"labels": dict.fromkeys(exact, "exact")},
         }
         method = draw.choice([fk.Mondrian(), fk.Mondrian(suppression=0.1), fk.Decoy()])
-        made = fk.publish(table, policy, method=method, seed=seed)
-        members = pa.concat_tables(made.placed.members()).to_pylist()
+        publication = fk.publish(table, policy, method=method, seed=seed)
+        members = pa.concat_tables(publication.placed.members()).to_pylist()
         for row, labels in zip(table.to_pylist(), members, strict=True):
             for column, universe in (("age", NUMBER_ENDS), ("born", DAY_ENDS)):
                 label, value = labels[column], row[column]
@@ -509,7 +509,7 @@ def test_published_labels_cover_everybody(tmp_path):
                 assert value in covered(str(label), universe), (row, labels)
                 assert tells_no_end_apart(str(label), universe, **limits.get(column, {})), labels
         folder = tmp_path / str(seed)
-        made.write(folder)
+        publication.write(folder)
         assert all(verdict.safe for verdict in fk.verify(folder).findings)
         assert fk.audit(folder, policy).safe
         assert len(fk.read_release(folder)) == len(fk.draw(folder, seed=1)) == len(table)

@@ -37,17 +37,17 @@ def policy_of(*requirements):
     """Of tables as in a policy, of which criteria may have one number."""
     asked = []
     short = {"l_diversity": "l", "t_closeness": "t", "beta_likeness": "beta"}
-    for own in requirements:
-        key = next(iter(own))
-        only = key in short and not isinstance(own[key], dict)
-        asked.append({key: {short[key]: own[key]}} if only else own)
+    for requirement in requirements:
+        key = next(iter(requirement))
+        only = key in short and not isinstance(requirement[key], dict)
+        asked.append({key: {short[key]: requirement[key]}} if only else requirement)
     return fk.Policy.from_dict({"schema": SCHEMA, "require": asked})
 
 
 def published(folder, *requirements, **more):
-    made = fk.publish(ROWS, policy_of(*requirements), seed=1, learned=False, **more)
-    made.write(folder)
-    return made, fk.verify(folder)
+    publication = fk.publish(ROWS, policy_of(*requirements), seed=1, learned=False, **more)
+    publication.write(folder)
+    return publication, fk.verify(folder)
 
 
 def is_green(page):
@@ -153,10 +153,12 @@ def test_where_priors_leave_room(chances, more, limits, reading):
 def test_every_command_says_it(tmp_path):
     required = fk.Requirement(priors_of(0.34, 0.33, 0.33), at_most_times=4)
     policy, out = fk.Policy([required], fk.Schema(**SCHEMA)), tmp_path / "out"
-    made = fk.publish(pa.table(THREE), policy, method="art", form="bucketized", learned=False)
-    made.write(out)
+    publication = fk.publish(
+        pa.table(THREE), policy, method="art", form="bucketized", learned=False
+    )
+    publication.write(out)
     evidence = fk.evidence_report(out)
-    for result in (made.audit, fk.verify(out), evidence):
+    for result in (publication.audit, fk.verify(out), evidence):
         assert page_of(result).mood == ""
         assert "nothing limits inference" in page_of(result).html()
         assert not is_green(page_of(result))
@@ -168,21 +170,21 @@ def test_every_command_says_it(tmp_path):
         ({"beta_likeness": 3}, "holds"),
         ({"facts": {}, "below": 0.9}, "safe"),
     ):
-        found = fk.compare(ROWS, policy_of(required), methods=["mondrian"], processes=0)
-        assert {own.status for own in found.candidates} == {status}
-        assert found.to_dict()["limits_inference"] is (status == "safe")
-        assert all(own.safe for own in found.candidates)
+        comparison = fk.compare(ROWS, policy_of(required), methods=["mondrian"], processes=0)
+        assert {candidate.status for candidate in comparison.candidates} == {status}
+        assert comparison.to_dict()["limits_inference"] is (status == "safe")
+        assert all(candidate.safe for candidate in comparison.candidates)
         if status == "holds":
-            assert "but nothing limits inference" in page_of(found).headline
-            assert "safe" not in f"{found.summary()} {found!r}".lower()
-    said = (
+            assert "but nothing limits inference" in page_of(comparison).headline
+            assert "safe" not in f"{comparison.summary()} {comparison!r}".lower()
+    text = (
         "Safe: every requirement holds at that limit. Values and columns without a requirement, "
         "columns that the policy takes nobody to know, and other releases, are not covered: see "
         "the audit of the release that you make."
     )
-    assert said in " ".join(found.summary().split())
-    page = found.to_html()
-    assert said in page
+    assert text in " ".join(comparison.summary().split())
+    page = comparison.to_html()
+    assert text in page
     assert "how sure an adversary can become, at worst" in page
 
 
@@ -232,36 +234,40 @@ def test_what_a_criterion_is_about(tmp_path):
 
 def test_decoy_and_earlier_releases(tmp_path):
     rules = [{"k_anonymity": 5}, {"alpha_k": {"alpha": 1, "k": 5}}]
-    made, found = published(tmp_path / "out", *rules, method="decoy")
-    said = (
+    made, verification = published(tmp_path / "out", *rules, method="decoy")
+    text = (
         "By a proof, what is required holds also against an adversary who knows the method; "
         "nothing of it limits inference."
     )
-    assert said in made.audit.notes
-    assert any(note.endswith(said) for note in page_of(found).notes)
+    assert text in made.audit.notes
+    assert any(note.endswith(text) for note in page_of(verification).notes)
     assert "knows the method" not in AuditPage(made.audit).headline
-    seen = fk.attack(fk.Microdata(ROWS, policy_of(*rules).schema), fk.Decoy(), policy_of(*rules))
-    (first, *_) = [block.text for block in page_of(seen).shown()]
+    attack_result = fk.attack(
+        fk.Microdata(ROWS, policy_of(*rules).schema), fk.Decoy(), policy_of(*rules)
+    )
+    (first, *_) = [block.text for block in page_of(attack_result).shown()]
     assert "no requirement fails for an adversary who knows the method" in first
     assert "reaches no limit" not in first
-    assert page_of(seen).mood == ""
+    assert page_of(attack_result).mood == ""
     rules = fk.Policy(policy_of(rules[0]).requirements, fk.Schema(**SCHEMA, identifiers=["id"]))
     for name, first, after in (("one", 0, None), ("two", 20, [tmp_path / "several" / "one"])):
         (tmp_path / "several").mkdir(exist_ok=True)
         rows = ROWS.slice(first, 20).append_column("id", pa.array(range(first, first + 20)))
         fk.publish(rows, rules, after=after, seed=1, learned=False, out=tmp_path / "several" / name)
-    found = fk.verify(tmp_path / "several" / "two", after=tmp_path / "several" / "one")
-    (said,) = [b.text for b in page_of(found).shown() if "As one release" in getattr(b, "text", "")]
-    assert "every requirement holds, but nothing limits inference." in said
+    verification = fk.verify(tmp_path / "several" / "two", after=tmp_path / "several" / "one")
+    (text,) = [
+        b.text for b in page_of(verification).shown() if "As one release" in getattr(b, "text", "")
+    ]
+    assert "every requirement holds, but nothing limits inference." in text
 
 
 # ---- limits relative to priors ---------------------------------------------------------------
 
 
 def evidence_of(table, policy, place, **more):
-    made = fk.publish(table, policy, seed=1, **more)
-    made.write(place / "out")
-    return made, fk.evidence_report(place / "out", table, policy, queries=5)
+    publication = fk.publish(table, policy, seed=1, **more)
+    publication.write(place / "out")
+    return publication, fk.evidence_report(place / "out", table, policy, queries=5)
 
 
 # ---- cases and units -------------------------------------------------------------------------
@@ -293,20 +299,20 @@ def test_cases_were_judged_not_people(cases):
     assert re.fullmatch(r"at most \d\d\.\d%", str(table.rows[0][3]))
     page = page_of(evidence.verification)
     assert page.mood == page_of(evidence).mood == ""
-    said = page.said(page.headline)
-    assert said.startswith("Verified of cases: 200 cases in ")
-    assert said.endswith(OF_EACH_CASE)
+    message = page.said(page.headline)
+    assert message.startswith("Verified of cases: 200 cases in ")
+    assert message.endswith(OF_EACH_CASE)
     items = [text for block in texts_of(page, Items) for text in block.texts]
     about = r"k_anonymity = 4: attained is \d+ cases; this is about groups"
     assert any(re.match(about, text) for text in items)
     text = Reader(page_of(evidence).html()).text
-    for said in (
+    for message in (
         f"Verified of cases, afresh from the files: every requirement holds {OF_EACH_CASE}.",
         "What is verified is about cases; what the publisher counted of people",
         "Requirement 1: worst case, of one case",
         "No case could be found out at a limit",
     ):
-        assert said in text
+        assert message in text
     assert NOBODY not in text
 
 
@@ -314,8 +320,8 @@ def test_cases_without_persons(tmp_path, capsys):
     first = OF_PEOPLE["require"][:1]
     by_case = {"schema": ROLES | {"identifiers": ["who"]}, "require": first}
     fk.publish(visits(), by_case, seed=1).write(tmp_path / "out")
-    found, audit = fk.verify(tmp_path / "out"), fk.audit(tmp_path / "out", by_case)
-    page, open_of_people = page_of(found), "of each case; of people it was not judged"
+    verification, audit = fk.verify(tmp_path / "out"), fk.audit(tmp_path / "out", by_case)
+    page, open_of_people = page_of(verification), "of each case; of people it was not judged"
     assert page.mood == page_of(audit).mood == ""
     assert page.said(page.headline).endswith(f"every requirement on ill holds {open_of_people}")
     headline = f"Safe: the requirement holds {open_of_people}"
@@ -323,7 +329,7 @@ def test_cases_without_persons(tmp_path, capsys):
     assert headline in audit.summary()
     assert headline in Reader(audit._repr_html_()).text
     assert repr(audit).endswith("safe of each case, 1 requirement; of people it was not judged)")
-    assert repr(found).endswith(f"what is required holds {open_of_people})")
+    assert repr(verification).endswith(f"what is required holds {open_of_people})")
     mine = fk.Policy.of({**OF_PEOPLE, "require": first})
     with pytest.raises(fk.InputError, match="only the owner of the table can judge people"):
         fk.verify(tmp_path / "out", mine)
@@ -339,19 +345,19 @@ def test_criteria_of_cases_stay_unsafe(tmp_path):
     owner, cases = fk.Schema(**by_age, person="pid"), fk.Schema(**by_age)
     rule, looked = fk.Requirement(fk.LDiversity(3)), partial(fk.audit, learned=False)
     audit = looked(table, fk.Policy([rule], owner))
-    said = "holds of each case, but nothing limits inference of people"
+    text = "holds of each case, but nothing limits inference of people"
     assert (audit.safe, audit.limits_inference) == (True, False)
     page = page_of(audit)
-    assert page.said(page.headline) == f"The requirement {said}"
-    assert said in repr(audit)
+    assert page.said(page.headline) == f"The requirement {text}"
+    assert text in repr(audit)
     assert "safe" not in audit.summary().lower()
-    made = fk.publish(table, fk.Policy([rule], owner), learned=False)
-    made.write(tmp_path / "out")
-    found, evidence = fk.verify(tmp_path / "out"), fk.evidence_report(tmp_path / "out")
-    for result in (audit, made.audit, found, evidence):
+    publication = fk.publish(table, fk.Policy([rule], owner), learned=False)
+    publication.write(tmp_path / "out")
+    results_found, evidence = fk.verify(tmp_path / "out"), fk.evidence_report(tmp_path / "out")
+    for result in (audit, publication.audit, results_found, evidence):
         page = page_of(result)
-        assert (page.mood, said in page.html(), is_green(page)) == ("", True, False)
-    assert not found.limits_inference
+        assert (page.mood, text in page.html(), is_green(page)) == ("", True, False)
+    assert not results_found.limits_inference
     # Whoever counts no people says of cases what holds of them.
     assert fk.verify(tmp_path / "out", fk.Policy([rule], cases)).limits_inference
     assert looked(table, fk.Policy([rule], cases)).limits_inference
@@ -365,8 +371,8 @@ def test_criteria_of_cases_stay_unsafe(tmp_path):
     assert page.headline == "Safe: both requirements hold; 2 values have no limit"
     assert [getattr(block, "mood", "") for block in page.blocks()].count("safe") == 1
     wide = fk.Schema(**by_age, person="pid", hierarchies={"age": fk.Intervals([30])})
-    found = fk.FullDomain().search(fk.Microdata(table, wide), fk.Policy([rule], wide))
-    assert not found.limits_inference
+    results_found = fk.FullDomain().search(fk.Microdata(table, wide), fk.Policy([rule], wide))
+    assert not results_found.limits_inference
     compared = fk.compare(table, fk.Policy([rule], wide), methods=["fulldomain"], processes=0)
     assert not compared.limits_inference
 
@@ -412,7 +418,7 @@ def test_the_judge_alone(cases, tmp_path, capsys):
     rng = random.Random(1)
     ills = [None if i < 3 else rng.choice(["flu", "cold", "gout"]) for i in range(60)]
     numbers = {"age": range(20, 80), "pay": range(1000, 9000)}
-    rows = {name: [rng.choice(own) for _ in ills] for name, own in numbers.items()}
+    rows = {name: [rng.choice(number) for _ in ills] for name, number in numbers.items()}
     common = {"below": 0.9, "facts": {}, "knowing": []}
     near = {**common, "within": "10%", "sensitive": "pay"}
     for sensitive, require in (
@@ -454,16 +460,16 @@ def test_rounding_is_assumed_unknown(tmp_path, capsys):
     rows = {"age": [20 + i % 40 for i in range(200)], "pay": [1000 + 37 * i for i in range(200)]}
     near = {"within": "10%", "facts": {}, "below": 0.9}
     options = {"schema": {**SCHEMA, "sensitive": "pay"}, "publish": {"round": {"pay": 100}}}
-    made = fk.publish(pa.table(rows), {**options, "require": [near]}, learned=False)
-    made.write(tmp_path / "out")
-    said = "Nobody knows the pay of anybody more exactly than it is published, in multiples of 100."
-    found = fk.verify(tmp_path / "out")
-    for result in (made.audit, found):
-        assert said in result.to_dict()["assumed"]
-        assert said in Reader(result._repr_html_()).text
-    assert said in Reader((tmp_path / "out" / "report.html").read_text("utf-8")).text
-    assert said in Reader(page_of(fk.evidence_report(tmp_path / "out")).html()).text
-    assert f"- {said}" in said_by_the_judge(tmp_path / "out", capsys)
+    publication = fk.publish(pa.table(rows), {**options, "require": [near]}, learned=False)
+    publication.write(tmp_path / "out")
+    text = "Nobody knows the pay of anybody more exactly than it is published, in multiples of 100."
+    verification = fk.verify(tmp_path / "out")
+    for result in (publication.audit, verification):
+        assert text in result.to_dict()["assumed"]
+        assert text in Reader(result._repr_html_()).text
+    assert text in Reader((tmp_path / "out" / "report.html").read_text("utf-8")).text
+    assert text in Reader(page_of(fk.evidence_report(tmp_path / "out")).html()).text
+    assert f"- {text}" in said_by_the_judge(tmp_path / "out", capsys)
 
 
 # ---- the explorer -----------------------------------------------------------------------------
@@ -511,12 +517,12 @@ WARDS = {"age": [30] * 3 + [40] * 3, "ill": list("abcabc"), "ward": list("xyzyxz
 def test_headlines_say_what_is_free(tmp_path, capsys):
     schema = {"quasi_identifiers": ["age"], "sensitive": ["ill", "ward"]}
     policy = {"schema": schema, "require": [HIV_ONLY], "publish": {"unlinked": ["ward"]}}
-    made = fk.publish(pa.table(WARDS), policy, learned=False)
-    made.write(tmp_path / "out")
+    publication = fk.publish(pa.table(WARDS), policy, learned=False)
+    publication.write(tmp_path / "out")
     free = "2 values and ward have no limit"
-    found = fk.verify(tmp_path / "out")
-    assert page_of(made.audit).headline == f"Safe: the requirement holds; {free}"
-    assert page_of(found).headline.endswith(f"every requirement on ill holds; {free}")
+    verification = fk.verify(tmp_path / "out")
+    assert page_of(publication.audit).headline == f"Safe: the requirement holds; {free}"
+    assert page_of(verification).headline.endswith(f"every requirement on ill holds; {free}")
     assert (
         f"afresh from the files: every requirement holds; {free}."
         in Reader(page_of(fk.evidence_report(tmp_path / "out")).html()).text
@@ -533,18 +539,22 @@ def test_headlines_say_who_knows_nothing(tmp_path, capsys):
     rows = {**WARDS, "job": list("uvwxyz"), "town": list("uuuvvv")}
     schema = {"quasi_identifiers": ["age"], "sensitive": "ill", "other": ["job", "town", "ward"]}
     limits = {"facts": {}, "below": 0.9, "knowing": ["town"]}
-    made = fk.publish(pa.table(rows), {"schema": schema, "require": [limits]}, learned=False)
-    made.write(tmp_path / "out")
-    found, unknown = fk.verify(tmp_path / "out"), "holds, if nobody knows job or ward"
+    publication = fk.publish(pa.table(rows), {"schema": schema, "require": [limits]}, learned=False)
+    publication.write(tmp_path / "out")
+    verification, unknown = fk.verify(tmp_path / "out"), "holds, if nobody knows job or ward"
     published = Reader((tmp_path / "out" / "report.html").read_text("utf-8")).text
     evidence = Reader(page_of(fk.evidence_report(tmp_path / "out")).html()).text
-    for text in (page_of(made.audit).headline, made.audit.to_dict()["headline"], published):
+    for text in (
+        page_of(publication.audit).headline,
+        publication.audit.to_dict()["headline"],
+        published,
+    ):
         assert f"Safe: the requirement {unknown}" in text
-    assert page_of(found).headline.endswith(f"every requirement on ill {unknown}")
+    assert page_of(verification).headline.endswith(f"every requirement on ill {unknown}")
     assert f"afresh from the files: every requirement {unknown}." in evidence
     assert said_by_the_judge(tmp_path / "out", capsys)[0].endswith(f"every requirement {unknown}")
-    assert repr(made.audit).endswith("safe, 1 requirement, if nobody knows job or ward)")
-    assert repr(found).endswith(f"; what is required {unknown})")
+    assert repr(publication.audit).endswith("safe, 1 requirement, if nobody knows job or ward)")
+    assert repr(verification).endswith(f"; what is required {unknown})")
 
 
 @pytest.mark.complete
@@ -553,9 +563,9 @@ def test_nobody_is_counted_twice(identifiers, tmp_path):
     rows = {"age": [30] * 3 + [40] * 3, "ill": list("abcabc"), "pid": list("uvwxyz")}
     schema = {"quasi_identifiers": ["age"], "sensitive": "ill", "identifiers": identifiers}
     policy = {"schema": schema, "require": [{"k_anonymity": 3}]}
-    made = fk.publish(pa.table(rows), policy, learned=False)
-    made.write(tmp_path / "out")
+    publication = fk.publish(pa.table(rows), policy, learned=False)
+    publication.write(tmp_path / "out")
     # With an identifier, publish has counted; a reader sees none in the files.
-    assert made.audit.to_dict()["assumed"] == ([] if identifiers else [ONCE_UNSEEN])
+    assert publication.audit.to_dict()["assumed"] == ([] if identifiers else [ONCE_UNSEEN])
     assert fk.verify(tmp_path / "out").to_dict()["assumed"] == [ONCE_CLAIMED]
     assert ONCE_CLAIMED in Reader((tmp_path / "out" / "report.html").read_text("utf-8")).text

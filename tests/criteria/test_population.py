@@ -66,13 +66,13 @@ def table_of(people):
 def publications(draw):
     """A population, and groups of some of its people, by distinct labels."""
     people = draw(CROWD)
-    found = {}
+    results = {}
     for box in draw(st.lists(BOXES, min_size=1, max_size=3, unique=True)):
         inside = sum(covers(box, person) for person in people)
         if inside:
-            found[box] = draw(st.integers(1, min(inside, 3)))
-    assume(found)
-    return people, list(found.items())
+            results[box] = draw(st.integers(1, min(inside, 3)))
+    assume(results)
+    return people, list(results.items())
 
 
 LITTLE = Fraction(1, 1000)
@@ -119,10 +119,10 @@ def test_measures_by_all_worlds(publication):
     outside = len(people) - len({i for own in cover for i in own})
     overlap = any(set(a) & set(b) for i, a in enumerate(cover) for b in cover[:i])
     assert placed_by_the_verifier(groups, people) == (many, outside, overlap)
-    found = [Fraction(0), Fraction(1)]  # where somebody may be in two groups, nothing is claimed
+    result = [Fraction(0), Fraction(1)]  # where somebody may be in two groups, nothing is claimed
     if not overlap:
-        found = presence_in_worlds(len(people), cover, sizes)
-    low, high = min(found), max(found)
+        result = presence_in_worlds(len(people), cover, sizes)
+    low, high = min(result), max(result)
     assert fk.DeltaPresence(low, high, table).presence(release) == (low, high)
     assert is_safe(groups, fk.DeltaPresence(low, high, table))
     if low < high:
@@ -200,7 +200,7 @@ def test_labels_as_they_say(text, values, inside):
     release = fk.Release.from_generalized(table, quasi_identifiers=["q"], sensitive="ill")
     typed = len({type(value) for value in values if value is not None}) == 1
     column = values if typed else [None if v is None else str(v) for v in values]
-    people = [value for at, value in enumerate(column) for _ in range(2**at)]
+    people = [value for position, value in enumerate(column) for _ in range(2**position)]
     place = fk.KMap(1, pa.table({"q": people})).population.place(release.counts)
     many = int(place.people[release.counts.groups.index((text,))])
     assert [bool(many >> at & 1) for at in range(len(values))] == [v in inside for v in values]
@@ -280,18 +280,21 @@ def test_publications_verify_with_the_population(method, source, place):
     facts = fk.Policy([fk.Requirement(fk.Facts(1), below="0.99")]).requirements
     rules = policy_of(fk.KMap(20, given), fk.DeltaPresence(0, "2/5", given)).requirements
     policy = fk.Policy([*rules, *facts, fk.Requirement(fk.KAnonymity(20))], SCHEMA)
-    made = fk.publish(place / "table.csv", policy, method=method)
-    made.write(place / "out")
-    found = recounted(made.to_arrow().to_pylist(), people)
-    assert len(found) > 3
-    assert min(of for _, of in found) == made.audit.criteria[0].reached >= 20
-    most = max(Fraction(n, of) for n, of in found)
-    assert most == made.audit.criteria[1].reached <= Fraction(2, 5)
+    publication = fk.publish(place / "table.csv", policy, method=method)
+    publication.write(place / "out")
+    result = recounted(publication.to_arrow().to_pylist(), people)
+    assert len(result) > 3
+    assert min(of for _, of in result) == publication.audit.criteria[0].reached >= 20
+    highest = max(Fraction(n, of) for n, of in result)
+    assert highest == publication.audit.criteria[1].reached <= Fraction(2, 5)
     with pytest.raises(fk.InputError, match="cannot be checked without the population"):
         fk.verify(place / "out")
     at = place / ("everybody.csv" if source == "frame" else source)
-    kept = fk.verify(place / "out", population=at)
-    assert [finding.reached for finding in kept.findings[:2]] == [min(o for _, o in found), most]
+    verification = fk.verify(place / "out", population=at)
+    assert [finding.reached for finding in verification.findings[:2]] == [
+        min(o for _, o in result),
+        highest,
+    ]
     with refused("digest-differs", fk.InputError, file="table.csv"):
         fk.verify(place / "out", population=place / "table.csv")
     path = place / "out" / "certificate.json"
@@ -302,10 +305,13 @@ def test_publications_verify_with_the_population(method, source, place):
     # A certificate that promises more is refused.
     changes = [(0, "k_map", "k", 10**6), (1, "delta_presence", "highest", "1/1000")]
     for place_of, key, amount, more in changes:
-        told = json.loads(text)
-        for table in (told["policy"]["require"][place_of], told["findings"][place_of]["judged"]):
+        document = json.loads(text)
+        for table in (
+            document["policy"]["require"][place_of],
+            document["findings"][place_of]["judged"],
+        ):
             table[key][amount] = more
-        path.write_text(json.dumps(told))
+        path.write_text(json.dumps(document))
         with pytest.raises(fk.InputError, match=f"{key}.* does not hold"):
             fk.verify(place / "out", population=at)
 
@@ -325,11 +331,11 @@ def test_policy_files_name_the_population(place):
         """
     )
     policy = fk.Policy.load(place / "policy.toml")
-    again = fk.Policy.from_dict(policy.to_dict(), place)
-    assert [r.criterion for r in again.requirements] == [r.criterion for r in policy.requirements]
-    made = fk.publish(place / "table.csv", policy)
-    assert made.audit.safe
-    assert "the group that fewest of the population could be in" in made.audit.to_html()
+    rules = fk.Policy.from_dict(policy.to_dict(), place)
+    assert [r.criterion for r in rules.requirements] == [r.criterion for r in policy.requirements]
+    publication = fk.publish(place / "table.csv", policy)
+    assert publication.audit.safe
+    assert "the group that fewest of the population could be in" in publication.audit.to_html()
 
 
 # ---- what is refused, and the ways out ---------------------------------------------------------
@@ -387,11 +393,11 @@ def test_no_safe_release(criteria, options, message, place):
     if "is" in message[-2:]:
         assert refused.value.way_out[0].startswith("Coarser groups may do: require k_anonymity abo")
         coarse = policy_of(*criteria, fk.KAnonymity(40))
-        made = fk.publish(place / "table.csv", coarse, **options)
-        found = recounted(made.to_arrow().to_pylist(), register()[0])
-        assert sum(of for _, of in found) == len(REGISTER)
-        assert all(Fraction(1, 6) <= Fraction(n, of) <= Fraction(1, 2) for n, of in found)
-        assert len(found) > 1
+        publication = fk.publish(place / "table.csv", coarse, **options)
+        result = recounted(publication.to_arrow().to_pylist(), register()[0])
+        assert sum(of for _, of in result) == len(REGISTER)
+        assert all(Fraction(1, 6) <= Fraction(n, of) <= Fraction(1, 2) for n, of in result)
+        assert len(result) > 1
     if not options:
         assert fk.publish(place / "table.csv", policy_of(*criteria), method="fulldomain").audit.safe
 
@@ -404,10 +410,12 @@ def test_no_search_asks_it(method, place):
         fk.publish(place / "table.csv", policy_of(asked), method=method)
     assert "Whoever looks like 20 people of the table" in refused.value.way_out[0]
     assert refused.value.way_out[1:] == ("  [[require]]", "  k_anonymity = 20")
-    made = fk.publish(place / "table.csv", policy_of(asked, fk.KAnonymity(20)), method=method)
-    assert made.audit.safe
-    assert made.counts.n_groups > 1
-    assert made.audit.criteria[0].reached >= 20
+    publication = fk.publish(
+        place / "table.csv", policy_of(asked, fk.KAnonymity(20)), method=method
+    )
+    assert publication.audit.safe
+    assert publication.counts.n_groups > 1
+    assert publication.audit.criteria[0].reached >= 20
     if method == "decoy":
         return
     method = fk.Mondrian(suppression=0.1) if method == "mondrian" else fk.FullDomain()
@@ -417,8 +425,10 @@ def test_no_search_asks_it(method, place):
     )
     with pytest.raises(fk.InputError, match="KMap needs groups that are finished, and a search"):
         method.partition(microdata, policy)
-    found = method.partition(microdata, policy.searched)
-    assert found.tolist() == method.partition(microdata, policy_of(fk.KAnonymity(3))).tolist()
+    group_of_row = method.partition(microdata, policy.searched)
+    assert (
+        group_of_row.tolist() == method.partition(microdata, policy_of(fk.KAnonymity(3))).tolist()
+    )
 
 
 def test_intervals_that_groups_have(place):
@@ -429,8 +439,8 @@ def test_intervals_that_groups_have(place):
         fk.publish(place / "table.csv", policy("1/4", "1/4"), method="fulldomain")
     line = refused.value.way_out[-1]
     lowest, highest = re.fullmatch(r'  lowest = "(.*)", highest = "(.*)"', line).groups()
-    made = fk.publish(place / "table.csv", policy(lowest, highest), method="fulldomain")
-    assert made.audit.safe
+    publication = fk.publish(place / "table.csv", policy(lowest, highest), method="fulldomain")
+    assert publication.audit.safe
     assert Fraction(lowest) < Fraction(1, 4) < Fraction(highest) < 1
 
 
@@ -478,7 +488,8 @@ def towns(path, values):
 
 
 @pytest.mark.parametrize(
-    ("value", "form"), [(own, ("csv", "parquet")[at % 2]) for at, own in enumerate(HOSTILE)]
+    ("value", "form"),
+    [(own, ("csv", "parquet")[position % 2]) for position, own in enumerate(HOSTILE)],
 )
 def test_values_that_look_like_labels(value, form, tmp_path):
     """Two people have it in table and population, whatever else its text could cover."""
@@ -487,23 +498,23 @@ def test_values_that_look_like_labels(value, form, tmp_path):
     table = pa.table({"town": pa.array(values, pa.string()), "ill": ["flu", "cold"] * 2})
     schema = fk.Schema(quasi_identifiers=["town"], sensitive="ill", types={"town": "text"})
     rules = [fk.Requirement(fk.KMap(2, path)), fk.Requirement(fk.DeltaPresence(0, 1, path))]
-    made = fk.publish(table, fk.Policy(rules, schema), format=form, labels={"town": "exact"})
-    assert made.counts.n_groups == 2
-    made.write(tmp_path / "out")
-    found = fk.verify(tmp_path / "out", population=path).findings
-    assert [of.reached for of in found] == [2, 1]
+    publication = fk.publish(table, fk.Policy(rules, schema), format=form, labels={"town": "exact"})
+    assert publication.counts.n_groups == 2
+    publication.write(tmp_path / "out")
+    findings = fk.verify(tmp_path / "out", population=path).findings
+    assert [finding.reached for finding in findings] == [2, 1]
     # By itself the file does not say whether it is the value or the label.
     release = fk.Release.from_generalized(table, quasi_identifiers=["town"], sensitive="ill")
     for criterion in (fk.KMap(2, path), fk.DeltaPresence(0, 1, path)):
         with pytest.raises(fk.InputError, match="may be one value, or a label"):
             criterion.measure(release)
     at = tmp_path / "out" / "certificate.json"
-    said = json.loads(at.read_text())
-    for known in said["policy"]["require"]:
+    document = json.loads(at.read_text())
+    for known in document["policy"]["require"]:
         assert next(iter(known.values())).pop("exact") == {"town": [value]}
-    for known in said["findings"]:
+    for known in document["findings"]:
         next(iter(known["judged"].values())).pop("exact")
-    at.write_text(json.dumps(said))
+    at.write_text(json.dumps(document))
     with pytest.raises(fk.InputError, match="can be read in two ways"):
         fk.verify(tmp_path / "out", population=path)
 
@@ -521,8 +532,8 @@ def test_quotes_of_values(values, tmp_path):
             fk.audit(release, policy)
     else:
         assert fk.audit(release, policy).criteria[0].reached == 6
-        made = fk.publish(table, policy, format="parquet", labels={"town": "exact"})
-        made.write(tmp_path / "out")
+        publication = fk.publish(table, policy, format="parquet", labels={"town": "exact"})
+        publication.write(tmp_path / "out")
         assert fk.verify(tmp_path / "out", population=path).findings[0].reached == 6
 
 
@@ -534,16 +545,16 @@ def test_labels_for_rarer_values(tmp_path):
     pc.write_csv(pa.table({"job": [*jobs, *["other"] * 1000]}), path)
     schema = {"quasi_identifiers": ["job"], "sensitive": "ill"}
     half = {"schema": schema, "require": [{"facts": {"l": 0, "k": 0}, "below": 0.9}]}
-    made = fk.publish(table, half)
-    assert "other" in made.to_arrow()["job"].to_pylist()
-    made.write(tmp_path / "out")
+    publication = fk.publish(table, half)
+    assert "other" in publication.to_arrow()["job"].to_pylist()
+    publication.write(tmp_path / "out")
     required = {"k_map": {"k": 50, "population": str(path)}}
-    asked = fk.Policy.of({"schema": schema, "require": [required]})
+    policy = fk.Policy.of({"schema": schema, "require": [required]})
     for judge in (
-        lambda: fk.audit(made.release, asked),
-        lambda: fk.audit(tmp_path / "out", asked),
-        lambda: fk.audit(tmp_path / "out" / "release.csv", asked),
-        lambda: fk.verify(tmp_path / "out", asked),
+        lambda: fk.audit(publication.release, policy),
+        lambda: fk.audit(tmp_path / "out", policy),
+        lambda: fk.audit(tmp_path / "out" / "release.csv", policy),
+        lambda: fk.verify(tmp_path / "out", policy),
     ):
         with pytest.raises(fk.InputError, match=r"'other' may be one value, or stand for rarer"):
             judge()
@@ -552,10 +563,10 @@ def test_labels_for_rarer_values(tmp_path):
         {"job": ["other", "cook"] * 120, "ill": [["flu", "cold"][i // 2 % 2] for i in range(240)]}
     )
     pc.write_csv(pa.table({"job": ["other", "cook", "nun"] * 130}), path)
-    again = fk.Policy.of({"schema": schema, "require": [required]})
-    made = fk.publish(real, again)
-    assert [each.reached for each in made.audit.criteria] == [130]
-    made.write(tmp_path / "real")
+    rules = fk.Policy.of({"schema": schema, "require": [required]})
+    publication = fk.publish(real, rules)
+    assert [each.reached for each in publication.audit.criteria] == [130]
+    publication.write(tmp_path / "real")
     assert fk.verify(tmp_path / "real", population=path)
 
 
@@ -600,12 +611,12 @@ def test_labels_by_the_schemas_hierarchy(key, tmp_path):
     fk.publish(table, fk.Policy.from_dict(rules), seed=1).write(tmp_path / "out")
     fk.verify(tmp_path / "out", population=population)
     path = tmp_path / "out" / "certificate.json"
-    said = json.loads(path.read_text("utf-8"))
-    given = said["policy"]["require"][0]["k_map"]
+    document = json.loads(path.read_text("utf-8"))
+    given = document["policy"]["require"][0]["k_map"]
     if key == "trees":
         given["trees"]["zip"] = [["E", "N", "*"] if row[0] == "E" else row for row in rows]
     else:
         given["orders"] = {"zip": ["A", "E", "B", "C", "D"]}
-    path.write_text(json.dumps(said))
+    path.write_text(json.dumps(document))
     with pytest.raises(CertificateError, match="k_map reads labels of 'zip' by another hierarchy"):
         fk.verify(tmp_path / "out", population=population)

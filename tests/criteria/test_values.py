@@ -59,11 +59,11 @@ def assert_worst(criterion, measured, amounts):
 )
 def test_measures_by_definition(criterion, groups):
     everybody = [value for bag in groups for value in bag]
-    found = [truth(criterion, bag, everybody) for bag in groups]
+    results = [truth(criterion, bag, everybody) for bag in groups]
     counts = fk.GroupCounts.from_bags(groups)
     measured = criterion.measure(counts)
-    assert_worst(criterion, measured, [amount for amount, _ in found])
-    holds = all(kept for _, kept in found)
+    assert_worst(criterion, measured, [amount for amount, _ in results])
+    holds = all(kept for _, kept in results)
     assert criterion.holds(counts) == holds
     assert criterion.ledger(whole=counts.totals).admits(None, counts) == holds
     (verdict,) = fk.audit(counts, fk.Policy([fk.Requirement(criterion)])).criteria
@@ -119,14 +119,16 @@ def test_trees_of_the_sensitive_column(tmp_path):
     policy = fk.Policy.load(tmp_path / "policy.toml")
     stated = fk.TCloseness(0.25, "hierarchical", tree=TREE)
     assert policy.requirements[0].criterion == stated
-    made = fk.publish(people(), policy, seed=1)
-    made.write(tmp_path / "out")
+    publication = fk.publish(people(), policy, seed=1)
+    publication.write(tmp_path / "out")
     (tmp_path / "grades.csv").unlink()  # what the certificate states is enough
-    assert fk.verify(tmp_path / "out").findings[0].reached == stated.measure(made.release) > 0
-    assert {row["grade"] for row in made.to_arrow().to_pylist()} == set("12357")  # as it is
+    assert (
+        fk.verify(tmp_path / "out").findings[0].reached == stated.measure(publication.release) > 0
+    )
+    assert {row["grade"] for row in publication.to_arrow().to_pylist()} == set("12357")  # as it is
     without = fk.Requirement(fk.TCloseness(0.25, "hierarchical"))
     with pytest.raises(fk.InputError, match="tree of the values is unknown"):
-        fk.audit(made.release.counts, fk.Policy([without]))
+        fk.audit(publication.release.counts, fk.Policy([without]))
     numbers = fk.Schema(
         quasi_identifiers=["age"], sensitive="grade", hierarchies={"grade": {"intervals": [2]}}
     )
@@ -279,12 +281,12 @@ def test_ten_patients_beside_anjana():
     k_alone = fk.counts_at(people, {"age": 2, "gender": 0, "city": 0})  # what ANJANA's test states
     assert fk.KAnonymity(2).measure(k_alone) == 2
     assert not fk.KAnonymity(2).holds(fk.counts_at(people, {"age": 1, "gender": 0, "city": 0}))
-    both = fk.Policy([fk.Requirement(fk.KAnonymity(2)), fk.Requirement(fk.LDiversity(2))])
-    found = fk.FullDomain(find="minimal").search(people, both)
-    assert (2, 0, 0) in found.minimal
+    policy = fk.Policy([fk.Requirement(fk.KAnonymity(2)), fk.Requirement(fk.LDiversity(2))])
+    search = fk.FullDomain(find="minimal").search(people, policy)
+    assert (2, 0, 0) in search.minimal
     with_city = fk.counts_at(people, {"age": 2, "gender": 0, "city": "*"})  # and for l = 2
     assert fk.LDiversity(2).holds(with_city)
-    assert found.status_of((2, 0, 1)) == "safe"
+    assert search.status_of((2, 0, 1)) == "safe"
 
 
 # ---- K-anonymity of all pairs, or triples, of quasi-identifiers: every combination is counted ----

@@ -81,17 +81,17 @@ def classes_of(case, groups):
     """The people who look alike: those of a group, or in the bucketized form by exact values."""
     if not is_bucketized(case, groups):
         return groups
-    found = {}
+    results = {}
     for group in groups.values():
         for member in group:
-            found.setdefault((member.alike,), []).append(member)
-    return found
+            results.setdefault((member.alike,), []).append(member)
+    return results
 
 
 def is_bucketized(case, groups):
     """Whether groups have numbers in place of a label of each quasi-identifier."""
-    many = len(case.schema["quasi_identifiers"])
-    return many > 1 and any(len(key[0]) == 1 for key in groups)
+    number = len(case.schema["quasi_identifiers"])
+    return number > 1 and any(len(key[0]) == 1 for key in groups)
 
 
 def least_alike(case, groups):
@@ -200,7 +200,7 @@ FACTORS = {"0.6931": Fraction(19999, 10000), "0.6932": Fraction(2), "1.5": Fract
 
 def keeps_delta(times, table):
     factor = FACTORS[table["delta_disclosure"]["delta"]]
-    return all(1 / factor <= one <= factor for one in times)
+    return all(1 / factor <= time <= factor for time in times)
 
 
 def risks(case, groups):
@@ -237,8 +237,8 @@ def in_label(case, name, label, value):
         return any(row[0] == value and label in row for row in hierarchy["rows"])
     if "dates" in hierarchy:
         return value.startswith(label)
-    if found := re.fullmatch(r"(\d+) or more", label):
-        return Fraction(found[1]) <= Fraction(value)
+    if match := re.fullmatch(r"(\d+) or more", label):
+        return Fraction(match[1]) <= Fraction(value)
     if " to " in label:
         low, high = label.split(" to ")
         return Fraction(low) <= Fraction(value) <= Fraction(high)
@@ -248,7 +248,7 @@ def in_label(case, name, label, value):
 def matches(case, labels):
     """How many of the population fit each label; how many fit none; whether anyone fits two."""
     names = case.schema["quasi_identifiers"]
-    found, outside, twice = Counter(), 0, False
+    counts, outside, twice = Counter(), 0, False
     for person in case.population:
         fits = [
             label
@@ -258,17 +258,17 @@ def matches(case, labels):
                 for name, part in zip(names, label, strict=False)
             )
         ]
-        found.update(fits)
+        counts.update(fits)
         outside += not fits
         twice |= len(fits) > 1
-    return found, outside, twice
+    return counts, outside, twice
 
 
 def labels_of(case, groups):
     """How many people have each label; in the bucketized form, each combination of exact values."""
-    many = len(case.schema["quasi_identifiers"])
+    number = len(case.schema["quasi_identifiers"])
     if is_bucketized(case, groups):
-        return Counter(member.alike[:many] for group in groups.values() for member in group)
+        return Counter(member.alike[:number] for group in groups.values() for member in group)
     return Counter({key[0]: 0 for key in groups})
 
 
@@ -295,10 +295,10 @@ def population_risks(case, groups):
     if not is_bucketized(case, groups):
         for key, group in groups.items():
             sizes[key[0]] += len(group)
-    alone = sum(n for label, n in sizes.items() if found[label] == 1)
+    total = sum(n for label, n in sizes.items() if found[label] == 1)
     return {
         "journalist": Fraction(1, min(found[label] for label in sizes)),
-        "uniqueness": Fraction(alone, sum(sizes.values())),
+        "uniqueness": Fraction(total, sum(sizes.values())),
     }
 
 
@@ -332,8 +332,8 @@ def shows(case, name, label, own):
     if label in ("*", "missing"):
         return False
     if "top" in own:
-        if found := re.fullmatch(r"(\d+) or more", label):
-            return int(found[1]) > own["top"]
+        if match := re.fullmatch(r"(\d+) or more", label):
+            return int(match[1]) > own["top"]
         ends = [int(end) for part in parts_of(label) for end in re.findall(r"\d+", part)]
         return max(ends) >= own["top"]
     hierarchy, level = case.schema["hierarchies"][name], own["at_least"]
@@ -344,7 +344,7 @@ def shows(case, name, label, own):
 
 def who_shows(case, groups):
     """How many people show too much, by each way to ask it."""
-    found = []
+    results = []
     names = case.schema["quasi_identifiers"]
     for way in ways_of_levels(case):
         many = 0
@@ -354,8 +354,8 @@ def who_shows(case, groups):
                 many += any(
                     shows(case, name, label[names.index(name)], own) for name, own in way.items()
                 )
-        found.append((way, many))
-    return found
+        results.append((way, many))
+    return results
 
 
 def keeps_levels(found, table):

@@ -73,16 +73,16 @@ class Log:
         self.telling[door] += told
         (self.safe if safe else self.unsafe)[door] += 1
         features = features_of(case)
-        for one in features:
-            self.doors[door, one] += 1
+        for feature in features:
+            self.doors[door, feature] += 1
         for pair in combinations(features, 2):
             self.pairs[pair] += told
 
     def add(self, other):
         """Take over what came of other cases."""
-        for name, own in vars(other).items():
-            if isinstance(own, Counter):
-                getattr(self, name).update(own)
+        for name, var in vars(other).items():
+            if isinstance(var, Counter):
+                getattr(self, name).update(var)
         self.cases += other.cases
         self.figures += other.figures
         self.between += other.between
@@ -127,25 +127,25 @@ def truth_of(case, groups, place):
     semantics = sights.semantics_of(case, case.secret)
     if semantics != "single" and (kind != "facts" or counts_people(case, place)):
         raise NoWorldError  # nobody has said what they would know
-    found = {}
+    results = {}
     for name, secret in sights.secrets_of(case, groups).items():
         if kind == "priors":
             reading = case.asked["priors"]["semantics"]
-            found[name] = surest(groups, secret, amounts_of(case), "single", reading)
+            results[name] = surest(groups, secret, amounts_of(case), "single", reading)
         elif counts_people(case, place):
             if kind == "implications":
                 sure = sure_by_implications(groups, secret, case.asked[kind]["k"])
             else:
                 ruled = Facts(case.asked[kind]["k"]) if kind == "negations" else amounts_of(case)
                 sure = sure_of(groups, secret, ruled)
-            found[name] = added_up(groups, sure)
+            results[name] = added_up(groups, sure)
         elif kind == "implications":
-            found[name] = surest_by_implications(groups, secret, case.asked[kind]["k"])
+            results[name] = surest_by_implications(groups, secret, case.asked[kind]["k"])
         elif kind == "negations":
-            found[name] = surest_by_negations(groups, secret, case.asked[kind]["k"])
+            results[name] = surest_by_negations(groups, secret, case.asked[kind]["k"])
         else:
-            found[name] = surest(groups, secret, amounts_of(case), semantics)
-    return found
+            results[name] = surest(groups, secret, amounts_of(case), semantics)
+    return results
 
 
 def times_of(case, groups):
@@ -257,7 +257,9 @@ def truth_at(case, groups, place):
 
 def cases_asked(case):
     """What a case asks: itself with its other points, and what it asks beside; lists of cases."""
-    points = [replace(case, asked={**case.asked, "facts": own}, points=[]) for own in case.points]
+    points = [
+        replace(case, asked={**case.asked, "facts": point}, points=[]) for point in case.points
+    ]
     return [[case, *points], *([own] for own in case.also)]
 
 
@@ -266,9 +268,9 @@ def limit_near(rng, case, truth):
     step = Fraction(1, rng.choice([50, 10**6, 10**12]))
     keys = ["below", "at_most"] if "priors" in case.asked else ["below"]
     key = rng.choice(keys)
-    found = [(key, truth), (key, truth), (key, truth + step), (key, truth - step)]
-    found = [(key, amount) for key, amount in found if 0 < amount <= 1]
-    return rng.choice(found) if found else ("below", Fraction(1, 2))
+    results = [(key, truth), (key, truth), (key, truth + step), (key, truth - step)]
+    results = [(key, amount) for key, amount in results if 0 < amount <= 1]
+    return rng.choice(results) if results else ("below", Fraction(1, 2))
 
 
 def keeps(truth, key, amount):
@@ -277,7 +279,7 @@ def keeps(truth, key, amount):
 
 def asked_near(rng, case, truths):
     """What is asked with limits near the truths of the cases."""
-    found, index = [], 0
+    results, index = [], 0
     for place, cases in enumerate(cases_asked(case)):
         for own in cases:
             truth = truths[index]
@@ -285,9 +287,9 @@ def asked_near(rng, case, truths):
                 limit = criterion_of(own).drawn(rng, truth.attained)
             else:
                 limit = limit_near(rng, own, truth.worst)
-            found.append(Asked(own, limit, place, index))
+            results.append(Asked(own, limit, place, index))
             index += 1
-    return found
+    return results
 
 
 def truths_at(case, groups_of, place):
@@ -346,8 +348,8 @@ def written(path, rows):
 
 def figure_of(verdict):
     """What a verdict says is reached."""
-    found = verdict.found
-    reached = getattr(found, "settled", found.exact)
+    result = verdict.found
+    reached = getattr(result, "settled", result.exact)
     reached = verdict.reached if reached is None else reached
     if reached is None and (verdict.bounded or verdict.probability == 1):
         reached = Fraction(nextafter(verdict.probability, 1))  # of a bound without a fraction
@@ -361,26 +363,26 @@ def hold(log, door, asked, verdict, truth):
         return
     worst, limit, reached = truth.worst, asked.limit, figure_of(verdict)
     safe = keeps(worst, *limit)
-    said = f"{door}: truth {worst}, said {reached}, limit {limit}, safe {verdict.safe}"
-    said += f", {asked.case.asked}"
+    text = f"{door}: truth {worst}, said {reached}, limit {limit}, safe {verdict.safe}"
+    text += f", {asked.case.asked}"
     if not worst:
         if not truth.sure and not verdict.idle:
-            raise Wrong(f"there is a verdict where there is no world: {said}")
+            raise Wrong(f"there is a verdict where there is no world: {text}")
         return
     if verdict.safe and not safe:
-        raise Wrong(f"WRONG SAFE {said}")
+        raise Wrong(f"WRONG SAFE {text}")
     if reached is None:
-        raise Wrong(f"no figure {said}")
+        raise Wrong(f"no figure {text}")
     if reached < worst:
-        raise Wrong(f"figure below the truth: {said}")
+        raise Wrong(f"figure below the truth: {text}")
     if not truth.bound:
         if reached != worst or verdict.safe != safe:
-            raise Wrong(f"differs: {said}")
+            raise Wrong(f"differs: {text}")
     else:
         log.equal[door, reached == worst] += 1
         near = abs(reached - limit[1]) < Fraction(1, 10**9)  # then a bound counts as not kept
         if verdict.safe != keeps(reached, *limit) and (verdict.safe or not near):
-            raise Wrong(f"verdict is not that of its figure: {said}")
+            raise Wrong(f"verdict is not that of its figure: {text}")
     log.compare(asked.case, door, worst, verdict.safe)
 
 
@@ -389,12 +391,12 @@ def agree(log, door, asked, verdict, truth):
     own, attained, table = criterion_of(asked.case), truth.attained, asked.limit
     holds = own.keeps(attained, table)
     figure = own.reached and own.reached(attained)
-    said = f"{door}: {table} attains {attained}, said {verdict.reached}, safe {verdict.safe}"
-    said += f", {asked.case.asked}"
+    text = f"{door}: {table} attains {attained}, said {verdict.reached}, safe {verdict.safe}"
+    text += f", {asked.case.asked}"
     if verdict.safe != holds:
-        raise Wrong(f"{'WRONG SAFE' if verdict.safe else 'wrongly unsafe'} {said}")
+        raise Wrong(f"{'WRONG SAFE' if verdict.safe else 'wrongly unsafe'} {text}")
     if figure is not None and verdict.reached != figure:
-        raise Wrong(f"another figure {said}")
+        raise Wrong(f"another figure {text}")
     log.compare(asked.case, door, Fraction(1, 2), holds)
 
 
@@ -429,17 +431,17 @@ def release(log, case, rng, folder):
     every = [loosened(rng, own) for own in asked_near(rng, case, truths)]
     policy = policy_of(case, every, "owner", folder)
     try:
-        made = fk.publish(unrounded(case, case.rows), policy, seed=case.seed)
+        publication = fk.publish(unrounded(case, case.rows), policy, seed=case.seed)
     except fk.NoSafeRelease:
         none_is_safe(log, case, every)
         return
     out = folder / "out"
-    made.write(out)
+    publication.write(out)
     people, label_of = as_written(case, case.rows, out)
-    hold_all(log, "publish", every, made.audit.verdicts, of_owner(case, people, label_of))
-    if not made.audit.safe:
+    hold_all(log, "publish", every, publication.audit.verdicts, of_owner(case, people, label_of))
+    if not publication.audit.safe:
         raise Wrong("an unsafe release is published")
-    by_owner(log, case, rng, folder, made, people, label_of)
+    by_owner(log, case, rng, folder, publication, people, label_of)
     by_files(log, case, rng, folder, out, people, label_of, every)
     if whole.added:
         people_of_whole = sights.people_of(whole, whole.rows)
@@ -527,32 +529,32 @@ def several(log, case, folder, policy, every, before):
     for number, more in enumerate(case.later, 2):
         known, rows, out = len(rows), [*rows, *more], folder / f"release{number}"
         try:
-            made = fk.publish(unrounded(case, rows), policy, seed=case.seed, after=folders)
+            publication = fk.publish(unrounded(case, rows), policy, seed=case.seed, after=folders)
         except fk.NoSafeRelease:
             return
-        made.write(out)
+        publication.write(out)
         new = newcomers_of(case, rows, known)
         newcomers = {n: row for n, row in sights.people_of(case, rows).items() if n in new}
         before.append(as_written(case, rows, out, newcomers, new))
 
         def groups_of(own, place="owner", rules=None):
-            found = {}
-            for at, (people, label_of) in enumerate(before):
-                shown = lacking(own, own.added) if own.added and not at else own
-                if own.secret == own.added and not at:
+            results = {}
+            for position, (people, label_of) in enumerate(before):
+                shown = lacking(own, own.added) if own.added and not position else own
+                if own.secret == own.added and not position:
                     continue  # which does not show it
                 for (label, *key), group in sights.groups_of(
                     shown, people, label_of, place, rules
                 ).items():
                     columns = own.schema["quasi_identifiers"]
-                    if own.added in columns and not at:
+                    if own.added in columns and not position:
                         place_of_added = columns.index(own.added)
                         label = (*label[:place_of_added], "*", *label[place_of_added:])
-                    found[(label, *key, "release", at)] = group
-            return found
+                    results[(label, *key, "release", position)] = group
+            return results
 
         truths = truths_at(case, groups_of, "owner")
-        hold_all(log, "together", every, made.together.verdicts, truths)
+        hold_all(log, "together", every, publication.together.verdicts, truths)
         truths = truths_at(case, lambda own: groups_of(own, "files"), "files")
         shown = [own for own in every if not only_owner_counts(own.case)]
         if len(shown) == len(every):
@@ -621,7 +623,7 @@ def rows_of(case, path):
     with path.open(encoding="utf-8", newline="") as file:
         rows = list(csv.DictReader(file))
     texts = {own for row in rows for own in row.values()}
-    if case.of["names"] == "odd" and any(own.startswith("'") for own in texts):
+    if case.of["names"] == "odd" and any(text.startswith("'") for text in texts):
         return [{name: own.removeprefix("'") for name, own in row.items()} for row in rows]
     return rows
 
@@ -633,8 +635,8 @@ def as_written(case, rows, out, people=None, new=None):
     """
     people = sights.people_of(case, rows) if people is None else people
     listed = pq.read_table(out.with_name(out.name + ".owner") / "members.parquet").to_pylist()
-    said = json.loads((out / "certificate.json").read_text())["release"]
-    columns = said["groups"]
+    document = json.loads((out / "certificate.json").read_text())["release"]
+    columns = document["groups"]
     by_pid = "row" not in listed[0]
     label = {}
     for place, row in enumerate(listed):
@@ -646,8 +648,8 @@ def as_written(case, rows, out, people=None, new=None):
         label = {n: label[row["pid"]] for n, row in people.items()}
     if {*label} != {*people}:
         raise Wrong(f"published are rows {sorted(label)}, not {sorted(people)}")
-    compare_files(case, people, label, out, said)
-    if said["form"] == "generalized":
+    compare_files(case, people, label, out, document)
+    if document["form"] == "generalized":
         for number, row in people.items():
             for name, part in zip(columns, label[number], strict=True):
                 if not in_label(case, name, part, row[name]):
@@ -666,19 +668,19 @@ def compare_files(case, people, label, out, said):
         rows = rows_of(case, out / "release.csv")
         together = [name for name in linked if name not in unlinked]
         for names in [together, *([name] for name in unlinked)]:
-            written = Counter(
+            counts = Counter(
                 (
                     *(row[g] for g in said["groups"]),
                     *(_cell(case, n, row[called.get(n, n)]) for n in names),
                 )
                 for row in rows
             )
-            meant = Counter(
+            counter = Counter(
                 (*label[number], *(_cell(case, n, row[n]) for n in names))
                 for number, row in people.items()
             )
-            if written != meant:
-                raise Wrong(f"the file says {written - meant}, the table {meant - written}")
+            if counts != counter:
+                raise Wrong(f"the file says {counts - counter}, the table {counter - counts}")
         return
     tables = defaultdict(Counter)
     for path in sorted(out.glob("sensitive*.*")):
@@ -688,16 +690,16 @@ def compare_files(case, people, label, out, said):
                     key = (*(row[g] for g in said["groups"]), _cell(case, name, row[name]))
                     tables[name][key] += int(row["count"])
     for name in sights.sensitives(case):
-        meant = Counter(
+        counter = Counter(
             (*label[n], _cell(case, name, (v,))) for n, row in people.items() for v in row[name]
         )
-        if tables[name] != meant:
-            raise Wrong(f"{name}: the file says {tables[name]}, the table {meant}")
-    written = Counter(
+        if tables[name] != counter:
+            raise Wrong(f"{name}: the file says {tables[name]}, the table {counter}")
+    counts = Counter(
         tuple(row[g] for g in said["groups"]) for row in rows_of(case, out / "people.csv")
     )
-    if written != Counter(label.values()):
-        raise Wrong(f"people.csv says {written}, the owner's list {Counter(label.values())}")
+    if counts != Counter(label.values()):
+        raise Wrong(f"people.csv says {counts}, the owner's list {Counter(label.values())}")
 
 
 def _cell(case, name, value):

@@ -75,19 +75,19 @@ class Division(Audited):
 
 def audit_of(log, own, door, table, policy=None):
     """An audit of a table by the policy of a case."""
-    found = fk.audit(table, policy or own.policy, learned=False)
-    hold_all(log, door, own.every, found.verdicts, own.truths)
-    safe = [verdict.safe for verdict in found.verdicts if not verdict.idle]
-    if found.safe != (bool(safe) and all(safe)):
+    audit = fk.audit(table, policy or own.policy, learned=False)
+    hold_all(log, door, own.every, audit.verdicts, own.truths)
+    safe = [verdict.safe for verdict in audit.verdicts if not verdict.idle]
+    if audit.safe != (bool(safe) and all(safe)):
         raise Wrong(f"{door}: an audit is not its verdicts")
-    return found
+    return audit
 
 
 def of_table(log, own):
     """An audit of an Arrow table, and by a limit that is a multiple of each person's prior."""
-    found = audit_of(log, own, "table", own.case.table)
+    result = audit_of(log, own, "table", own.case.table)
     case, rng = own.case, own.rng
-    people_over(log, own, found)
+    people_over(log, own, result)
     if "priors" not in case.asked or case.also:
         return
     groups = own.groups_of(case)
@@ -113,13 +113,13 @@ def people_over(log, own, found):
     if "facts" not in case.asked or found.idle:
         return
     groups = [*own.groups_of(case).values()]
-    most = Counter()
+    counts = Counter()
     for secret in sights.secrets_of(case, groups).values():
-        for at, sure in enumerate(sure_of(groups, secret, amounts_of(case))):
+        for position, sure in enumerate(sure_of(groups, secret, amounts_of(case))):
             for number, one in enumerate(sure):
-                if groups[at][number].values[0] in secret:
-                    most[at, number] = max(most[at, number], one)
-    over = sum(not keeps(sure, *own.every[0].limit) for sure in most.values())
+                if groups[position][number].values[0] in secret:
+                    counts[position, number] = max(counts[position, number], one)
+    over = sum(not keeps(sure, *own.every[0].limit) for sure in counts.values())
     (exposed,) = found.exposed
     if exposed.over.people != over:
         raise Wrong(f"{exposed.over.people} people are over the limit, not {over}: {case.asked}")
@@ -157,9 +157,9 @@ def divided(own):
     case, rng = own.case, own.rng
     many = rng.choice([1, 2, 2, 3, 4])
     rows = [{**row, "g": str(min(rng.randrange(many), rng.randrange(many)))} for row in case.rows]
-    found = replace(case, rows=rows)
-    found.also = [replace(each, rows=rows) for each in case.also]
-    return found
+    result = replace(case, rows=rows)
+    result.also = [replace(each, rows=rows) for each in case.also]
+    return result
 
 
 def of_division(log, own):
@@ -194,8 +194,8 @@ def of_tally(log, own):
     case = own.case
     schema = case.schema
     columns = [*schema["quasi_identifiers"], *sights.sensitives(case), *schema.get("other", ())]
-    counted = Counter(tuple(row[name] for name in columns) for row in case.rows)
-    rows = [{**dict(zip(columns, key, strict=True)), "count": n} for key, n in counted.items()]
+    counts = Counter(tuple(row[name] for name in columns) for row in case.rows)
+    rows = [{**dict(zip(columns, key, strict=True)), "count": n} for key, n in counts.items()]
     tally = fk.Release.from_tally(
         pa.Table.from_pylist(rows),
         group=schema["quasi_identifiers"],
@@ -229,8 +229,8 @@ def of_counts(log, own):
         each._replace(case=replace(each.case, asked=bare_of(each.case.asked))) for each in every
     ]
     policy = policy_of(bare, every, "raw", own.folder, schema={})
-    found = fk.audit(counts, policy, learned=False)
-    hold_all(log, "counts", every, found.verdicts, truths)
+    audit = fk.audit(counts, policy, learned=False)
+    hold_all(log, "counts", every, audit.verdicts, truths)
 
 
 def bare_of(asked):
@@ -251,11 +251,11 @@ def of_dials(log, own):
     if not 0 < limit <= 1:
         return
     given = {"requirement": "1", "limit": str(limit), **{k: str(n) for k, n in amounts.items()}}
-    said = explored.judge(looked, given)
-    safe, mood = keeps(truth.worst, "below", limit), said["mood"]
+    text = explored.judge(looked, given)
+    safe, mood = keeps(truth.worst, "below", limit), text["mood"]
     if (mood != "unsafe") != safe and (mood != "unsafe" or not truth.bound):
         wrong = "WRONG SAFE" if mood != "unsafe" else "differs"
-        raise Wrong(f"{wrong} dials: truth {truth.worst}, {given}, said {said['sentence']}")
+        raise Wrong(f"{wrong} dials: truth {truth.worst}, {given}, said {text['sentence']}")
     log.compare(case, "dials", truth.worst, mood != "unsafe")
 
 
@@ -270,22 +270,22 @@ def doors_of(case):
     knowing = any("knowing" in own for own in asked)
     sizes = any(sights.counts_sizes(own) for own in (case, *case.also))
     alpha = any(own.get("criterion") == "alpha_k" for own in asked)
-    found = [of_microdata, of_frame, of_file]
+    results = [of_microdata, of_frame, of_file]
     labels = "hierarchies" in schema and "ill" in schema["hierarchies"]
     of_sizes = any(own.get("criterion") in ("levels", *POPULATIONS) for own in asked)
     if "shared" not in schema and not of_sizes and not alpha and not (sizes and knowing):
-        found.append(of_division)
+        results.append(of_division)
     plainly = plain and "impossible" not in schema and not hidden and not households and not read
     if plainly and not labels and not of_sizes and not case.priors:
-        found += [of_groups] * 3
+        results += [of_groups] * 3
     if one and plain and not hidden and not households and not read and "impossible" not in schema:
-        found.append(of_tally)
+        results.append(of_tally)
     if plain and "impossible" not in schema and not households and not labels and not of_sizes:
         same = len({own.secret for own in (case, *case.also)}) == 1
-        found += [of_counts] * (same and not case.priors)
+        results += [of_counts] * (same and not case.priors)
     if "criterion" not in case.asked:
-        found.append(of_dials)
-    return found
+        results.append(of_dials)
+    return results
 
 
 POPULATIONS = ("k_map", "delta_presence", "population_risk")

@@ -34,7 +34,7 @@ def people_of(case, rows):
     schema, columns = case.schema, sensitives(case)
     label = schema.get("missing")
     label = label["label"] if isinstance(label, dict) else None
-    found, seen = {}, set()
+    results, seen = {}, set()
     for number, raw in enumerate(rows, start=1):
         row = dict(raw)
         for name in columns:
@@ -54,8 +54,8 @@ def people_of(case, rows):
             if row["home_shown"] == SHOWN:
                 for name in schema["shared"]["values"]:
                     row[name] = (SHOWN,)
-        found[number] = row
-    return found
+        results[number] = row
+    return results
 
 
 def sensitives(case):
@@ -152,21 +152,21 @@ def rules_on(case, place, columns):
 
 def cannot_have(case, row, rules, name):
     """The values of a sensitive column that somebody cannot have, by some rules."""
-    found = set()
+    results = set()
     for rule in rules:
         if rule.get("sensitive", case.secret) == name and conditions_met(rule["where"], row):
-            found |= {*rule["values"]}
-    if any("*" in own for own in found):  # such as Ov*
-        every = {other[name] for other in case.rows if isinstance(other[name], str)}
-        found = {value for value in every if _is_in(value, found)}
-    return frozenset(found)
+            results |= {*rule["values"]}
+    if any("*" in result for result in results):  # such as Ov*
+        every = {row[name] for row in case.rows if isinstance(row[name], str)}
+        results = {value for value in every if _is_in(value, results)}
+    return frozenset(results)
 
 
 def priors_of(case, row):
     return tuple(
-        (own["value"], Fraction(own["probability"]))
-        for own in case.priors
-        if all(own[name] == row[name] for name in own if name not in ("value", "probability"))
+        (prior["value"], Fraction(prior["probability"]))
+        for prior in case.priors
+        if all(prior[name] == row[name] for name in prior if name not in ("value", "probability"))
     )
 
 
@@ -175,7 +175,7 @@ def groups_of(case, people, label_of, place, rules=None):
 
     `rules` is the place where it is known who cannot have what; the same when left out.
     """
-    known, found = known_of(case, place), {}
+    known, results = known_of(case, place), {}
     beside = [] if counts_sizes(case) else ruled_beside(case, known, place)
     every_rule = rules_on(case, rules or place, [case.secret, *beside])
     others = case.asked.get("knowing", published_beside(case))
@@ -196,8 +196,8 @@ def groups_of(case, people, label_of, place, rules=None):
             tuple(next(iter(row[name]), "") for name in beside),
             frozenset().union(*(cannot_have(case, row, every_rule, name) for name in beside)),
         )
-        found.setdefault(key, []).append(member)
-    return found
+        results.setdefault(key, []).append(member)
+    return results
 
 
 def raw_label(case):
@@ -219,7 +219,7 @@ def secrets_of(case, groups):
         return {v: frozenset([v]) for v in values if _is_in(v, asked["values"])}
     if "at_level" in asked:
         left_out = asked.get("except", ())
-        return {name: frozenset(own) for name, own in labels.items() if name not in left_out}
+        return {name: frozenset(label) for name, label in labels.items() if name not in left_out}
     if "except" in asked:
         return {v: frozenset([v]) for v in values if not _is_in(v, asked["except"])}
     if isinstance(asked.get("any_of"), str):
@@ -233,7 +233,7 @@ def secrets_of(case, groups):
             if (own := frozenset(v for v in values if _is_in(v, given)))
         }
     if "within" in asked:
-        return {" ".join(sorted(own)): own for own in _windows(values, asked["within"])}
+        return {" ".join(sorted(window)): window for window in _windows(values, asked["within"])}
     return {v: frozenset([v]) for v in values}
 
 
@@ -251,7 +251,7 @@ def _is_in(value, given):
 def _windows(values, within):
     """The sets of numbers that lie in a window which begins at one of them; texts by themselves."""
     amounts = {v: amount for v in values if (amount := number_of(v)) is not None}
-    found = {frozenset([v]) for v in values}
+    results = {frozenset([v]) for v in values}
     wide = str(within).removesuffix("days").removesuffix("day").strip()
     for low in amounts.values():
         if wide.endswith("%"):
@@ -259,5 +259,5 @@ def _windows(values, within):
             high = low * times if low >= 0 else low / times
         else:
             high = low + Fraction(wide)
-        found.add(frozenset(v for v, amount in amounts.items() if low <= amount <= high))
-    return sorted(found, key=sorted)
+        results.add(frozenset(v for v, amount in amounts.items() if low <= amount <= high))
+    return sorted(results, key=sorted)

@@ -315,8 +315,10 @@ def columns_to_add(case):
     used = conditions | {name for row in case.priors for name in row}
     if case.of["adversary"] == "levels":  # a criterion of the first release needs the age
         used.add("age")
-    found = [name for name in shown if name not in used]
-    return found + [name for name in ("ill", "pay") if name in case.rows[0] and name != case.secret]
+    results = [name for name in shown if name not in used]
+    return results + [
+        name for name in ("ill", "pay") if name in case.rows[0] and name != case.secret
+    ]
 
 
 def lacking(case, column):
@@ -392,7 +394,7 @@ def as_floats(case):
     """Let what is asked of pay name floats as they print."""
 
     def floats(values):
-        return [str(float(own)) if number_of(own) is not None else own for own in values]
+        return [str(float(value)) if number_of(value) is not None else value for value in values]
 
     for own in (case, *case.also):
         if own.secret != "pay":
@@ -631,11 +633,11 @@ def amounts(rng, of, most=2):
 
 def values_in(rows, column):
     """The values that somebody has, by their text."""
-    found = set()
+    results = set()
     for row in rows:
         own = row[column] if isinstance(row[column], list) else [row[column]]
-        found |= {value for value in own if value not in (None, "NA")}
-    return sorted(found)
+        results |= {value for value in own if value not in (None, "NA")}
+    return sorted(results)
 
 
 def knowledge(rng, of, rows, secret, priors):
@@ -692,7 +694,7 @@ def about(rng, of, rows, secret, widths):
         return {}
     if kind in ("any_of", "label", "pattern"):
         if secret == "pay" and of["typed"] != "dates" and rng.random() < 0.5:
-            low, high = sorted(rng.sample([number_of(own) for own in values], 2))
+            low, high = sorted(rng.sample([number_of(value) for value in values], 2))
             return {"any_of": {"low": {"to": number(low)}, "high": {"from": number(high)}}}
         return {"any_of": rng.sample(values, 2)}
     rest = rng.sample(values, len(values))
@@ -750,7 +752,9 @@ def step_of(rows):
     """The largest step of which every amount of money is a multiple."""
     amounts = [amount for row in rows if (amount := number_of(row["pay"] or "")) is not None]
     return next(
-        number(step) for step in STEPS if all(not (own / step).denominator - 1 for own in amounts)
+        number(step)
+        for step in STEPS
+        if all(not (amount / step).denominator - 1 for amount in amounts)
     )
 
 
@@ -759,7 +763,7 @@ def unrounded(case, rows):
     step = Fraction(str(case.publish.get("round", {}).get("pay", 0)))
     if not step:
         return arrow(rows)
-    rng, found = random.Random(case.seed), []
+    rng, results = random.Random(case.seed), []
     for row in rows:
         comma = isinstance(row["pay"], str) and "," in row["pay"]
         amount = number_of(str(row["pay"]).replace(",", "."))
@@ -768,14 +772,14 @@ def unrounded(case, rows):
             away = 1 if amount > 0 else -1 if amount < 0 else 0  # halves are rounded away from 0
             part = rng.choice([0, 0, Fraction(1, 4), Fraction(-1, 4), Fraction(-away, 2)])
             if not part:
-                found.append(own)
+                results.append(own)
                 continue
             text = f"{float(amount + step * part):.10f}".rstrip("0").rstrip(".")
             own["pay"] = float(text) if isinstance(row["pay"], float) else text
             if comma:
                 own["pay"] = text.replace(".", ",") if "." in text else text + ",0"
-        found.append(own)
-    return arrow(found)
+        results.append(own)
+    return arrow(results)
 
 
 def population(rng, case):

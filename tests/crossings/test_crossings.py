@@ -133,7 +133,7 @@ def test_worlds_of_several_values(semantics):
             drawn = [rng.choices("abc", k=rng.randint(0, 2)) for _ in range(rng.randint(1, 3))]
             own = drawn if semantics == "multiset" else [sorted(set(values)) for values in drawn]
             groups.append([Member("", tuple(values)) for values in own])
-        bags = [(len(own), "".join(v for one in own for v in one.values)) for own in groups]
+        bags = [(len(group), "".join(v for one in group for v in one.values)) for group in groups]
         for point, truth in many_worlds.worst_cases(bags, "a", (1, 1, 1), semantics).items():
             assert surest(groups, frozenset("a"), Facts(*point), semantics) == truth
 

@@ -81,11 +81,11 @@ def _weights(member, values, secret, reading):
     if priors and reading == "binary":
         share = sum((p for v, p in priors.items() if v in secret), Fraction(0))
         priors = {v: share if v in secret else 1 - share for v in map(seen, values)}
-    found = [priors[seen(v)] if priors else ONE for v in values]
-    whole = lcm(*(weight.denominator for weight in found))
+    results = [priors[seen(v)] if priors else ONE for v in values]
+    whole = lcm(*(weight.denominator for weight in results))
     return tuple(
         0 if is_impossible(member, v) else int(weight * whole)
-        for v, weight in zip(values, found, strict=True)
+        for v, weight in zip(values, results, strict=True)
     )
 
 
@@ -120,28 +120,28 @@ def dealt(kinds, bag, spoken):
         left[at] = left[at][0], left[at][1] - 1
     rest = tuple((weights, many) for weights, many in left if many)
     values, counts = [value for value, _ in bag], tuple(count for _, count in bag)
-    found = {(): (1, counts)}
+    result = {(): (1, counts)}
     for at in spoken:
         after = {}
-        for way, (weight, counts) in found.items():
+        for way, (weight, counts) in result.items():
             for i, own in enumerate(kinds[at][0]):
                 if own and counts[i]:
                     fewer = (*counts[:i], counts[i] - 1, *counts[i + 1 :])
                     after[(*way, values[i])] = weight * own, fewer
-        found = after
-    return {way: weight * ways(counts, rest) for way, (weight, counts) in found.items()}
+        result = after
+    return {way: weight * ways(counts, rest) for way, (weight, counts) in result.items()}
 
 
 def choices_of(kinds, target, most_known, most_linked):
     """Each choice of known and of linked people beside a target: the kinds of both."""
-    free = [many - (at == target) for at, (_, many) in enumerate(kinds)]
+    free = [many - (position == target) for position, (_, many) in enumerate(kinds)]
     every = [
         [(k, m) for k in range(most_known + 1) for m in range(most_linked + 1) if k + m <= own]
         for own in free
     ]
     for chosen in product(*every):
-        known = [at for at, (k, _) in enumerate(chosen) for _ in range(k)]
-        linked = [at for at, (_, m) in enumerate(chosen) for _ in range(m)]
+        known = [position for position, (k, _) in enumerate(chosen) for _ in range(k)]
+        linked = [position for position, (_, m) in enumerate(chosen) for _ in range(m)]
         if len(known) <= most_known and len(linked) <= most_linked:
             yield known, linked
 
@@ -153,8 +153,12 @@ def odds_in(kinds, bag, secret, most):
     None of a kind that cannot have the secret.
     """
     others = sorted({seen(value) for value, _ in bag} - secret)
-    ruled = [own for n in range(min(most.l, len(others)) + 1) for own in combinations(others, n)]
-    found = []
+    ruled = [
+        combination
+        for n in range(min(most.l, len(others)) + 1)
+        for combination in combinations(others, n)
+    ]
+    results = []
     for target in range(len(kinds)):
         best = {}
         for known, linked in choices_of(kinds, target, most.k, most.m):
@@ -172,8 +176,8 @@ def odds_in(kinds, bag, secret, most):
                 for out in ruled if hit else ():
                     odds = Fraction(sum(w for v, w in missed.items() if v not in out), hit)
                     best[at] = min(best.get(at, odds), odds)
-        found.append(best or None)
-    return found
+        results.append(best or None)
+    return results
 
 
 @cache
@@ -202,15 +206,15 @@ def negated_in(kinds, bag, secret, most):
     values, best = sorted({seen(value) for value, _ in bag}), Fraction(0)
     for target in range(len(kinds)):
         for others, _ in choices_of(kinds, target, most, 0):
-            every = Counter()
+            counts = Counter()
             for way, weight in dealt(kinds, bag, [target, *others]).items():
-                every[tuple(map(seen, way))] += weight
+                counts[tuple(map(seen, way))] += weight
             atoms = [*product(range(1 + len(others)), values)]
             for n in range(len(others), most + 1):
                 for chosen in combinations(atoms, n):
                     left = [
                         (way[0], weight)
-                        for way, weight in every.items()
+                        for way, weight in counts.items()
                         if all(way[person] != value for person, value in chosen)
                     ]
                     total = sum(weight for _, weight in left)
@@ -229,23 +233,23 @@ def holders(size, count, known, linked, semantics):
     roles = ["target"] + ["known"] * known + ["linked"] * linked
     roles += ["nobody"] * (size - len(roles))
     if semantics == "multiset":  # each occurrence goes to anybody
-        found = Counter({frozenset(): 1})
+        result = Counter({frozenset(): 1})
         for _ in range(count):
             after = Counter()
-            for has, many in found.items():
+            for has, many in result.items():
                 for role in roles:
                     after[has | {role}] += many
-            found = after
-        return found
-    found = Counter({(frozenset(), count): 1})  # as many people as there are occurrences
+            result = after
+        return result
+    result = Counter({(frozenset(), count): 1})  # as many people as there are occurrences
     for role in roles:
         after = Counter()
-        for (has, left), many in found.items():
+        for (has, left), many in result.items():
             after[has, left] += many
             if left:
                 after[has | {role}, left - 1] += many
-        found = after
-    return Counter({has: many for (has, left), many in found.items() if not left})
+        result = after
+    return Counter({has: many for (has, left), many in result.items() if not left})
 
 
 @cache
@@ -254,16 +258,16 @@ def odds_of_many(size, bag, semantics, secret, most):
     counts = Counter(bag)
     lacking = []  # how likely the target lacks each other value
     for value in sorted(set(bag) - {secret}):
-        found = holders(size, counts[value], 0, 0, semantics)
-        lacks = sum(many for has, many in found.items() if "target" not in has)
-        lacking.append(Fraction(lacks, sum(found.values())))
+        result = holders(size, counts[value], 0, 0, semantics)
+        lacks = sum(many for has, many in result.items() if "target" not in has)
+        lacking.append(Fraction(lacks, sum(result.values())))
     odds, without = {}, {}
     for k, m in product(range(most.k + 1), range(most.m + 1)):
         if k + m > size:
             continue
         if k + m < size:
-            found = holders(size, counts[secret], k, m, semantics)
-            told = {has: many for has, many in found.items() if "known" not in has}
+            result = holders(size, counts[secret], k, m, semantics)
+            told = {has: many for has, many in result.items() if "known" not in has}
             hit = sum(many for has, many in told.items() if "target" in has)
             missed = sum(many for has, many in told.items() if not has & {"target", "linked"})
             for n in range(min(most.l, len(lacking)) + 1) if hit else ():
@@ -283,13 +287,13 @@ def _without_of_many(size, count, known, linked, semantics):
     if known + linked == 0:
         return ONE
     one_known = known > 0
-    found = holders(size, count, known - one_known, linked - (not one_known), semantics)
+    result = holders(size, count, known - one_known, linked - (not one_known), semantics)
     first = "known" if one_known else "linked"
-    told = Counter()
-    for has, many in found.items():
-        told[frozenset(first if role == "target" else role for role in has)] += many
-    total = sum(many for has, many in told.items() if "known" not in has)
-    free = sum(many for has, many in told.items() if not has & {"known", "linked"})
+    counts = Counter()
+    for has, many in result.items():
+        counts[frozenset(first if role == "target" else role for role in has)] += many
+    total = sum(count for has, count in counts.items() if "known" not in has)
+    free = sum(count for has, count in counts.items() if not has & {"known", "linked"})
     return Fraction(free, total) if total else None
 
 
@@ -314,13 +318,13 @@ def sure_of(groups, secret, most, semantics="single", reading="joint"):
             own = [0] * len(group)
             tables.append(odds_of_many(len(group), tuple(sorted(bag)), semantics, name, most))
         placed.append(own)
-    found = []
-    for at, (odds, _) in enumerate(tables):
-        elsewhere = [without for i, (_, without) in enumerate(tables) if i != at]
+    results = []
+    for position, (odds, _) in enumerate(tables):
+        elsewhere = [without for i, (_, without) in enumerate(tables) if i != position]
         rest = _together(elsewhere, most)
-        sure = [Fraction(0) if own is None else 1 / (1 + _least(own, rest, most)) for own in odds]
-        found.append([sure[kind] for kind in placed[at]])
-    return found
+        sure = [Fraction(0) if odd is None else 1 / (1 + _least(odd, rest, most)) for odd in odds]
+        results.append([sure[kind] for kind in placed[position]])
+    return results
 
 
 def _least(own, rest, most):
@@ -348,8 +352,8 @@ def _together(tables, most):
 
 def surest(groups, secret, most, semantics="single", reading="joint"):
     """How sure somebody becomes at most that anybody has one of the values of `secret`."""
-    found = sure_of(groups, secret, most, semantics, reading)
-    return max((p for own in found for p in own), default=Fraction(0))
+    result = sure_of(groups, secret, most, semantics, reading)
+    return max((p for own in result for p in own), default=Fraction(0))
 
 
 def added_up(groups, sure):
@@ -363,9 +367,9 @@ def added_up(groups, sure):
 
 def most_times(groups, secret, most, reading="joint"):
     """How many times as likely as by its prior something becomes, at most."""
-    found = sure_of(groups, secret, most, "single", reading)
+    result = sure_of(groups, secret, most, "single", reading)
     best = Fraction(0)
-    for group, own in zip(groups, found, strict=True):
+    for group, own in zip(groups, result, strict=True):
         for member, sure in zip(group, own, strict=True):
             prior = sum((p for v, p in member.priors if v in secret), Fraction(0))
             if prior:
@@ -375,8 +379,8 @@ def most_times(groups, secret, most, reading="joint"):
 
 def surest_by_negations(groups, secret, most):
     """The same for somebody who knows at most so many times that a person lacks a value."""
-    found = [kinds_of(group, secret, "joint") for group in groups]
-    return max(negated_in(own.kinds, own.bag, secret, most) for own in found)
+    results = [kinds_of(group, secret, "joint") for group in groups]
+    return max(negated_in(result.kinds, result.bag, secret, most) for result in results)
 
 
 def sure_by_implications(groups, secret, most):
@@ -384,17 +388,17 @@ def sure_by_implications(groups, secret, most):
     names = sorted({v for group in groups for member in group for v in member.values})
     letter = {v: "A" if v in secret else chr(ord("a") + i) for i, v in enumerate(names)}
     bags = ["".join(sorted(letter[m.values[0]] for m in group)) for group in groups]
-    found = []
-    for at, bag in enumerate(bags):
+    results = []
+    for position, bag in enumerate(bags):
         if "A" not in bag:
-            found.append([Fraction(0)] * len(bag))
+            results.append([Fraction(0)] * len(bag))
             continue
         odds = odds_of(bag, "A", most)
-        for other in bags[:at] + bags[at + 1 :]:
+        for other in bags[:position] + bags[position + 1 :]:
             spent = chances_of(other, most)
             odds = [min(odds[k - h] * spent[h] for h in range(k + 1)) for k in range(most + 1)]
-        found.append([1 / (1 + odds[most])] * len(bag))
-    return found
+        results.append([1 / (1 + odds[most])] * len(bag))
+    return results
 
 
 def surest_by_implications(groups, secret, most):

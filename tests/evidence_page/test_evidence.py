@@ -79,8 +79,8 @@ def published(tmp_path_factory):
     (place / "policy.toml").write_text(POLICY)
     own, _ = keys(place)
     keys(place, "other")
-    made = fk.publish(place / "table.csv", place / "policy.toml")
-    made.write(place / "out", key=own)
+    publication = fk.publish(place / "table.csv", place / "policy.toml")
+    publication.write(place / "out", key=own)
     return place
 
 
@@ -128,10 +128,10 @@ def test_learned_priors_stay_with_owner(published, tmp_path):
         fk.Schema(quasi_identifiers=["age", "town"], sensitive="illness", identifiers=["name"]),
     )
     method = fk.ART(r="10/9", priors=policy.requirements[0].adversary)
-    made = fk.publish(published / "table.csv", policy, method=method)
-    made.write(tmp_path / "out")
-    found = fk.evidence_report(tmp_path / "out")
-    text = Reader(render(found).html()).text
+    publication = fk.publish(published / "table.csv", policy, method=method)
+    publication.write(tmp_path / "out")
+    report = fk.evidence_report(tmp_path / "out")
+    text = Reader(render(report).html()).text
     assert "it holds. The priors were learned from the table itself" in text
     assert "people by how sure" not in text
     (tmp_path / "out.owner" / "priors.json").rename(tmp_path / "elsewhere.json")
@@ -185,16 +185,16 @@ def test_population_must_be_given(tmp_path, monkeypatch):
     with pytest.raises(CertificateError, match="--population"):
         fk.evidence_report("out")
     (tmp_path / "all.csv").rename(tmp_path / "moved.csv")
-    found = fk.evidence_report("out", population="moved.csv")
-    assert [own.over.people for own in found.audit.exposed] == [0, 0, 0, 0, 0]
+    report = fk.evidence_report("out", population="moved.csv")
+    assert [own.over.people for own in report.audit.exposed] == [0, 0, 0, 0, 0]
 
 
 def test_source_is_unconfirmed_without_key(place):
     (place / "out.owner" / "owner.json").unlink()
-    found = fk.evidence_report(place / "out", place / "table.csv", queries=20)
-    assert found.before is not None
-    assert not found.same_source
-    assert "It was not compared with a table." in Reader(render(found).html()).text
+    report = fk.evidence_report(place / "out", place / "table.csv", queries=20)
+    assert report.before is not None
+    assert not report.same_source
+    assert "It was not compared with a table." in Reader(render(report).html()).text
 
 
 def test_command_writes_the_owners_page(place):
@@ -208,9 +208,9 @@ def test_command_writes_the_owners_page(place):
     assert json.loads((place / "e.json").read_text())["same_source"] is True
     done = run("verify", "out", "--key", "key.pub", "--evidence", page.name)
     assert done.exit_code == 0, done.output
-    said = " ".join(done.output.split())
+    text = " ".join(done.output.split())
     assert (
-        "Signed by the owner of key.pub: certificate.json, out.evidence.html, report.html." in said
+        "Signed by the owner of key.pub: certificate.json, out.evidence.html, report.html." in text
     )
     page.write_text(page.read_text().replace("200 people", "201 people", 1))
     done = run("verify", "out", "--key", "key.pub", "--evidence", page.name)
@@ -246,8 +246,8 @@ def test_every_changed_byte_is_refused(place):
 
 def test_signature_stands_for_report_too(place):
     report = place / "out" / "report.html"
-    said = " ".join(run("verify", place / "out", "--key", place / "key.pub").output.split())
-    assert "Signed by the owner of key.pub: certificate.json, report.html." in said
+    text = " ".join(run("verify", place / "out", "--key", place / "key.pub").output.split())
+    assert "Signed by the owner of key.pub: certificate.json, report.html." in text
     whole = report.read_bytes()
     for spoiled in (whole + b" ", whole[:-1], whole.replace(b"safe", b"SAFE", 1), b""):
         report.write_bytes(spoiled)
@@ -262,9 +262,9 @@ def test_signature_stands_for_report_too(place):
     for key in (None, place / "key.pub"):
         with pytest.raises(CertificateError, match=r"^report\.html is missing, which was cert"):
             fk.verify(place / "out", key=key)
-    found = run("verify", place / "out")
-    assert found.exit_code
-    assert "report.html is missing" in found.output
+    output = run("verify", place / "out")
+    assert output.exit_code
+    assert "report.html is missing" in output.output
 
 
 def test_report_digest_is_certified(place):
@@ -316,19 +316,19 @@ def wrong_keys(place):
 
 
 def test_wrong_keys_have_clear_errors(place):
-    made = fk.publish(place / "table.csv", place / "policy.toml")
-    for name, said in wrong_keys(place).items():
-        with pytest.raises(InputError, match=said):
-            made.write(place / "new", key=place / name)
+    publication = fk.publish(place / "table.csv", place / "policy.toml")
+    for name, wrong_key in wrong_keys(place).items():
+        with pytest.raises(InputError, match=wrong_key):
+            publication.write(place / "new", key=place / name)
         assert not (place / "new").exists()
         done = run("publish", "table.csv", "-p", "policy.toml", "-o", "new", "--key", name)
-        assert re.search(said, str(done.exception))
-    for name, said in {
+        assert re.search(wrong_key, str(done.exception))
+    for name, wrong_key in {
         "curve.pub": r"is a key of \w+; only Ed25519",
         "key.pem": "is a private key; who signed keeps it",
         "text.pem": "is no public key in PEM form",
     }.items():
-        with pytest.raises(InputError, match=said):
+        with pytest.raises(InputError, match=wrong_key):
             fk.verify(place / "out", key=place / name)
 
 
@@ -344,9 +344,9 @@ def test_openssh_keys_work(place):
 
 
 def test_signature_is_checked_by_key(place):
-    found = fk.evidence_report(place / "out", key=place / "key.pub")
-    assert found.signed
-    assert "signature of certificate.json was checked" in Reader(render(found).html()).text
+    report = fk.evidence_report(place / "out", key=place / "key.pub")
+    assert report.signed
+    assert "signature of certificate.json was checked" in Reader(render(report).html()).text
     with pytest.raises(CertificateError):
         fk.evidence_report(place / "out", key=place / "other.pub")
 
@@ -378,32 +378,32 @@ def made(folder, form, rows=40):
 
 def chance_of_one(size):
     """How probable it is that exactly one of so many answers yes, each with 1/size: enumerated."""
-    yes, found = Fraction(1, size), Fraction(0)
+    yes, result = Fraction(1, size), Fraction(0)
     for answers in product((True, False), repeat=size):
         if sum(answers) == 1:
             chance = Fraction(1)
             for answer in answers:
                 chance *= yes if answer else 1 - yes
-            found += chance
-    return found
+            result += chance
+    return result
 
 
 def test_random_questions_isolate_people(tmp_path):
-    found = made(tmp_path, "generalized")
-    least = found.audit.utility.smallest_group
-    (said,) = render(found)._isolating
-    assert f"{float(100 * chance_of_one(least)):.1f}%" in said
+    result = made(tmp_path, "generalized")
+    smallest_group = result.audit.utility.smallest_group
+    (said,) = render(result)._isolating
+    assert f"{float(100 * chance_of_one(smallest_group)):.1f}%" in said
     for size in range(1, 12):
         assert (
             chance_of_one(size) == Fraction(size - 1, size) ** (size - 1) > Fraction(36787, 100000)
         )
-    assert said in Reader(render(found).html()).text
+    assert said in Reader(render(result).html()).text
 
 
 def test_unmeasured_figures_are_not_claimed(tmp_path):
     page = render(made(tmp_path, "generalized"))
     answers = {answer.question: answer for _, own in page.questions() for answer in own}
-    (intruder,) = [own for asked, own in answers.items() if "motivated intruder" in asked]
+    (intruder,) = [answer for asked, answer in answers.items() if "motivated intruder" in asked]
     groups = page.result.audit.utility.groups
     assert (
         "No trial was run for this page of what can be learned from the release itself: it needs "

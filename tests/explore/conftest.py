@@ -30,7 +30,7 @@ class Answer:
         start, *bodies = sent
         self.status = start["status"]
         self.headers = {k.decode().lower(): v.decode() for k, v in start["headers"]}
-        self.body = b"".join(each.get("body", b"") for each in bodies)
+        self.body = b"".join(body.get("body", b"") for body in bodies)
 
     @property
     def text(self):
@@ -106,10 +106,10 @@ class Place:
         self.guard = Guard(application(self.session), self.keys, PORT)
 
     def browser(self, *, inside=True):
-        made = Browser(self.guard)
+        result = Browser(self.guard)
         if inside:
-            made.enter(self.keys)
-        return made
+            result.enter(self.keys)
+        return result
 
 
 @pytest.fixture(scope="session")
@@ -250,7 +250,7 @@ def served(folder):
 @pytest.fixture(scope="session")
 def view(chromium, served):
     base, keys = served
-    made = View(chromium, base)
-    made.open(f"/?token={keys.token}")
-    yield made
-    made.context.close()
+    result = View(chromium, base)
+    result.open(f"/?token={keys.token}")
+    yield result
+    result.context.close()

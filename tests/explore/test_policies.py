@@ -79,8 +79,8 @@ def test_form_offers_valid_starts(browser):
     every = {*ADVERSARIES, *CRITERIA}
     assert kinds.keys() == every - {"levels"}  # a table of columns
     with_file = {"priors", "k_map", "delta_presence", "population_risk"}
-    for key, own in kinds.items():
-        mistake = begun(browser, own)
+    for key, kind in kinds.items():
+        mistake = begun(browser, kind)
         assert (mistake is not None) == (key in with_file), key
     assert kinds["facts"]["fields"][1]["about"] == "people known"
     assert kinds["l_diversity"]["usual"] == {"l": 3}
@@ -139,9 +139,9 @@ def test_every_key_has_a_field(browser):
 )
 def test_mistakes_appear_at_their_key(browser, old, new, path, line):
     text = text_of(browser)
-    found = typed(browser, text.replace(old, new, 1))
-    assert found["mistake"]["path"] == path
-    said = found["text"].splitlines()[found["mistake"]["line"] - 1]
+    message = typed(browser, text.replace(old, new, 1))
+    assert message["mistake"]["path"] == path
+    said = message["text"].splitlines()[message["mistake"]["line"] - 1]
     assert said.startswith(line)
     assert browser.ask("/api/release").status == 400
     assert browser.post("/api/policy/saved", {"file": "x.toml"}).status == 400
@@ -322,8 +322,8 @@ def test_comments_follow_roles(tmp_path, seed):
     browser = place.browser()
     role(browser, "salary", "sensitive")
     for _ in range(8):
-        found = role(browser, draw.choice(columns), draw.choice(ROLES))
-        roles = {column["name"]: column["role"] for column in found["columns"]}
+        result = role(browser, draw.choice(columns), draw.choice(ROLES))
+        roles = {column["name"]: column["role"] for column in result["columns"]}
         told = {
             column.name: column.comment(roles[column.name] or "undecided")
             for column in place.session.suggested("t.csv").columns
@@ -374,8 +374,8 @@ def test_ways_out_are_buttons(stays, way):
     assert browser.ask("/api/release").status == 400
     (decision,) = browser.ask("/api/columns").json["open"]
     assert way in [each["key"] for each in decision["ways"]]
-    found = browser.post("/api/columns/decided", {"way": way}).json
-    assert (found["open"], found["mistake"]) == ([], "")
+    answer = browser.post("/api/columns/decided", {"way": way}).json
+    assert (answer["open"], answer["mistake"]) == ([], "")
     schema = table(browser)["schema"]
     assert {key: schema.get(key) for key in WAYS[way]} == WAYS[way]
     assert browser.ask("/api/release").status == 200
@@ -388,8 +388,8 @@ def test_tables_and_sheets_open(stays):
     with sqlite3.connect(stays / "clinic.sqlite") as opened:
         for name in ("stays", "a visit"):
             opened.execute(f'CREATE TABLE "{name}" (case_id TEXT, age INTEGER, ill TEXT)')
-            found = rows.select("case", "age", "ill").rows()
-            opened.executemany(f'INSERT INTO "{name}" VALUES (?, ?, ?)', found)
+            result = rows.select("case", "age", "ill").rows()
+            opened.executemany(f'INSERT INTO "{name}" VALUES (?, ?, ?)', result)
     opened.close()
     fk.publish(stays / "stays.csv", stays / "policy.toml").write(stays / "out")
     place = Place(stays, stays / "clinic.sqlite")
@@ -403,16 +403,16 @@ def test_tables_and_sheets_open(stays):
     }
     assert browser.ask("/").headers["location"] == "/?in=clinic.sqlite"
     parts = browser.ask("/api/choices?in=clinic.sqlite").json["choices"]
-    assert [each["name"] for each in parts] == [
+    assert [part["name"] for part in parts] == [
         "clinic.sqlite?table=a visit", "clinic.sqlite?table=stays"
     ]  # fmt: skip
-    found = browser.ask("/api/columns?of=clinic.sqlite%3Ftable%3Da+visit").json
-    assert [column["name"] for column in found["columns"]] == ["case_id", "age", "ill"]
+    result = browser.ask("/api/columns?of=clinic.sqlite%3Ftable%3Da+visit").json
+    assert [column["name"] for column in result["columns"]] == ["case_id", "age", "ill"]
     assert "several tables" in browser.ask("/api/columns?of=clinic.sqlite").json["error"]
     opened = browser.ask("/api/policy?of=policy.toml").json
     assert opened["file"] == "policy.toml"
-    taken = browser.post("/api/policy/taken", {"of": "stays.csv", "file": "policy.toml"}).json
-    assert taken["table"]["schema"]["sensitive"] == "ill"
+    answer = browser.post("/api/policy/taken", {"of": "stays.csv", "file": "policy.toml"}).json
+    assert answer["table"]["schema"]["sensitive"] == "ill"
     assert browser.post("/api/policy/taken", {"of": "stays.csv", "file": "../x.toml"}).status == 400
 
 
@@ -430,8 +430,8 @@ def test_trials_and_several_have_pages(stays, cases):
     rows = pl.read_csv(stays / "stays.csv")
     fk.publish(rows[:30], schema).write(stays / "january")
     fk.publish(rows, schema, after=stays / "january").write(stays / "march")
-    found = cases.ask("/api/trials?of=march").json
-    assert found["releases"] == ["january", "march"]
+    answer = cases.ask("/api/trials?of=march").json
+    assert answer["releases"] == ["january", "march"]
     told = cases.post("/api/trials/learned", {"of": "stays.csv", "by": ["ward"]}).json
     assert "by ward" in told["headline"]
     both = cases.post("/api/trials/together", {"releases": ["january", "march"]}).json
@@ -449,8 +449,8 @@ def test_trials_and_several_have_pages(stays, cases):
 )
 def test_malformed_policies_are_answered(browser, text):
     """Typed into the page, they ended other buttons by an error of the server."""
-    written = browser.post("/api/policy/written", {"text": text}).json
-    assert written["mistake"]
+    answer = browser.post("/api/policy/written", {"text": text}).json
+    assert answer["mistake"]
     for view in ("columns", "policy", "publish", "trials"):
         assert browser.ask(f"/api/{view}").status in (200, 400)
     asked = {"column": "age", "role": "identifier"}

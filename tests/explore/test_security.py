@@ -115,16 +115,16 @@ def test_too_much_is_not_read(folder, inside):
 
 
 def test_reused_tokens_warn_loudly(folder):
-    said = []
+    texts = []
     place = Place(folder)
-    place.keys._warn = lambda: said.append("again")
+    place.keys._warn = lambda: texts.append("again")
     token = place.keys.token
     place.browser()
-    assert said == []
+    assert texts == []
     assert Browser(place.guard).ask("/?token=wrong").status == 403
-    assert said == []
+    assert texts == []
     late = Browser(place.guard).ask(f"/?token={token}")
-    assert (late.status, said) == (403, ["again"])
+    assert (late.status, texts) == (403, ["again"])
     assert "If you did not open it" in late.text
 
 
@@ -214,9 +214,9 @@ def test_address_hides_from_process_lists(chromium, folder, monkeypatch):
         raise KeyboardInterrupt
 
     monkeypatch.setattr("webbrowser.open", browser)
-    said = []
+    texts = []
     with pytest.raises(KeyboardInterrupt):
-        serve(Session(folder), None, True, said.append, said.append)
+        serve(Session(folder), None, True, texts.append, texts.append)
     ((address, path, mode),) = opened
     assert address.startswith("file:///")
     assert "token" not in address
@@ -244,10 +244,10 @@ def alone(folder):
         stderr=subprocess.PIPE,
         preexec_fn=lambda: (heeded(), resource.setrlimit(resource.RLIMIT_NOFILE, few)),
     )
-    said = b""
-    while b"Ctrl-C" not in said:
-        said += process.stdout.readline()
-    host, token = re.search(rb"http://([\d.:]+)/\?token=(\S+)", said).groups()
+    text = b""
+    while b"Ctrl-C" not in text:
+        text += process.stdout.readline()
+    host, token = re.search(rb"http://([\d.:]+)/\?token=(\S+)", text).groups()
     yield process, host.decode(), token.decode()
     process.kill()
     process.communicate()
@@ -338,12 +338,12 @@ def test_address_is_printed_to_terminals(folder):
     for out in (">&-", "> /dev/full"):
         command = f"exec '{sys.executable}' -u -m foreknow.cli explore --no-browser {out}"
         process = subprocess.Popen(["sh", "-c", command], cwd=folder, stderr=subprocess.PIPE)
-        said = b""
-        while b"Ctrl-C" not in said and (line := process.stderr.readline()):
-            said += line
+        text = b""
+        while b"Ctrl-C" not in text and (line := process.stderr.readline()):
+            text += line
         process.kill()
         process.communicate()
-        assert re.search(rb"http://127.0.0.1:\d+/\?token=\S", said)
+        assert re.search(rb"http://127.0.0.1:\d+/\?token=\S", text)
 
 
 # ---- what a browser may do with it --------------------------------------------------------------
@@ -443,10 +443,10 @@ def test_many_at_once_are_answered(folder):
             return response.status, response.read()
 
         with ThreadPoolExecutor(many) as pool:
-            found = list(pool.map(ask, range(many)))
-    assert {status for status, _ in found} == {200}
-    assert len({body for _, body in found}) == 14  # the same answer for the same question
-    assert all(found[i][1] == found[i % 14][1] for i in range(many))
+            results = list(pool.map(ask, range(many)))
+    assert {status for status, _ in results} == {200}
+    assert len({body for _, body in results}) == 14  # the same answer for the same question
+    assert all(results[i][1] == results[i % 14][1] for i in range(many))
 
 
 # ---- the command --------------------------------------------------------------------------------
@@ -462,10 +462,10 @@ def test_server_is_local_and_ends(folder):
         [sys.executable, "-u", "-c", run], cwd=folder, stdin=inner, stdout=inner, stderr=inner
     )
     os.close(inner)
-    said = b""
-    while b"Ctrl-C" not in said:
-        said += os.read(terminal, 1000)
-    host, token = re.search(rb"http://([\d.:]+)/\?token=(\S+)", said).groups()
+    text = b""
+    while b"Ctrl-C" not in text:
+        text += os.read(terminal, 1000)
+    host, token = re.search(rb"http://([\d.:]+)/\?token=(\S+)", text).groups()
     connection = HTTPConnection(host.decode(), timeout=30)
     connection.request("GET", f"/?token={token.decode()}")
     assert connection.getresponse().status == 200

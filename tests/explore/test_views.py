@@ -76,8 +76,8 @@ def test_changed_files_are_judged_anew(tmp_path):
             shutil.rmtree(tmp_path / name, ignore_errors=True)
         rows = pa.table({"ward": ["a"] * len(ill), "ill": list(ill)})
         fk.publish(rows, fk.Policy.load(rules), seed=1).write(tmp_path / "out")
-        found = page.ask("/api/release?of=out").json["notes"]
-        assert f"The smallest group has {len(ill)} people." in found
+        result = page.ask("/api/release?of=out").json["notes"]
+        assert f"The smallest group has {len(ill)} people." in result
 
 
 # ---- columns -------------------------------------------------------------------------------------
@@ -106,8 +106,8 @@ def column(found, name):
 def test_setting_roles_keeps_comments(table):
     before = table.ask("/api/policy").json["text"]
     body = {"column": "zip", "role": "other"}
-    found = table.post("/api/columns/settled", body).json
-    assert column(found, "zip")["role"] == "other"
+    answer = table.post("/api/columns/settled", body).json
+    assert column(answer, "zip")["role"] == "other"
     text = table.ask("/api/policy").json["text"]
     assert 'other = [\n  "zip",  # 3 values\n]' in text
     kept = [line for line in before.splitlines() if line.startswith("# Nobody is alone")]
@@ -117,17 +117,17 @@ def test_setting_roles_keeps_comments(table):
     assert policy.schema.other == ("zip",)
     assert "zip" not in policy.schema.hierarchies
     body = {"column": "day", "role": "quasi-identifier", "hierarchy": {"dates": ["year"]}}
-    found = table.post("/api/columns/settled", body).json
-    assert column(found, "day")["coarsens"] == "by year"
+    answer = table.post("/api/columns/settled", body).json
+    assert column(answer, "day")["coarsens"] == "by year"
     assert table.ask("/api/release").status == 200
 
 
 def test_impossible_policies_can_be_mended(table):
-    found = table.post("/api/columns/settled", {"column": "ill", "role": ""}).json
-    assert "sensitive" in found["mistake"]
+    answer = table.post("/api/columns/settled", {"column": "ill", "role": ""}).json
+    assert "sensitive" in answer["mistake"]
     assert table.ask("/api/release").status == 400
-    found = table.post("/api/columns/settled", {"column": "ill", "role": "sensitive"}).json
-    assert not found["mistake"]
+    answer = table.post("/api/columns/settled", {"column": "ill", "role": "sensitive"}).json
+    assert not answer["mistake"]
     assert table.ask("/api/release").status == 200
 
 
@@ -135,16 +135,16 @@ def test_levels_and_gaps_are_shown(table, tmp_path):
     def preview(column, hierarchy):
         return table.post("/api/columns/preview", {"column": column, "hierarchy": hierarchy})
 
-    found = preview("age", {"intervals": [5, 20]}).json
-    assert (found["covered"], found["left"]) == (40, 0)
-    assert found["levels"]["rows"][0] == ["20", "20 to 24", "20 to 39", "*"]
-    assert found["levels"]["rows"][-1] == ["how many", "8", "2", "1"]
-    found = preview("zip", {"mask": 5}).json
-    assert found["levels"]["rows"][0][:3] == ["02138", "0213*", "021**"]
+    answer = preview("age", {"intervals": [5, 20]}).json
+    assert (answer["covered"], answer["left"]) == (40, 0)
+    assert answer["levels"]["rows"][0] == ["20", "20 to 24", "20 to 39", "*"]
+    assert answer["levels"]["rows"][-1] == ["how many", "8", "2", "1"]
+    answer = preview("zip", {"mask": 5}).json
+    assert answer["levels"]["rows"][0][:3] == ["02138", "0213*", "021**"]
     (tmp_path / "h.csv").write_text("02138;south;*\n02139;south;*\n", encoding="utf-8")
-    found = preview("zip", {"file": "h.csv"}).json
-    assert (found["covered"], found["left"], found["missing"]) == (2, 1, ["02140"])
-    assert "02140" in found["why"]
+    answer = preview("zip", {"file": "h.csv"}).json
+    assert (answer["covered"], answer["left"], answer["missing"]) == (2, 1, ["02140"])
+    assert "02140" in answer["why"]
     for wrong in ({"mask": 0}, {"masks": 5}, {"file": "../h.csv"}, {"intervals": ["x"]}, [], "x"):
         assert preview("zip", wrong).status == 400, wrong
     assert preview("nothing", {"mask": 2}).status == 400
@@ -180,12 +180,13 @@ def test_one_table_opens_by_name(tmp_path):
 
 
 def test_answers_are_those_of_commands(inside, folder):
-    told = inside.ask("/api/release/judged?requirement=2&l=1&k=3&m=1").json
-    found = fk.audit(folder / "out", fk.Policy.load(folder / "policy.toml"), learned=False)
-    second = found.verdicts[1]
-    assert told["mood"] == ("safe" if second.safe else "unsafe")
+    answer = inside.ask("/api/release/judged?requirement=2&l=1&k=3&m=1").json
+    audit = fk.audit(folder / "out", fk.Policy.load(folder / "policy.toml"), learned=False)
+    second = audit.verdicts[1]
+    assert answer["mood"] == ("safe" if second.safe else "unsafe")
     assert (
-        told["sentence"] in found.summary().replace("\n", " ") or second.value in told["sentence"]
+        answer["sentence"] in audit.summary().replace("\n", " ")
+        or second.value in answer["sentence"]
     )
     assert inside.ask("/api/release/judged?requirement=2&l=9999999").status == 400
     assert inside.ask("/api/release/judged?requirement=7").status == 400
@@ -198,11 +199,11 @@ def test_one_value_agrees_with_audit(inside, folder):
         rule = fk.Requirement(fk.Facts(1, 3, 1), below="1/50", values=[value])
         policy = fk.Policy([rule], fk.Policy.load(folder / "policy.toml").schema)
         (found,) = fk.audit(folder / "out", policy, learned=False).verdicts
-        told = inside.ask(f"/api/release/judged?requirement=2&limit=1/50&value={value}").json
+        answer = inside.ask(f"/api/release/judged?requirement=2&limit=1/50&value={value}").json
         assert found.found.value == value
-        assert {row[3] for row in told["groups"]["rows"]} == {value}
-        assert float(told["worst"].rstrip("%")) == pytest.approx(100 * found.probability, abs=0.1)
-        sentences.add(told["sentence"])
+        assert {row[3] for row in answer["groups"]["rows"]} == {value}
+        assert float(answer["worst"].rstrip("%")) == pytest.approx(100 * found.probability, abs=0.1)
+        sentences.add(answer["sentence"])
     assert len(sentences) == 3
 
 
@@ -210,10 +211,10 @@ def test_owners_statements_agree_with_ask(inside, folder):
     name = (folder / "hospital.csv").read_text("utf-8").splitlines()[1].split(",")[0]
     body = {"about": name, "statements": f'"{name}" != Flu\n# a remark\n'}
     told = inside.post("/api/release/asked", body).json["answers"]
-    own = fk.named_release(folder / "out")
-    found = fk.Statements(f'"{name}" != Flu').posteriors(own, people=[name])[name]
-    assert len(told["rows"]) == len(found)
-    values = {value: answer.probability for value, answer in found.items()}
+    release = fk.named_release(folder / "out")
+    posteriors = fk.Statements(f'"{name}" != Flu').posteriors(release, people=[name])[name]
+    assert len(told["rows"]) == len(posteriors)
+    values = {value: answer.probability for value, answer in posteriors.items()}
     for value, _, after in told["rows"]:
         assert float(after["width"]) == pytest.approx(100 * values[value], abs=0.01)
     for wrong in (
@@ -251,9 +252,9 @@ def test_statements_know_columns_beside(tmp_path):
     fk.publish(table, policy).write(tmp_path / "out")
     for path, unknown, share in ((table, "", 100 / 3), (tmp_path / "out", "job", 100 / 6)):
         inside = Place(tmp_path, path, policy).browser()
-        told = inside.post("/api/release/asked", {"about": "Ann", "statements": ""}).json
-        (width,) = {row[2]["width"] for row in told["answers"]["rows"] if row[0] == "HIV"}
-        assert (told["unknown"], float(width)) == (unknown, pytest.approx(share, abs=0.01))
+        answer = inside.post("/api/release/asked", {"about": "Ann", "statements": ""}).json
+        (width,) = {row[2]["width"] for row in answer["answers"]["rows"] if row[0] == "HIV"}
+        assert (answer["unknown"], float(width)) == (unknown, pytest.approx(share, abs=0.01))
 
 
 # ---- what is made --------------------------------------------------------------------------------
@@ -279,9 +280,9 @@ def browser(own):
 def waited(browser, seconds=300):
     until = time.monotonic() + seconds
     while time.monotonic() < until:
-        found = browser.ask("/api/publish/state").json
-        if not found["running"]:
-            return found
+        answer = browser.ask("/api/publish/state").json
+        if not answer["running"]:
+            return answer
         time.sleep(0.1)
     raise AssertionError("it takes too long")
 
@@ -293,9 +294,9 @@ def test_releases_are_made_and_written(browser, own):
     assert made["state"] == "made", made
     assert made["mood"] == "safe"
     assert sorted(os.listdir(own))[1:] == ["hospital.csv", "marital.csv", "policy.toml"]
-    opened = browser.ask("/api/release?of=" + made["name"].replace(" ", "%20")).json
-    assert opened["published"]
-    assert opened["mood"] == "safe"
+    answer = browser.ask("/api/release?of=" + made["name"].replace(" ", "%20")).json
+    assert answer["published"]
+    assert answer["mood"] == "safe"
     told = browser.ask("/api/publish/compared?a=0&b=1").json
     rows = {row[0]: row[1:] for row in told["table"]["rows"]}
     assert rows["People"] == ["4,000", "4,000"]
@@ -451,8 +452,8 @@ def test_a_view_is_for_everybody(view, name):
     for width, scheme in ways if NIGHTLY else [ways[list(READY).index(name) % 2]]:
         page.emulate_media(color_scheme=scheme)
         page.set_viewport_size({"width": width, "height": 800})
-        found = axe.run(page, options={"runOnly": PAGE_RULES}).response["violations"]
-        serious = [each["id"] for each in found if each["impact"] != "minor"]
+        result = axe.run(page, options={"runOnly": PAGE_RULES}).response["violations"]
+        serious = [each["id"] for each in result if each["impact"] != "minor"]
         wide = page.evaluate("document.documentElement.scrollWidth")
         page.emulate_media(color_scheme="light")
         page.set_viewport_size({"width": 1280, "height": 900})

@@ -52,11 +52,11 @@ def test_export_holds_the_release(kind, release):
     folder = release()
     (path,) = fk.export(folder, kind)
     assert path.name == f"out.{kind}"
-    said, written = cells(path), cells(folder / "release.csv")
-    assert said.keys() == written.keys()
+    message, written = cells(path), cells(folder / "release.csv")
+    assert message.keys() == written.keys()
     for name in ("age", "job", "ill"):
-        assert said[name] == written[name]
-    numbers = [None if text is None else float(text) for text in said["pay"]]
+        assert message[name] == written[name]
+    numbers = [None if text is None else float(text) for text in message["pay"]]
     assert numbers == [None if text is None else float(text) for text in written["pay"]]
     fk.verify(folder)  # which stays as it was
 

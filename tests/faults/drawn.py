@@ -92,7 +92,7 @@ def changes(tree):
         while waiting:
             node = waiting.pop()
             if not isinstance(node, FUNCTIONS | ast.ClassDef):
-                yield from ((node, other) for other in replacements(node))
+                yield from ((node, replacement) for replacement in replacements(node))
                 waiting.extend(ast.iter_child_nodes(node))
 
 
@@ -193,12 +193,12 @@ class Trials:
                     if not done:
                         continue
                     del running[child]
-                    said = ended(child, path)
+                    text = ended(child, path)
                     if os.WIFSIGNALED(status) and os.WTERMSIG(status) == signal.SIGALRM:
-                        self.stuck.add(said["by"])
+                        self.stuck.add(text["by"])
                         faults.append(fault)
                     else:
-                        counts[self.say(fault, said)] += 1
+                        counts[self.say(fault, text)] += 1
         print(", ".join(f"{count} {word}" for word, count in sorted(counts.items())))
         return True
 
@@ -225,10 +225,10 @@ class Trials:
             signal.signal(signal.SIGVTALRM, too_long)
             plant(fault)
             tests = (self.covered.tests(fault) & set(items)) - self.stuck
-            said = self.run([items[test] for test in tests], path)
+            output = self.run([items[test] for test in tests], path)
         except BaseException as error:
-            said = {"word": "not planted", "why": repr(error)}
-        path.write_text(json.dumps(said), "utf-8")
+            output = {"word": "not planted", "why": repr(error)}
+        path.write_text(json.dumps(output), "utf-8")
         os._exit(0)
 
     def run(self, tests, path):
@@ -236,7 +236,7 @@ class Trials:
         without, by = tuple(self.asked.without), None
         for goes in (True, False) if without else (False,):
             began, left_out, self.failed = time.process_time(), 0, None
-            ordered = self.ordered([own for own in tests if is_asked(own, goes, without)])
+            ordered = self.ordered([test for test in tests if is_asked(test, goes, without)])
             word = "only by them" if goes else "noticed"
             for item, following in itertools.pairwise([*ordered, None]):
                 if time.process_time() - began > self.asked.seconds:
@@ -256,16 +256,16 @@ class Trials:
             by = self.failed or by
             if ordered:
                 ordered[0].session._setupstate.teardown_exact(None)
-        found = {"word": "only by them", "by": by} if by else {"word": "NOBODY"}
-        return {**found, "of": len(tests) - left_out, "left out": left_out}
+        result = {"word": "only by them", "by": by} if by else {"word": "NOBODY"}
+        return {**result, "of": len(tests) - left_out, "left out": left_out}
 
     def ordered(self, tests):
         """First what noticed most faults until now, then what comes to the fewest files."""
-        met, keyed = Counter(), {}
+        counter, keyed = Counter(), {}
         for item in sorted(tests, key=lambda item: (self.covered.sizes[item.nodeid], item.nodeid)):
             name = item.nodeid.partition("[")[0]
-            keyed[item] = met[name] // CASES_AT_A_TIME, -self.noticed_by[name], len(keyed)
-            met[name] += 1
+            keyed[item] = counter[name] // CASES_AT_A_TIME, -self.noticed_by[name], len(keyed)
+            counter[name] += 1
         return sorted(keyed, key=keyed.get)
 
     def say(self, fault, said):

@@ -39,7 +39,7 @@ def lines_of(tree, fault):
 def names_of(node):
     """The names that a statement defines."""
     if isinstance(node, ast.Assign):
-        return [own.id for own in node.targets if isinstance(own, ast.Name)]
+        return [target.id for target in node.targets if isinstance(target, ast.Name)]
     if isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name):
         return [node.target.id]
     return [node.name] if hasattr(node, "name") else []
@@ -85,8 +85,8 @@ class Notice:
     def pytest_runtest_logreport(self, report):
         if report.failed and not self.path.exists():
             why = getattr(report.longrepr, "reprcrash", None)
-            said = str(why.message if why else report.longrepr).splitlines()
-            self.write(by=report.nodeid, why=said[0] if said else "")
+            text = str(why.message if why else report.longrepr).splitlines()
+            self.write(by=report.nodeid, why=text[0] if text else "")
 
     def pytest_sessionfinish(self):
         if not self.path.exists():
@@ -107,10 +107,10 @@ def pytest_addoption(parser):
 
 
 def pytest_load_initial_conftests(early_config):
-    given = early_config.known_args_namespace
-    planter = Planter(fault_of(given.fault))
+    known_args_namespace = early_config.known_args_namespace
+    planter = Planter(fault_of(known_args_namespace.fault))
     sys.meta_path.insert(0, planter)
-    early_config.pluginmanager.register(Notice(planter, Path(given.notice)))
+    early_config.pluginmanager.register(Notice(planter, Path(known_args_namespace.notice)))
 
 
 def pytest_configure():

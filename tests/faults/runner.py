@@ -41,7 +41,7 @@ def noticed(fault):
         )
         if done.returncode not in (_NO_TESTS_FAILED, _SOME_FAILED) or not path.exists():
             raise FaultError(f"{fault.name}: {done.stdout[-2000:]}{done.stderr[-2000:]}")
-        found = json.loads(path.read_text("utf-8"))
-    if (done.returncode == _SOME_FAILED) != (found["by"] is not None):
+        document = json.loads(path.read_text("utf-8"))
+    if (done.returncode == _SOME_FAILED) != (document["by"] is not None):
         raise FaultError(f"{fault.name}: {done.stdout[-2000:]}")
-    return Noticed(**found, seconds=time.monotonic() - began)
+    return Noticed(**document, seconds=time.monotonic() - began)

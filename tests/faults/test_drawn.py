@@ -66,12 +66,12 @@ def test_faults_are_planted_and_noticed(tmp_path):
     command += ["--without", f"{small.name}::test_below", "--tests", small, "--", f"{LIMIT}:{line}"]
     env = {**os.environ, "PYTEST_ADDOPTS": f"--rootdir={tmp_path}"}  # wherever the clone lies
     done = subprocess.run(command, cwd=ROOT, env=env, capture_output=True, text=True)
-    said = done.stdout.splitlines()
+    message = done.stdout.splitlines()
     turned = next(
         place
-        for place, text in enumerate(said)
+        for place, text in enumerate(message)
         if text.endswith("reached < limit -> reached <= limit")
     )
-    assert said[turned].startswith("only by them")
-    assert "test_small.py::test_below" in said[turned + 1]
-    assert "1 not by them, 1 noticed, 1 only by them" in said
+    assert message[turned].startswith("only by them")
+    assert "test_small.py::test_below" in message[turned + 1]
+    assert "1 not by them, 1 noticed, 1 only by them" in message

@@ -17,8 +17,8 @@ _numbers = count()
 
 def programs():
     """The folder of the server's programs, or None."""
-    found = shutil.which("initdb")
-    known = [Path(found)] if found else sorted(Path("/usr/lib/postgresql").glob("*/bin/initdb"))
+    result = shutil.which("initdb")
+    known = [Path(result)] if result else sorted(Path("/usr/lib/postgresql").glob("*/bin/initdb"))
     return known[-1].parent if known else None
 
 

@@ -78,13 +78,13 @@ def ages(*columns, **more):
 def told(release):
     """Group -> its people, and how many have which value."""
     counts = release.counts
-    found = {}
+    results = {}
     for group, label in enumerate(counts.groups):
         label = tuple(map(text, label)) if isinstance(label, tuple) else text(label)
-        held = ", ".join(f"{value} {n}" for value, n in sorted(counts.bag(group).items()))
-        found[label] = f"{counts.sizes[group]}: {held}".rstrip()
-    assert len(found) == counts.n_groups
-    return found
+        message = ", ".join(f"{value} {n}" for value, n in sorted(counts.bag(group).items()))
+        results[label] = f"{counts.sizes[group]}: {message}".rstrip()
+    assert len(results) == counts.n_groups
+    return results
 
 
 def text(label):
@@ -108,7 +108,7 @@ def lists(people, chance=None):
     """One row per person; who has no value has an empty list or a null."""
     rows = [(name, *own) for name, own in people.items()]
     names, groups, values = zip(*(chance.sample(rows, len(rows)) if chance else rows), strict=True)
-    held = [own or ([], None)[i % 2] for i, own in enumerate(values)]
+    held = [value or ([], None)[i % 2] for i, value in enumerate(values)]
     return pa.table({"pid": names, "gid": groups, "d": pa.array(held, pa.list_(pa.string()))})
 
 
@@ -150,9 +150,9 @@ HELD = [
 
 def test_every_source_counts_alike(everywhere):
     for table, release, wanted in HELD:
-        made = release(everywhere(table))
-        assert told(made) == wanted
-        assert [*made.counts.values] == sorted(made.counts.values)
+        result = release(everywhere(table))
+        assert told(result) == wanted
+        assert [*result.counts.values] == sorted(result.counts.values)
 
 
 def placed(release):
@@ -224,7 +224,7 @@ WRITTEN = pa.table({
 
 
 def cleared(values):
-    return [None if own is None or own.strip() in BARE else own for own in values]
+    return [None if value is None or value.strip() in BARE else value for value in values]
 
 
 NUMBERS = [own and int(own) for own in cleared(AGES)]
@@ -248,13 +248,13 @@ def held(given):
 def test_sources_read_spellings_as_nulls(everywhere):
     source, spark = everywhere(WRITTEN), everywhere.backend.__name__ == "spark_frame"
     for missing in ("drop", {"label": "unknown"}):
-        found = fk.Microdata(source, schema(missing=missing))
+        microdata = fk.Microdata(source, schema(missing=missing))
         wanted = fk.Microdata(PLAIN, schema(missing=missing, reading={}))
         assert wanted.attributes[0].domain == [None, 23, 30, 45, 61]
         if spark:  # rows have no order
-            assert sorted(held(found)[2]) == sorted(held(wanted)[2])
+            assert sorted(held(microdata)[2]) == sorted(held(wanted)[2])
         else:
-            assert held(found) == held(wanted)
+            assert held(microdata) == held(wanted)
     with pytest.raises(DataError, match="'ill'"):
         _ = fk.Microdata(source, schema(missing="error")).n_people
     nobody = WRITTEN.set_column(0, "pid", pa.array(["NA", *"bcdefghijkl"]))
@@ -267,8 +267,8 @@ def test_sources_read_spellings_as_nulls(everywhere):
     assert ([*made.values], made.n_people) == (["Flu"], 2)
     odd = [f"{blanks}NA{blanks}" for blanks in (" ", "\t", "\u00a0", " \t\r\n\v\f ")]
     table = pa.table({"age": ["1", *odd, "3"], "zip": [*"abcdef"], "ill": ["x", *odd, "y"]})
-    found = fk.Microdata(everywhere(table), schema())
-    assert (found.attributes[0].domain, sorted(found.values)) == (
+    microdata = fk.Microdata(everywhere(table), schema())
+    assert (microdata.attributes[0].domain, sorted(microdata.values)) == (
         [None, 1, 3],
         ["unknown", "x", "y"],
     )
@@ -290,17 +290,17 @@ def test_columns_without_spellings_are_numbers(tmp_path):
     frame = pd.DataFrame(rows[1:], columns=rows[0])
     book = write_workbook(tmp_path / "people.xlsx", {"Sheet1": rows})
     for source in (frame, book):
-        made = fk.Microdata(source, schema())
-        assert made.attributes[0].domain == [None, 23, 45]
-        assert [*made.values] == ["unknown", "x", "y"]
+        microdata = fk.Microdata(source, schema())
+        assert microdata.attributes[0].domain == [None, 23, 45]
+        assert [*microdata.values] == ["unknown", "x", "y"]
     with sqlite3.connect(tmp_path / "people.sqlite") as opened:
         opened.execute("CREATE TABLE people (age, zip, ill, born DATE)")
         more = [[*row, "2001-02-03" if i else "NA"] for i, row in enumerate(rows[1:])]
         opened.executemany("INSERT INTO people VALUES (?, ?, ?, ?)", more)
     roles = {"quasi_identifiers": ["age", "zip", "born"], "sensitive": "ill"}
-    made = fk.Microdata(tmp_path / "people.sqlite", **roles, missing="drop", reading=SPELLED)
-    assert made.attributes[0].domain == [None, 23, 45]
-    assert made.read_as()["born"] == "one date, 2001-02-03, some missing"
+    microdata = fk.Microdata(tmp_path / "people.sqlite", **roles, missing="drop", reading=SPELLED)
+    assert microdata.attributes[0].domain == [None, 23, 45]
+    assert microdata.read_as()["born"] == "one date, 2001-02-03, some missing"
     with pytest.raises(DataError, match="a text in row 2"):  # row 1 is that of 'NA' in order
         _ = fk.Microdata(tmp_path / "people.sqlite", schema(reading={})).n_people
 
@@ -394,11 +394,18 @@ def test_init_proposes_spellings_it_sees():
         "note": [*draw.choice(["a", "b", "unknown"], 204)],
         "ill": [*draw.choice(["Flu", "Cold", "AIDS", "."], 204)],
     })  # fmt: skip
-    found = suggest_policy(rows, sensitive="ill", quasi_identifiers=["age", "job"])
-    assert {*found.policy.schema.reading.missing} == {"NA", "k. A.", "-", ".", "n/a", "unknown"}
-    (age,) = (own for own in found.columns if own.name == "age")
+    suggestion = suggest_policy(rows, sensitive="ill", quasi_identifiers=["age", "job"])
+    assert {*suggestion.policy.schema.reading.missing} == {
+        "NA",
+        "k. A.",
+        "-",
+        ".",
+        "n/a",
+        "unknown",
+    }
+    (age,) = (column for column in suggestion.columns if column.name == "age")
     assert "numbers" in age.holds
-    assert '# DECIDE: "NA", "n/a", "k. A.", "unknown"' in found.to_toml()
+    assert '# DECIDE: "NA", "n/a", "k. A.", "unknown"' in suggestion.to_toml()
     how = {"sensitive": "ill", "quasi_identifiers": ["job"], "reading": {"missing": ["x"]}}
     assert suggest_policy(rows, **how).policy.schema.reading.missing == ("x",)
     # A minus beside a plus is no missing value.
@@ -407,8 +414,8 @@ def test_init_proposes_spellings_it_sees():
         "test": ["+", "-"] * 40,
         "ill": ["Flu", "Cold", "AIDS", "NA"] * 20,
     }
-    found = suggest_policy(pa.table(rows), sensitive="ill", quasi_identifiers=["age"])
-    assert found.policy.schema.reading.missing == ("NA",)
+    suggestion = suggest_policy(pa.table(rows), sensitive="ill", quasi_identifiers=["age"])
+    assert suggestion.policy.schema.reading.missing == ("NA",)
 
 
 # ---- counting ------------------------------------------------------------------------------------
@@ -437,8 +444,8 @@ def test_twins_are_refused_as_groups(hold, values, twins, tmp_path):
     for own, semantics in ((source, "single"), (listed, "set")):
         with pytest.raises(DataError, match=f"column 'age' of groups holds both {twins}"):
             _ = ages("age", semantics=semantics)(own).counts
-    found = ages("age")(parquet_file(pa.table({"age": [-0.0, 1.0], "d": ["a", "b"]}), tmp_path))
-    assert bags(found.counts) == {(0.0,): {"a": 1}, (1.0,): {"b": 1}}
+    result = ages("age")(parquet_file(pa.table({"age": [-0.0, 1.0], "d": ["a", "b"]}), tmp_path))
+    assert bags(result.counts) == {(0.0,): {"a": 1}, (1.0,): {"b": 1}}
 
 
 def test_columns_may_be_called_n(tmp_path):
@@ -552,7 +559,7 @@ COLLECTIONS = [*(list, tuple, set, frozenset, np.array), lambda own: np.array(ow
 
 def test_pandas_cells_hold_any_collection():
     for kind, hole in zip(COLLECTIONS, [None, NAN, pd.NA] * 2, strict=True):
-        cells = [hole if own is None else kind(own) for own in CELLS]
+        cells = [hole if cell is None else kind(cell) for cell in CELLS]
         frame = pd.DataFrame({"gid": [1, 1, 1, 2], "d": pd.Series(cells, dtype=object)})
         assert told(NAMELESS(frame.set_axis([7] * 4))) == OF_CELLS
 
@@ -564,8 +571,8 @@ def test_repeated_values_count_twice(tmp_path):
         assert told(bag(source)) == {"x": "2: AIDS 1, Flu 3"}
     sets = by("groups", group="gid", **OF_SETS)
     for make in (long, lists):
-        found = sets(make({"Ann": ("x", [])}))
-        assert (told(found), found.counts.n_values) == ({"x": "1:"}, 0)
+        result = sets(make({"Ann": ("x", [])}))
+        assert (told(result), result.counts.n_values) == ({"x": "1:"}, 0)
         with pytest.raises(DataError, match="has no rows"):
             _ = sets(make(NAMED).slice(0, 0)).counts
     with pytest.raises(SchemaError, match="needs person"):
@@ -635,7 +642,7 @@ def test_cells_of_several_answers(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("more", "said"),
+    ("more", "message"),
     [
         ({"semantics": "single"}, "separators of reading names 'd', of which nobody has several"),
         ({"reading": {"separators": {"d": " "}}}, "must be a sign such as"),
@@ -643,9 +650,9 @@ def test_cells_of_several_answers(tmp_path):
         ({"reading": {}}, "or one with separators in the reading, holds all values"),
     ],
 )
-def test_separators_that_mean_nothing(tmp_path, more, said):
+def test_separators_that_mean_nothing(tmp_path, more, message):
     given = {**SETS, "reading": {"separators": {"d": "|"}}, **more}
-    with pytest.raises(InputError, match=said):
+    with pytest.raises(InputError, match=message):
         fk.Microdata(answers(tmp_path), fk.Schema(**given))
 
 
@@ -673,7 +680,7 @@ def test_tallies_that_count_nobody(changed, says):
     columns = {"group": [1, 1], "d": ["x", "y"], "count": [4, 1]} | changed
     with pytest.raises(DataError, match=says):
         _ = by("bucketized")(
-            pa.table({n: own for n, own in columns.items() if own is not None})
+            pa.table({n: column for n, column in columns.items() if column is not None})
         ).counts
 
 

@@ -371,8 +371,8 @@ def test_pairs_of_however_many_bits(monkeypatch, n_columns, weighed, block):
     times = [1] * 2 * n if weights is None else weights.tolist()
     for row, column, weight in zip(rows.tolist(), columns.tolist(), times, strict=True):
         plain[row, column] += weight
-    found = count_pairs(rows, columns, n_rows, n_columns, weights)
-    assert told(found, n_rows) == sorted(plain.items())
+    result = count_pairs(rows, columns, n_rows, n_columns, weights)
+    assert told(result, n_rows) == sorted(plain.items())
 
 
 # ---- tallies -------------------------------------------------------------------------------------
@@ -409,16 +409,16 @@ tables = st.lists(st.tuples(*map(st.sampled_from, POOLS)), min_size=1, max_size=
 def table_of(rows):
     """An Arrow table of these people, and one with how many share each combination."""
     times = Counter(rows)
-    found = random.Random(str(rows)).sample(sorted(times, key=str), len(times))
+    result = random.Random(str(rows)).sample(sorted(times, key=str), len(times))
     kinds = [pa.int64() if name == "pay" else pa.string() for name in NAMES]
     made = [
         pa.table(
             [pa.array(own, kind) for own, kind in zip(zip(*of, strict=True), kinds, strict=True)],
             NAMES,
         )
-        for of in (rows, found)
+        for of in (rows, result)
     ]
-    return made[0], made[1].append_column("count", [[times[key] for key in found]])
+    return made[0], made[1].append_column("count", [[times[key] for key in result]])
 
 
 def tallied(tally, **changed):
@@ -429,12 +429,12 @@ def tallied(tally, **changed):
 def judged(release, schema, requirement):
     """All that an audit says, without what says how it was counted."""
     try:
-        found = fk.audit(release, fk.Policy([requirement], schema=schema))._content()
+        result = fk.audit(release, fk.Policy([requirement], schema=schema))._content()
     except InputError as error:  # such as a value that nobody has
         return str(error)
-    found["scope"].pop("tallied", None)
-    found["notes"] = [note for note in found["notes"] if "by a tally" not in note]
-    return json.dumps(found, default=str)
+    result["scope"].pop("tallied", None)
+    result["notes"] = [note for note in result["notes"] if "by a tally" not in note]
+    return json.dumps(result, default=str)
 
 
 @examples(250, deadline=None)
@@ -488,9 +488,9 @@ def query(desk, *more):
 def verdicts(desk, *arguments):
     code, _, err = desk.run("audit", *arguments, "-p", "odd.toml", "--json", "found.json")
     assert err == ""
-    found = desk.json("found.json")
-    assert [*found["verdicts"][-1]["judged"]] == ["k_anonymity"]  # the criterion is among them
-    return code, found["verdicts"], found["scope"]["left_out"]
+    result = desk.json("found.json")
+    assert [*result["verdicts"][-1]["judged"]] == ["k_anonymity"]  # the criterion is among them
+    return code, result["verdicts"], result["scope"]["left_out"]
 
 
 def test_the_query_runs_on_postgresql(odd):
@@ -517,8 +517,8 @@ def test_the_query_runs_on_spark(odd):
     direct = fk.Release.from_generalized(odd.table, quasi_identifiers=ODD[:2], **how)
     assert release.groups == direct.groups
     policy = fk.Policy.load(odd.folder / "odd.toml")
-    found = [fk.audit(own, policy)._content() for own in (release, direct)]
-    assert found[0]["verdicts"] == found[1]["verdicts"]
+    results = [fk.audit(own, policy)._content() for own in (release, direct)]
+    assert results[0]["verdicts"] == results[1]["verdicts"]
 
 
 # ---- what is no tally ----------------------------------------------------------------------------
@@ -558,10 +558,10 @@ def test_tally_written_by_another_program(desk):
     assert "Safe" in desk.says("audit", "--counts", "tally.csv", "-p", "policy.toml")
     assert "say --counts" in desk.refused("audit", "tally.csv", "-p", "policy.toml")
     for table in ("", "a..b", ".", 'a"b', "a.", '"'):
-        said = desk.refused("sql", "-p", "policy.toml", "--table", table)
-        assert "is no name of a table" in said
-    said = desk.refused("sql", "-p", "policy.toml", "--dialect", "standrad")
-    assert "did you mean 'standard'" in said
+        message = desk.refused("sql", "-p", "policy.toml", "--table", table)
+        assert "is no name of a table" in message
+    message = desk.refused("sql", "-p", "policy.toml", "--dialect", "standrad")
+    assert "did you mean 'standard'" in message
 
 
 def test_required_columns_must_be_counted(desk):
@@ -579,8 +579,8 @@ def test_required_columns_must_be_counted(desk):
     desk.put("several.toml", plain.replace('identifiers = ["name"]\n', "", 1))
     desk.put("bare.toml", "[[require]]\nk_anonymity = 3\n")
     for command in (["sql"], ["audit", "--counts", "table.csv"]):
-        said = desk.refused(*command, "-p", "several.toml")
-        assert "a person may have several values of disease, and a tally does not tell" in said
+        message = desk.refused(*command, "-p", "several.toml")
+        assert "a person may have several values of disease, and a tally does not tell" in message
         assert "foreknow: " in desk.refused(*command, "-p", "bare.toml")
 
 
@@ -622,8 +622,8 @@ def test_rows_differing_elsewhere_are_added():
     sums = "SELECT 1 gid, 'a' ill, sum(x)::DECIMAL(20, 2) AS count FROM range(5) t(x)"
     assert of_good(duckdb.sql(sums))[1].totals.tolist() == [10]
     large = {"gid": ["x", "x"], "ill": ["a", "b"], "count": [2**40, 2**40 - 1]}
-    found = fk.Facts().disclosure(of_good(pa.table(large))[0], value="a")
-    assert found.exact == Fraction(2**40, 2**41 - 1)
+    disclosure = fk.Facts().disclosure(of_good(pa.table(large))[0], value="a")
+    assert disclosure.exact == Fraction(2**40, 2**41 - 1)
 
 
 def of_good(table, **how):

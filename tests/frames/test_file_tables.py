@@ -77,16 +77,16 @@ def test_cells_are_what_workbook_shows(book):
     }
     rows = zip(*[cells for cells, _ in shown.values()], ["flu", "flu"], strict=True)
     path = book([*shown, "d"], *rows)
-    found = fk.Microdata(path, quasi_identifiers=[*shown], sensitive="d").attributes
-    for own, (_, domain) in zip(found, shown.values(), strict=True):
-        assert own.domain == domain
-        assert [*map(type, own.domain)] == [*map(type, domain)]
+    attributes = fk.Microdata(path, quasi_identifiers=[*shown], sensitive="d").attributes
+    for attribute, (_, domain) in zip(attributes, shown.values(), strict=True):
+        assert attribute.domain == domain
+        assert [*map(type, attribute.domain)] == [*map(type, domain)]
     # What the process that reads refuses is said.
     refused(f"{path}?sheet=people", "has no sheet 'people'; it has 'People'")
 
 
 @pytest.mark.parametrize(
-    ("cells", "said"),
+    ("cells", "message"),
     [
         ([ERROR, 3], r"people\.xlsx, sheet People: A2 is an error, such as #DIV/0!"),
         ([3, UNCOMPUTED], "A3 is a formula without a value; open and save the workbook in Excel"),
@@ -95,15 +95,15 @@ def test_cells_are_what_workbook_shows(book):
         (["x", dt.date(2020, 1, 1), "y"], "holds a date in row 3"),
     ],
 )
-def test_misleading_cells_are_refused(book, cells, said):
-    refused(book(NAMES, *[(cell, "1", None, "flu") for cell in cells]), said)
+def test_misleading_cells_are_refused(book, cells, message):
+    refused(book(NAMES, *[(cell, "1", None, "flu") for cell in cells]), message)
 
 
 ALL_NAMES = "names of all 4 columns, and"
 
 
 @pytest.mark.parametrize(
-    ("rows", "merged", "said"),
+    ("rows", "merged", "message"),
     [
         ([["My table"], NAMES, *PEOPLE], None, f"{ALL_NAMES} no name is there"),
         ([["age", None, "born", "d"], *PEOPLE], None, "row 1 must be .*: delete a title above it"),
@@ -114,8 +114,8 @@ ALL_NAMES = "names of all 4 columns, and"
         ([["age", "age", "d"], [1, 2, 3]], None, "two columns named 'age'"),
     ],
 )
-def test_sheets_that_are_no_table(book, rows, merged, said):
-    refused(book(*rows, merged=merged), said)
+def test_sheets_that_are_no_table(book, rows, merged, message):
+    refused(book(*rows, merged=merged), message)
 
 
 def test_a_sheet_is_named(book):
@@ -279,8 +279,8 @@ def test_labelled_codes_become_labels(stat, tmp_path, ending):
         "born": [dt.date(1990, 1, 1)],
     }.items():  # fmt: skip
         assert column(path, name) == domain
-    made = fk.Microdata(path, quasi_identifiers=["sex", "age"], sensitive="d")
-    assert made.read_as() == {
+    microdata = fk.Microdata(path, quasi_identifiers=["sex", "age"], sensitive="d")
+    assert microdata.read_as() == {
         "sex": "text, 2 values, some missing (labels of codes)",
         "age": "numbers 17 to 98 (codes, since 17 has no label)",
         "d": "text, 2 values",
@@ -351,8 +351,8 @@ def test_meaningless_types_are_refused(made):
     place = made(
         *(f"CREATE TABLE {kind}s (a {kind}, ill text)" for kind in kinds),
         *(
-            f"CREATE TABLE n{i} AS SELECT {own}::numeric a, 'Flu' ill"
-            for i, own in enumerate(numbers)
+            f"CREATE TABLE n{i} AS SELECT {number}::numeric a, 'Flu' ill"
+            for i, number in enumerate(numbers)
         ),
     )
     for kind in kinds:
@@ -381,7 +381,7 @@ SCHEMES = ["postgresql", "postgres", "PostgreSQL", "mysql"]
 
 @pytest.mark.parametrize(
     ("address", "scheme"),
-    [(own, SCHEMES[i % 4]) for i, own in enumerate(ADDRESSES)],
+    [(address, SCHEMES[i % 4]) for i, address in enumerate(ADDRESSES)],
     ids=range(len(ADDRESSES)),
 )
 def test_no_password_is_printed(address, scheme, capfd, monkeypatch, tmp_path):
@@ -397,9 +397,9 @@ def test_no_password_is_printed(address, scheme, capfd, monkeypatch, tmp_path):
         monkeypatch.setattr("sys.argv", ["foreknow", *words])
         with pytest.raises(SystemExit) as ended:
             run_process()
-        said = "".join(capfd.readouterr())
-        assert SECRET not in said, said
-        assert ended.value.code == 2, said
+        text = "".join(capfd.readouterr())
+        assert SECRET not in text, text
+        assert ended.value.code == 2, text
     for source in (address, Path(address)):
         with pytest.raises(DataError) as caught:
             held(source, "a")
@@ -428,9 +428,9 @@ def test_publishing_reads_table_of_ibis(backend, caplog, tmp_path):
     table = pa.table(rows)
     schema = {"quasi_identifiers": ["age"], "sensitive": "ill"}
     policy = {"schema": schema, "require": [{"facts": {"l": 1}, "below": 0.9}]}
-    made = fk.publish(getattr(backends, backend)(table, tmp_path), policy, engine="duckdb")
+    publication = fk.publish(getattr(backends, backend)(table, tmp_path), policy, engine="duckdb")
     assert "nor of DuckDB or Spark" in caplog.text
-    assert made.groups == fk.publish(table, policy).groups
+    assert publication.groups == fk.publish(table, policy).groups
 
 
 # ---- readings ------------------------------------------------------------------------------------
@@ -518,15 +518,15 @@ READ = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("content", "reading", "found"), READ, ids=range(len(READ)))
-def test_readings_match_declarations(tmp_path, content, reading, found):
+@pytest.mark.parametrize(("content", "reading", "result"), READ, ids=range(len(READ)))
+def test_readings_match_declarations(tmp_path, content, reading, result):
     domain, order = column_of(write(tmp_path, content), reading=reading)
-    assert domain == found
-    kinds = [[type(v) for v in own if isinstance(v, str | dt.date)] for own in (domain, found)]
+    assert domain == result
+    kinds = [[type(v) for v in own if isinstance(v, str | dt.date)] for own in (domain, result)]
     assert kinds[0] == kinds[1]
-    assert order == ("nominal" if isinstance(found[-1], str) else "ordered")
+    assert order == ("nominal" if isinstance(result[-1], str) else "ordered")
     zipped = write(tmp_path, gzip.compress(content), "people.csv.gz")
-    assert column_of(zipped, reading=fk.Reading(**reading))[0] == found
+    assert column_of(zipped, reading=fk.Reading(**reading))[0] == result
 
 
 LATIN = rows("Köln", encoding="latin-1")
@@ -563,15 +563,15 @@ REFUSED = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("content", "reading", "said"), REFUSED, ids=range(len(REFUSED)))
-def test_unreadable_cells_name_ways_out(tmp_path, content, reading, said):
-    with pytest.raises(fk.InputError, match=said) as refusal:
+@pytest.mark.parametrize(("content", "reading", "message"), REFUSED, ids=range(len(REFUSED)))
+def test_unreadable_cells_name_ways_out(tmp_path, content, reading, message):
+    with pytest.raises(fk.InputError, match=message) as refusal:
         column_of(write(tmp_path, content), reading=reading)
     assert "\n" not in str(refusal.value)
 
 
 @pytest.mark.parametrize(
-    ("values", "wanted", "said"),
+    ("values", "expected", "message"),
     [
         (["31.12.2020", "01.02.2021"], "date", r"'31\.12\.2020'; add --date-format dd\.mm\.yyyy"),
         (["31.12.2020", "soon", "1.1.2000"], "date", "row 1 .* --date-format dd.mm.yyyy"),
@@ -583,16 +583,16 @@ def test_unreadable_cells_name_ways_out(tmp_path, content, reading, said):
         (["1.5.3"], "number", r"row 1 holds '1\.5\.3'$"),
     ],
 )  # fmt: skip
-def test_declared_columns_name_a_reading(tmp_path, values, wanted, said):
+def test_declared_columns_name_a_reading(tmp_path, values, expected, message):
     path = write(tmp_path, rows(*values))
-    of_hierarchy = {"date": fk.DateLevels(["year"]), "number": fk.Intervals([5])}[wanted]
-    for more in ({"types": {"x": wanted}}, {"hierarchies": {"x": of_hierarchy}}):
-        with pytest.raises(fk.InputError, match=said):
+    of_hierarchy = {"date": fk.DateLevels(["year"]), "number": fk.Intervals([5])}[expected]
+    for more in ({"types": {"x": expected}}, {"hierarchies": {"x": of_hierarchy}}):
+        with pytest.raises(fk.InputError, match=message):
             column_of(path, **more)
 
 
 @pytest.mark.parametrize(
-    ("values", "reading", "said"),
+    ("values", "reading", "message"),
     [
         (["2023-03-26T01:00+01:00", "2023-03-26T03:00+02:00"], {}, "times of several zones, such"),
         (["2023-03-26T01:00Z", "2023-03-26T03:00"], {}, "write all of them in one, or add types"),
@@ -600,17 +600,17 @@ def test_declared_columns_name_a_reading(tmp_path, values, wanted, said):
         (['"$1,000"', "$7", "$n"], DOLLARS, "most values are amounts .* row 3 holds '\\$n'"),
     ],
 )
-def test_unclear_times_and_amounts(tmp_path, values, reading, said):
+def test_unclear_times_and_amounts(tmp_path, values, reading, message):
     path = write(tmp_path, rows(*values))
     for known, hidden in ("xd", "dx"):
         schema = {"quasi_identifiers": [known], "sensitive": hidden, "reading": reading}
-        with pytest.raises(fk.InputError, match=said):
+        with pytest.raises(fk.InputError, match=message):
             _ = fk.Microdata(path, **schema).n_people
         assert fk.Microdata(path, **schema, types={"x": "text"}).n_people == len(values)
 
 
 @pytest.mark.parametrize(
-    ("given", "said"),
+    ("given", "message"),
     [
         ({"encoding": "latin1x"}, "encoding 'latin1x' is unknown; such as latin-1"),
         ({"encoding": "rot13"}, "encoding 'rot13' is unknown"), ({"encoding": "zip"}, "is unknown"),
@@ -631,8 +631,8 @@ def test_unclear_times_and_amounts(tmp_path, values, reading, said):
         ({"decimal": 5}, "decimal must be a text, not 5"), ("latin-1", "reading must be a Reading"),
     ],
 )  # fmt: skip
-def test_meaningless_readings_are_refused(given, said):
-    with pytest.raises(fk.InputError, match=said):
+def test_meaningless_readings_are_refused(given, message):
+    with pytest.raises(fk.InputError, match=message):
         fk.Schema(**X, reading=given)
 
 
@@ -722,13 +722,13 @@ def test_hours_that_come_twice():
     """A clock that is put back shows two hours, which newer libraries take for one."""
     hours = pd.Series(pd.to_datetime(["2024-10-27 00:00", "2024-10-27 01:00"] * 2, utc=True))
     frame = pd.DataFrame({"x": hours.dt.tz_convert("Europe/Berlin"), "d": list("abba")})
-    asked = fk.Schema(quasi_identifiers=["d"], sensitive="x")
-    policy = fk.Policy(fk.Requirement(fk.Facts(), below=1), asked)
+    schema = fk.Schema(quasi_identifiers=["d"], sensitive="x")
+    policy = fk.Policy(fk.Requirement(fk.Facts(), below=1), schema)
     if len({*pa.array(frame["x"]).to_pylist()}) > 1:
         assert fk.audit(frame, policy).verdicts[0].reached == Fraction(1, 2)
     else:
-        said = r"02:00:00.*twice; give times in UTC, by .dt.tz_conv"
-        with pytest.raises(fk.InputError, match=said):
+        text = r"02:00:00.*twice; give times in UTC, by .dt.tz_conv"
+        with pytest.raises(fk.InputError, match=text):
             fk.audit(frame, policy)
     frame["x"] = frame["x"].dt.tz_convert("UTC")
     assert fk.audit(frame, policy).verdicts[0].reached == Fraction(1, 2)
@@ -747,9 +747,9 @@ def test_floats_from_codes_are_doubted(tmp_path):
         *((["9" * 40 + ".0", "1.00"], True), (["9" * 40 + ".5"], False)),
         *((["1.0", "1.5"], False), (["1", "2"], False), (["", ""], False)),
     ):
-        found = fk.Microdata(write(tmp_path, rows(*values)), **X)
-        assert bool(found.doubts()) == doubted
-    assert found.read_as()["x"] == "nothing but missing values"
+        microdata = fk.Microdata(write(tmp_path, rows(*values)), **X)
+        assert bool(microdata.doubts()) == doubted
+    assert microdata.read_as()["x"] == "nothing but missing values"
 
 
 @pytest.mark.parametrize(
@@ -833,14 +833,14 @@ def of_one(chance):
 
 def by_hand(people, smoothing=Fraction(0)):
     """{signature: {value: share}} of pairs, counted one by one."""
-    whole = Counter(value for _, value in people)
-    found = {}
+    counts = Counter(value for _, value in people)
+    results = {}
     for signature in {who for who, _ in people}:
-        own = Counter(value for who, value in people if who == signature)
-        size = sum(own.values()) + smoothing
-        shares = {x: smoothing * Fraction(n, len(people)) for x, n in whole.items()}
-        found[signature] = {x: (own[x] + share) / size for x, share in shares.items()}
-    return found
+        counter = Counter(value for who, value in people if who == signature)
+        size = sum(counter.values()) + smoothing
+        shares = {x: smoothing * Fraction(n, len(people)) for x, n in counts.items()}
+        results[signature] = {x: (counter[x] + share) / size for x, share in shares.items()}
+    return results
 
 
 def as_dicts(chances):
@@ -848,14 +848,14 @@ def as_dicts(chances):
 
 
 def test_sources_agree_on_priors(everywhere):
-    found = read_chances(everywhere(TABLE))
-    assert (found.attributes, found.values, found.rows) == (("sex",), ("Flu", "HIV"), ROWS)
+    result = read_chances(everywhere(TABLE))
+    assert (result.attributes, result.values, result.rows) == (("sex",), ("Flu", "HIV"), ROWS)
     random = Random(3)
     columns = [random.choices(pool, k=30) for pool in ("mf", "123", ["Flu", "HIV", "Gout"])]
     table = pa.table(columns, ["sex", "age", "disease"])
     people = [((sex, age), ill) for sex, age, ill in zip(*columns, strict=True)]
-    found = count_chances(everywhere(table), ["sex", "age"], "disease", ONE)
-    assert as_dicts(found) == by_hand(people, ONE)
+    result = count_chances(everywhere(table), ["sex", "age"], "disease", ONE)
+    assert as_dicts(result) == by_hand(people, ONE)
 
 
 def test_probabilities_are_exact():

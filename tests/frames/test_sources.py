@@ -69,8 +69,8 @@ def test_parts_differ_in_column_order(tmp_path):
         [cast(0, pa.int32()), TABLE],
     ]):  # fmt: skip
         (tmp_path / str(number)).mkdir()
-        found = counted(folder_of(tmp_path / str(number), *parts))
-        assert found == {1: {"Flu": 2}, 2: {"AIDS": 2}}
+        result = counted(folder_of(tmp_path / str(number), *parts))
+        assert result == {1: {"Flu": 2}, 2: {"AIDS": 2}}
     (tmp_path / "deep" / "deeper").mkdir(parents=True)
     parquet_folder(TABLE, tmp_path / "deep" / "deeper")
     assert counted(tmp_path / "deep") == {1: {"Flu": 1}, 2: {"AIDS": 1}}
@@ -160,7 +160,7 @@ def odd_columns():
 
 
 def objects(**columns):
-    return pd.DataFrame({name: pd.Series(own, dtype=object) for name, own in columns.items()})
+    return pd.DataFrame({name: pd.Series(column, dtype=object) for name, column in columns.items()})
 
 
 def dates_far_away():
@@ -179,7 +179,9 @@ ZONED = ["TIME '10:00:00'::TIMETZ", "INTERVAL 1 DAY"]
 
 def coded(columns):
     """A table of codes for texts."""
-    return pa.table({name: pa.array(own).dictionary_encode() for name, own in columns.items()})
+    return pa.table(
+        {name: pa.array(column).dictionary_encode() for name, column in columns.items()}
+    )
 
 
 REFUSED = [
@@ -266,7 +268,7 @@ ROWS = {"age": [1, 1], "ill": ["flu", "cold"]}
 
 
 @pytest.mark.parametrize(
-    ("lazy", "said"),
+    ("lazy", "message"),
     [
         (lambda: pl.scan_csv("nowhere.csv"), "nowhere.csv"),
         (lambda: pl.LazyFrame(ROWS).with_columns(pl.col("agee")), "agee"),
@@ -274,8 +276,8 @@ ROWS = {"age": [1, 1], "ill": ["flu", "cold"]}
     ],
     ids=["file", "column", "cast"],
 )
-def test_uncollectable_lazy_frames_are_refused(lazy, said):
-    with pytest.raises(DataError, match=said) as raised:
+def test_uncollectable_lazy_frames_are_refused(lazy, message):
+    with pytest.raises(DataError, match=message) as raised:
         fk.audit(lazy(), RULES)
     assert "\n" not in str(raised.value)
 
@@ -355,17 +357,17 @@ def test_broken_archives_and_mixed_ends(tmp_path):
     for content in (gzip.compress(PLAIN.encode() * 99)[:40], PLAIN.encode()):
         with pytest.raises(DataError, match=r"people\.csv\.gz cannot be read"):
             counted(write(tmp_path, content, "people.csv.gz"))
-    said = r"people\.csv.*mixed line ends; save the file with one kind"
+    text = r"people\.csv.*mixed line ends; save the file with one kind"
     for content in (
         *("gid,d\n1,Flu\r\n2,AIDS\n1,Flu\r\n", "gid,d\r\n1,Flu\n2,AIDS\r\n1,Flu\r\n"),
         "gid,d\n1,Flu\r2,AIDS\n1,Flu\n",
     ):
         try:
-            found = counted(write(tmp_path, content))
+            result = counted(write(tmp_path, content))
         except DataError as error:
-            assert re.search(said, str(error))  # noqa: PT017
+            assert re.search(text, str(error))  # noqa: PT017
         else:  # a DuckDB that reads them must read all rows
-            assert found == {"1": {"Flu": 2}, "2": {"AIDS": 1}}
+            assert result == {"1": {"Flu": 2}, "2": {"AIDS": 1}}
 
 
 @pytest.mark.parametrize("end", ["\n", "\r\n", "\r"], ids=repr)
@@ -600,12 +602,12 @@ def replace(path, table):
 
 @pytest.mark.parametrize("name", ["people.csv", "people.parquet"])
 def test_file_that_changes_is_refused(tmp_path, name):
-    path, said = tmp_path / name, rf"{name} changed while it was read"
+    path, text = tmp_path / name, rf"{name} changed while it was read"
     for change in (write_rows, replace):  # before it is read
         write_rows(path, TABLE_OF_ROWS)
         microdata = fk.Microdata(path, SCHEMA)
         change(path, TURNED)
-        with pytest.raises(DataError, match=said):
+        with pytest.raises(DataError, match=text):
             _ = microdata.n_people
     for keep in (False, True):  # between two reads, and with its old time
         write_rows(path, TABLE_OF_ROWS)
@@ -615,7 +617,7 @@ def test_file_that_changes_is_refused(tmp_path, name):
         write_rows(path, TURNED)
         if keep:
             os.utime(path, ns=(times.st_atime_ns, times.st_mtime_ns))
-        with pytest.raises(DataError, match=said):
+        with pytest.raises(DataError, match=text):
             release.signatures(["name"])
     write_rows(path, TABLE_OF_ROWS)
     microdata = fk.Microdata(path, SCHEMA)
@@ -670,7 +672,7 @@ def asked(rng):
     ]
     how = rng.choice([{}, {}, {"unit": "row", "person": "who"}, {"impossible": RULES_OF_ROWS}])
     if "impossible" in how:
-        others, facts = others[2:], [own for own in facts if own.sensitive == "ill"]
+        others, facts = others[2:], [fact for fact in facts if fact.sensitive == "ill"]
     roles = {"quasi_identifiers": ["at"], "sensitive": ["ill", "pay"], "other": ["job"]}
     rules = fk.Schema(**roles, missing="drop", **how)
     return fk.Policy(rng.sample(facts + others, rng.choice([2, 2, 3])), rules)
@@ -691,12 +693,12 @@ def state(rng, sizes):
 
 
 def verdicts_of(given, policy):
-    found = fk.audit(given, policy, learned=False)
-    return [(v.safe, str(v.found.amount if v.of_groups else v.reached)) for v in found.verdicts]
+    audit = fk.audit(given, policy, learned=False)
+    return [(v.safe, str(v.found.amount if v.of_groups else v.reached)) for v in audit.verdicts]
 
 
 def test_verdicts_use_one_state():
-    seen = Counter()
+    counts = Counter()
     for seed in FAMILIES:
         rng = random.Random(seed)
         sizes = [rng.randint(1, 5) for _ in range(rng.choice([1, 2]))]
@@ -704,24 +706,24 @@ def test_verdicts_use_one_state():
         try:
             expected = [verdicts_of(own, policy) for own in states]
         except fk.InputError:  # such as two rows of a person that differ
-            seen["refused anyway"] += 1
+            counts["refused anyway"] += 1
             continue
-        given = fk.Release.from_schema(turning(states), policy.schema)
+        release = fk.Release.from_schema(turning(states), policy.schema)
         if rng.random() < 0.5:
-            given.counts  # noqa: B018 - counted before it is judged
+            release.counts  # noqa: B018 - counted before it is judged
         if rng.random() < 0.3:
-            given.seen("pay", []).counts  # noqa: B018
+            release.seen("pay", []).counts  # noqa: B018
         for _ in range(2):
             try:
-                found = verdicts_of(given, policy)
+                result = verdicts_of(release, policy)
             except DataError as error:
-                seen[str(error).partition(": ")[2][:29]] += 1
+                counts[str(error).partition(": ")[2][:29]] += 1
                 break
-            assert found in expected, (seed, expected, found)
-            seen["one state", expected[0] != expected[1]] += 1
+            assert result in expected, (seed, expected, result)
+            counts["one state", expected[0] != expected[1]] += 1
     changed, one = "it changed since it was count", ("one state", True)
-    assert min(seen[changed], seen[one]) > len(FAMILIES) / 20
-    assert {*seen} <= {"refused anyway", changed, one, ("one state", False)}
+    assert min(counts[changed], counts[one]) > len(FAMILIES) / 20
+    assert {*counts} <= {"refused anyway", changed, one, ("one state", False)}
 
 
 # Nobody knows an illness for sure who knows jobs, or groups are large; not both.

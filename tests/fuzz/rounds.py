@@ -75,10 +75,10 @@ class Worker:
     def run(self, folder, *argv):
         """Run a command, and refuse what no command may do."""
         argv = tuple(map(str, argv))
-        called = shlex.join(["foreknow", *argv])
-        said = Said(argv, *self._answer(called, command, str(folder), argv))
-        check(said)
-        return said
+        text = shlex.join(["foreknow", *argv])
+        message = Said(argv, *self._answer(text, command, str(folder), argv))
+        check(message)
+        return message
 
     def read(self, folder, reading, **given):
         """Ask a reading; a dict with ``read`` or ``refused``."""
@@ -159,12 +159,12 @@ def played(kind, attempt, count, seed, worker, folder):
             with contextlib.suppress(OSError):
                 shutil.copytree(place, kept, symlinks=True)
                 (kept / "FAULT.txt").write_text(str(fault), "utf-8", "backslashreplace")
-            again = f"FOREKNOW_FUZZ_SEED={shlex.quote(str(seed))} FOREKNOW_FUZZ_ONLY={i}"
-            faults.append(f"mutant {i}, kept in {kept}; again with {again}\n{fault}")
+            text = f"FOREKNOW_FUZZ_SEED={shlex.quote(str(seed))} FOREKNOW_FUZZ_ONLY={i}"
+            faults.append(f"mutant {i}, kept in {kept}; again with {text}\n{fault}")
         shutil.rmtree(place, ignore_errors=True)
-    shown = "\n\n".join(faults[:SHOWN])
+    message = "\n\n".join(faults[:SHOWN])
     assert not faults, (
-        f"{len(faults)} of {count} mutants of {kind} with the seed {seed}:\n\n{shown}"
+        f"{len(faults)} of {count} mutants of {kind} with the seed {seed}:\n\n{message}"
     )
 
 
@@ -204,24 +204,24 @@ def mutated_bytes(chance, data, most=3):
     """Change a few places: flip, insert, delete, double, or swap pieces."""
     data = bytearray(data)
     for _ in range(chance.randint(1, most)):
-        at = chance.randrange(len(data) + 1)
-        end = min(len(data), at + chance.choice((1, 1, 2, 5, 20, 100)))
+        position = chance.randrange(len(data) + 1)
+        end = min(len(data), position + chance.choice((1, 1, 2, 5, 20, 100)))
         kind = chance.choice(("flip", "insert", "insert", "delete", "double", "cut", "move"))
-        if kind == "flip" and at < len(data):
-            data[at] ^= 1 << chance.randrange(8)
+        if kind == "flip" and position < len(data):
+            data[position] ^= 1 << chance.randrange(8)
         elif kind == "insert":
-            data[at:at] = chance.choice(BYTES)
+            data[position:position] = chance.choice(BYTES)
         elif kind == "delete":
-            del data[at:end]
+            del data[position:end]
         elif kind == "double":
-            data[at:at] = data[at:end]
+            data[position:position] = data[position:end]
         elif kind == "move":
-            piece = data[at:end]
-            del data[at:end]
-            at = chance.randrange(len(data) + 1)
-            data[at:at] = piece
+            piece = data[position:end]
+            del data[position:end]
+            position = chance.randrange(len(data) + 1)
+            data[position:position] = piece
         elif chance.random() < 0.3:
-            del data[at:]
+            del data[position:]
     return bytes(data)
 
 

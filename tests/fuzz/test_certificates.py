@@ -52,8 +52,8 @@ def published(worker, tmp_path_factory):
     (folder / "people.csv").write_text(TABLE)
     (folder / "policy.toml").write_text(POLICY)
     out = ["--policy", "policy.toml", "--out", "one", "--seed", "1"]
-    said = worker.run(folder, "publish", "people.csv", *out)
-    assert said.code == 0, said
+    output = worker.run(folder, "publish", "people.csv", *out)
+    assert output.code == 0, output
     return folder / "one"
 
 
@@ -164,8 +164,8 @@ def is_harmless(folder, first, before, after):
     policy = table["policy"]
     rules = {"require": policy["require"], "schema": {**policy["schema"], "hierarchies": {}}}
     verdicts = fk.audit(open_published(folder).release, fk.Policy.from_dict(rules)).verdicts
-    found = [(v.disclosure.exact, v.safe) for v in verdicts]
-    return found == [(f.reached, f.safe) for f in after.findings]
+    results = [(v.disclosure.exact, v.safe) for v in verdicts]
+    return results == [(f.reached, f.safe) for f in after.findings]
 
 
 @pytest.fixture
@@ -182,11 +182,11 @@ def attempt(published):
         if chance.random() < 0.2:
             data = mutated_bytes(chance, first)
         path.write_bytes(data)
-        said = worker.run(folder, "verify", "out")
-        if said.code == 0 and not is_harmless(out, first, before, fk.verify(out)):
-            raise Fault(f"verified, though it says something else: {said}")
+        output = worker.run(folder, "verify", "out")
+        if output.code == 0 and not is_harmless(out, first, before, fk.verify(out)):
+            raise Fault(f"verified, though it says something else: {output}")
         if chance.random() < 0.02:
-            alone(said, folder)
+            alone(output, folder)
         if chance.random() < 0.1:
             worker.run(folder, "audit", "out", "--policy", str(published.parent / "policy.toml"))
 
@@ -199,18 +199,18 @@ def other_release(chance, folder, worker, first):
     path.write_bytes(mutated_text(chance, path.read_text("utf-8"), 2))
     table = json.loads(first)
     table["release"]["files"]["release.csv"] = hashlib.sha256(path.read_bytes()).hexdigest()
-    if (found := strict_bags(path.read_bytes())) is not None:
-        table["release"]["people"] = sum(bag.total() for bag in found.values())
-        table["release"]["n_groups"] = len(found)
+    if (result := strict_bags(path.read_bytes())) is not None:
+        table["release"]["people"] = sum(bag.total() for bag in result.values())
+        table["release"]["n_groups"] = len(result)
     (folder / "out" / "certificate.json").write_text(json.dumps(table))
-    said = worker.run(folder, "verify", "out")
-    if said.code:
+    output = worker.run(folder, "verify", "out")
+    if output.code:
         return
-    if found is None:
-        raise Fault(f"verified, though no strict reader reads the release: {said}")
-    worst = max(Fraction(max(bag.values()), bag.total()) for bag in found.values())
+    if result is None:
+        raise Fault(f"verified, though no strict reader reads the release: {output}")
+    worst = max(Fraction(max(bag.values()), bag.total()) for bag in result.values())
     if worst >= Fraction(8, 10):
-        raise Fault(f"verified below 0.8, though the highest share is {worst}: {said}")
+        raise Fault(f"verified below 0.8, though the highest share is {worst}: {output}")
 
 
 def strict_bags(data):

@@ -84,13 +84,13 @@ def strictly_read(data):
         text = data.decode("utf-8-sig")
     except UnicodeDecodeError:
         return None
-    inside, found = False, Counter()
+    inside, counts = False, Counter()
     for char in text.lstrip("\r\n"):
         inside ^= char == '"'
         if not inside and char in "\r\n":
             break
-        found.update([char] if not inside else [])
-    delimiter = max(",;\t|", key=lambda mark: found[mark])
+        counts.update([char] if not inside else [])
+    delimiter = max(",;\t|", key=lambda mark: counts[mark])
     try:
         lines = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)
         rows = [line for line in lines if line]
@@ -110,12 +110,12 @@ def bags(table, groups, sensitive="disease"):
     if not rows or not {*groups, sensitive} <= set(header):
         return None
     places, last = [header.index(name) for name in groups], header.index(sensitive)
-    found = defaultdict(Counter)
+    by_key = defaultdict(Counter)
     for row in rows:
         if row[last] is None:
             return None
-        found[tuple(row[place] for place in places)][row[last]] += 1
-    return found
+        by_key[tuple(row[place] for place in places)][row[last]] += 1
+    return by_key
 
 
 def check_verdict(said, shares, refusal="no strict reader reads it"):
@@ -156,37 +156,39 @@ def count_csv(chance, folder, worker, name, table):
         return
     if expected is None:
         raise Fault(f"accepted, though no strict reader does, or a null is in it: {answer}")
-    found = {}
+    results = {}
     for labels, bag in answer["read"]:
-        if tuple(labels) in found or len(dict(map(tuple, bag))) < len(bag):
+        if tuple(labels) in results or len(dict(map(tuple, bag))) < len(bag):
             raise Fault(f"what is one is split: {answer}")
-        found[tuple(labels)] = Counter(dict(map(tuple, bag)))
-    if found != expected:
+        results[tuple(labels)] = Counter(dict(map(tuple, bag)))
+    if results != expected:
         raise Fault(f"counted {answer['read']}\nwhere a strict reader counts {dict(expected)}")
 
 
 def audit_csv(chance, folder, worker, name, table):
-    said = worker.run(folder, "audit", name, "--policy", "policy.toml")
-    found = bags(table, ["age", "job"])
-    check_verdict(said, found and [Fraction(max(b.values()), b.total()) for b in found.values()])
+    output = worker.run(folder, "audit", name, "--policy", "policy.toml")
+    result = bags(table, ["age", "job"])
+    check_verdict(
+        output, result and [Fraction(max(b.values()), b.total()) for b in result.values()]
+    )
     if chance.random() < 0.02:
-        alone(said, folder)
+        alone(output, folder)
 
 
 def publish_csv(chance, folder, worker, name, table):
-    said = worker.run(folder, "publish", name, "--policy", "policy.toml", "--out", "out")
-    check_left(folder, {name, "policy.toml"}, said)
-    if said.code:
+    output = worker.run(folder, "publish", name, "--policy", "policy.toml", "--out", "out")
+    check_left(folder, {name, "policy.toml"}, output)
+    if output.code:
         return
     if bags(table, ["age"]) is None:
-        raise Fault(f"published, though no strict reader reads it: {said}")
+        raise Fault(f"published, though no strict reader reads it: {output}")
     header, rows = table
     pairs = Counter((row[header.index("job")], row[header.index("disease")]) for row in rows)
     with (folder / "out" / "release.csv").open(encoding="utf-8", newline="") as file:
         written = csv.DictReader(file, strict=True)
-        found = Counter((row["job"] or None, row["disease"]) for row in written)
-    if found != pairs:
-        raise Fault(f"published {found}\nof {pairs}")
+        counts = Counter((row["job"] or None, row["disease"]) for row in written)
+    if counts != pairs:
+        raise Fault(f"published {counts}\nof {pairs}")
     again = worker.run(folder, "verify", "out")
     if again.code:
         raise Fault(f"what was published is not verified: {again}")
@@ -322,15 +324,15 @@ def attempt_parquet(chance, folder, worker):
     if chance.random() < 0.3:
         command = "publish" if chance.random() < 0.4 else "audit"
         out = ["--out", "out"] if command == "publish" else []
-        said = worker.run(folder, command, "people.parquet", "--policy", "policy.toml", *out)
-        check_left(folder, {"people.parquet", "policy.toml"}, said, bool(out))
-        if chance.random() < 0.02 and said.code == 2:
-            alone(said, folder)
+        output = worker.run(folder, command, "people.parquet", "--policy", "policy.toml", *out)
+        check_left(folder, {"people.parquet", "policy.toml"}, output, bool(out))
+        if chance.random() < 0.02 and output.code == 2:
+            alone(output, folder)
         expected = worker.read(folder, "arrow_counts", **named, groups=["age", "job"])
         if command == "audit":
             held = [[many for _, many in bag] for _, bag in expected.get("read", ())]
             shares = [Fraction(max(own), sum(own)) for own in held]
-            check_verdict(said, shares or None, expected.get("refused"))
+            check_verdict(output, shares or None, expected.get("refused"))
         return
     groups = chance.choice((["gid"], ["gid"], ["age"], ["gid", "age"]))
     how = {"group": "gid"} if groups == ["gid"] else {"quasi_identifiers": groups}
@@ -409,32 +411,32 @@ def ancestors(data):
     rows = [row for row in rows if len(row) > 1 or any(row)]
     if not rows or any(len(row) != len(rows[0]) or len(row) < 2 for row in rows):
         return None
-    found, parents = {}, {}
+    results, parents = {}, {}
     for value, *above in rows:
-        if not all(above) or found.setdefault(value, above) != above:
+        if not all(above) or results.setdefault(value, above) != above:
             return None
         for level, label in enumerate(above[:-1]):
             if parents.setdefault((level, label), above[level + 1]) != above[level + 1]:
                 return None
-    one_top = len({above[-1] for above in found.values()}) == 1
-    return {value: above[:-1] if one_top else above for value, above in found.items()}
+    one_top = len({above[-1] for above in results.values()}) == 1
+    return {value: above[:-1] if one_top else above for value, above in results.items()}
 
 
 def attempt_hierarchies(chance, folder, worker):
     data = tree_mutant(chance)
     (folder / "tree.csv").write_bytes(data)
     expected = ancestors(data)
-    found = worker.read(folder, "hierarchy", path="tree.csv", values=[row[0] for row in TREE])
-    for value, above in found.get("read", ()):
+    result = worker.read(folder, "hierarchy", path="tree.csv", values=[row[0] for row in TREE])
+    for value, above in result.get("read", ()):
         if expected is None or expected.get(value) != above:
-            raise Fault(f"read as {found}\nwhere a strict reader has {expected}")
+            raise Fault(f"read as {result}\nwhere a strict reader has {expected}")
     if chance.random() < 0.4:
         people = [[row[0], disease] for row in TREE for disease in ("x", "y")]
         (folder / "people.csv").write_bytes(csv_text([["had", "disease"], *people]))
         (folder / "policy.toml").write_text(BY_TREE)
         command = chance.choice((["survey"], ["publish", "--out", "out"]))
-        said = worker.run(folder, *command, "people.csv", "--policy", "policy.toml")
-        check_alone(chance, folder, said, found, command == ["survey"])
+        output = worker.run(folder, *command, "people.csv", "--policy", "policy.toml")
+        check_alone(chance, folder, output, result, command == ["survey"])
 
 
 def check_alone(chance, folder, said, found, again=True):
@@ -492,18 +494,18 @@ def chances_of(data):
     if not {"value", "probability"} <= set(header):
         return None
     attributes = [name for name in header if name not in ("value", "probability")]
-    found, sums = {}, Counter()
+    results, sums = {}, Counter()
     for row in rows:
         cells = dict(zip(header, row, strict=True))
-        said = number(cells["probability"])
+        text = number(cells["probability"])
         signature = tuple(cells[name] for name in attributes)
-        if cells["value"] is None or said is None or (signature, cells["value"]) in found:
+        if cells["value"] is None or text is None or (signature, cells["value"]) in results:
             return None
-        found[signature, cells["value"]] = said
-        sums[signature] += said
-    if not attributes or not found or len(sums) * len({v for _, v in found}) != len(found):
+        results[signature, cells["value"]] = text
+        sums[signature] += text
+    if not attributes or not results or len(sums) * len({v for _, v in results}) != len(results):
         return None
-    return None if any(total > 1 + Fraction(1, 10**9) for total in sums.values()) else found
+    return None if any(total > 1 + Fraction(1, 10**9) for total in sums.values()) else results
 
 
 def number(text):
@@ -520,16 +522,16 @@ def number(text):
 def attempt_priors(chance, folder, worker):
     data = priors_mutant(chance)
     (folder / "priors.csv").write_bytes(data)
-    found = worker.read(folder, "priors", path="priors.csv")
-    if "read" in found:
-        read = {(tuple(who), value): Fraction(said) for who, value, said in found["read"]}
+    result = worker.read(folder, "priors", path="priors.csv")
+    if "read" in result:
+        read = {(tuple(who), value): Fraction(said) for who, value, said in result["read"]}
         if read != (expected := chances_of(data)):
-            raise Fault(f"read as {found['read']}\nwhere a strict reader has {expected}")
+            raise Fault(f"read as {result['read']}\nwhere a strict reader has {expected}")
     if chance.random() < 0.4:
         (folder / "people.csv").write_text(TABLE)
         (folder / "policy.toml").write_text(BY_PRIORS)
-        said = worker.run(folder, "audit", "people.csv", "--policy", "policy.toml")
-        check_alone(chance, folder, said, found)
+        output = worker.run(folder, "audit", "people.csv", "--policy", "policy.toml")
+        check_alone(chance, folder, output, result)
 
 
 ATTEMPTS = {
@@ -590,4 +592,4 @@ def test_corrupted_files_fail_cleanly(tmp_path, ending):
             refusals.append(str(error))
         path.unlink()
     assert refusals
-    assert not [said for said in refusals if "\n" in said]
+    assert not [refusal for refusal in refusals if "\n" in refusal]

@@ -99,8 +99,8 @@ below = 0.95
     )
 
     def run(*argv):
-        said = worker.run(tmp_path, *argv)
-        assert said.code < 2, said
+        output = worker.run(tmp_path, *argv)
+        assert output.code < 2, output
         return tmp_path
 
     return run
@@ -288,8 +288,8 @@ def offsets(data, sign):
 
 @pytest.mark.parametrize("way", WAYS)
 def test_hidden_data_is_never_published(worker, tmp_path, way):
-    said = worker.run(tmp_path, *written(tmp_path, way))
-    assert said.code == 0, said
+    output = worker.run(tmp_path, *written(tmp_path, way))
+    assert output.code == 0, output
     published = list((tmp_path / "out").rglob("*"))
     assert published
     user = {word for word in (os.environ.get("USER"), os.uname().nodename) if word}

@@ -109,23 +109,23 @@ NAMES = (
 def mutant(chance):
     lines = chance.choice(BASES).splitlines()
     for _ in range(chance.randint(1, 3)):
-        at = chance.randrange(len(lines))
-        key, _, value = lines[at].partition(" = ")
+        position = chance.randrange(len(lines))
+        key, _, value = lines[position].partition(" = ")
         kind = chance.choice(("value", "value", "inner", "inner", "key", "drop", "double", "add"))
         if kind == "value" and value:
-            lines[at] = f"{key} = {chance.choice(VALUES)}"
+            lines[position] = f"{key} = {chance.choice(VALUES)}"
         elif kind == "inner" and value:
             parts = re.findall(r'"[^"]*"|[\w.]+|\W', value) or [value]
             parts[chance.randrange(len(parts))] = chance.choice(VALUES[:60])
-            lines[at] = f"{key} = {''.join(parts)}"
+            lines[position] = f"{key} = {''.join(parts)}"
         elif kind == "key" and value:
-            lines[at] = f"{chance.choice(NAMES)} = {value}"
+            lines[position] = f"{chance.choice(NAMES)} = {value}"
         elif kind == "drop":
-            del lines[at]
+            del lines[position]
         elif kind == "double":
-            lines.insert(chance.randrange(len(lines)), lines[at])
+            lines.insert(chance.randrange(len(lines)), lines[position])
         elif kind == "add":
-            lines.insert(at, f"{chance.choice(NAMES)} = {chance.choice(VALUES)}")
+            lines.insert(position, f"{chance.choice(NAMES)} = {chance.choice(VALUES)}")
         if not lines:
             break
     text = "\n".join(lines) + "\n"
@@ -217,22 +217,22 @@ def attempt(chance, folder, worker):
     data = mutant(chance)
     (folder / "policy.toml").write_bytes(data)
     (folder / "people.csv").write_text(TABLE)
-    found = worker.read(folder, "policy", path="policy.toml")
-    if "read" in found:
+    result = worker.read(folder, "policy", path="policy.toml")
+    if "read" in result:
         try:
             expected = meaning(data)
         except Wrong as error:
-            raise Fault(f"loaded as {found['read']}, though {error}") from None
-        if found["read"] != expected:
-            raise Fault(f"loaded as {found['read']}\nwhere it says {expected}")
+            raise Fault(f"loaded as {result['read']}, though {error}") from None
+        if result["read"] != expected:
+            raise Fault(f"loaded as {result['read']}\nwhere it says {expected}")
     if chance.random() < 0.4:
         command = chance.choice(("audit", "publish", "survey", "skyline"))
         more = {"publish": ["--out", "out"], "skyline": ["--confidence", "0.9"]}.get(command, [])
-        said = worker.run(folder, command, "people.csv", "--policy", "policy.toml", *more)
-        if said.code != 2 and "read" not in found:
-            raise Fault(f"the policy is refused by itself ({found['refused']}), but {said}")
+        output = worker.run(folder, command, "people.csv", "--policy", "policy.toml", *more)
+        if output.code != 2 and "read" not in result:
+            raise Fault(f"the policy is refused by itself ({result['refused']}), but {output}")
         if chance.random() < 0.02 and command != "publish":
-            alone(said, folder)
+            alone(output, folder)
 
 
 @rounds(nightly=3000)
@@ -315,13 +315,13 @@ def call_mutant(chance):
         if kind == "option":
             argv += [chance.choice(options), value]
         elif len(argv) > 1:
-            at = chance.randrange(1, len(argv))
+            position = chance.randrange(1, len(argv))
             if kind == "value":
-                argv[at] = value
+                argv[position] = value
             elif kind == "drop":
-                del argv[at]
+                del argv[position]
             else:
-                argv.insert(at, argv[at])
+                argv.insert(position, argv[position])
     return argv
 
 
@@ -333,17 +333,17 @@ def attempt_call(chance, folder, worker):
     for name in KNOWN:
         (folder / name).rename(inner / name)
     argv = call_mutant(chance)
-    said = worker.run(inner, *argv)
+    output = worker.run(inner, *argv)
     for name, text in (("people.csv", PEOPLE), ("policy.toml", OF_PEOPLE)):
         if (inner / name).read_text() != text:
-            raise Fault(f"{name} was changed: {said}")
+            raise Fault(f"{name} was changed: {output}")
     left = {path.name for path in inner.rglob("*")} - KNOWN
-    if said.code == 2 and left:
-        raise Fault(f"refused, but left {left}: {said}")
+    if output.code == 2 and left:
+        raise Fault(f"refused, but left {left}: {output}")
     if any(name.startswith(".") for name in left):
-        raise Fault(f"left {left}: {said}")
+        raise Fault(f"left {left}: {output}")
     if chance.random() < 0.02 and not left:
-        alone(said, inner)
+        alone(output, inner)
 
 
 @rounds(nightly=3000, by_day=10)

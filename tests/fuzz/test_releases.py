@@ -68,11 +68,11 @@ def register_case(chance):
 def write(path, rows):
     names = [f"q{i}" for i in range(len(rows[0]))]
     columns = [pa.array(own, pa.string()) for own in zip(*rows, strict=True)]
-    found = dict(zip(names, columns, strict=True))
+    results = dict(zip(names, columns, strict=True))
     if path.suffix == ".parquet":
-        pq.write_table(pa.table(found), path)
+        pq.write_table(pa.table(results), path)
     else:
-        pa.csv.write_csv(pa.table(found), path)
+        pa.csv.write_csv(pa.table(results), path)
 
 
 def groups_of(path):
@@ -110,14 +110,14 @@ def one_case(seed, place):
     try:
         styles = {f"q{i}": "exact" for i, kind in enumerate(kinds) if kind == "set"}
         policy = fk.Policy(rules, schema)
-        made = fk.publish(raw, policy, method=method, format=suffix, labels=styles)
+        publication = fk.publish(raw, policy, method=method, format=suffix, labels=styles)
     except fk.InputError as error:
         lacks = bool(Counter(table) - Counter(register))
         if lacks is ("no population" in str(error)):
             return "lacks" if lacks else "refused"
         return "refused" if lacks else f"{seed}: {error}"
     out = place / f"out{seed}"
-    made.write(out)
+    publication.write(out)
     k_map, presence, _ = fk.verify(out, population=path).findings
     groups = groups_of(out / f"release.{suffix}")
     own = [{person[at] for person in table} for at in range(len(kinds))]
@@ -135,6 +135,6 @@ def one_case(seed, place):
 
 @pytest.mark.parametrize("part", range(4 if NIGHTLY else 1))
 def test_hostile_values_are_certified_truly(part, tmp_path):
-    found = Counter(one_case(seed, tmp_path) for seed in range(part, FULL, 4))
-    assert set(found) <= {"equal", "lacks", "refused"}
-    assert found["equal"] > FULL // 16, found
+    counts = Counter(one_case(seed, tmp_path) for seed in range(part, FULL, 4))
+    assert set(counts) <= {"equal", "lacks", "refused"}
+    assert counts["equal"] > FULL // 16, counts

@@ -42,7 +42,7 @@ def text(label):
 
 def policy(path):
     """Each requirement: its points as (kind, amounts, name of the limit, limit), and its values."""
-    found = []
+    results = []
     for required in fk.Policy.load(path).requirements:
         points = []
         for point in required.points:
@@ -50,8 +50,8 @@ def policy(path):
             amounts = {} if kind == "priors" else amounts
             points.append([kind, amounts, point.limit.key, str(point.below)])
         values = None if required.values is None else list(required.values)
-        found.append([points, values, list(required.excluded)])
-    return found
+        results.append([points, values, list(required.excluded)])
+    return results
 
 
 def hierarchy(path, values):
@@ -93,13 +93,13 @@ def arrow_counts(path, groups, sensitive="disease", nulls=True):
         raise fk.InputError("column names are empty or not distinct")
     if not {*groups, sensitive} <= set(table.column_names) or not len(table):
         raise fk.InputError("there are no such columns, or no rows")
-    found = {}
+    results = {}
     for *group, value in zip(*(cells(table[name]) for name in (*groups, sensitive)), strict=True):
         if value is None or (not nulls and None in group):
             raise fk.InputError("a null where none may be")
-        bag = found.setdefault(tuple(group), {})
+        bag = results.setdefault(tuple(group), {})
         bag[value] = bag.get(value, 0) + 1
-    return as_texts(found.items())
+    return as_texts(results.items())
 
 
 def cells(column):
@@ -161,9 +161,9 @@ def read(folder, name, given):
     os.chdir(folder)
     began = time.process_time()
     try:
-        found = {"read": json.loads(json.dumps(READINGS[name](**given)))}
+        results = {"read": json.loads(json.dumps(READINGS[name](**given)))}
     except InternalError:
         raise
     except fk.ForeknowError as error:
-        found = {"refused": f"{type(error).__name__}: {error}"}
-    return found, time.process_time() - began
+        results = {"refused": f"{type(error).__name__}: {error}"}
+    return results, time.process_time() - began

@@ -91,8 +91,8 @@ def test_files_stay_relative(tmp_path):
     tree = hierarchy_from({"file": "sub/h.csv"}, "c", tmp_path)
     assert tree.to_dict() == {"file": "sub/h.csv"}
     assert hierarchy_from(tree.to_dict(), "c", tmp_path) == tree
-    whole = str(tmp_path / "sub" / "h.csv")
-    assert hierarchy_from({"file": whole}, "c", Path("elsewhere")).to_dict() == {"file": whole}
+    text = str(tmp_path / "sub" / "h.csv")
+    assert hierarchy_from({"file": text}, "c", Path("elsewhere")).to_dict() == {"file": text}
     assert repr(tree) == "Tree(1 values, 2 levels from 'sub/h.csv')"
     assert repr(Tree(DISEASES)) == "Tree(4 values, 3 levels)"
     assert repr(DateLevels(["year"])) == "DateLevels(levels=('year',))"
@@ -260,12 +260,12 @@ def test_orders():
     levels = lay(Ordered(["low", "middle", "high", "unused"]), domain)
     assert [domain[i] for i in levels.order] == [None, "low", "middle", "high"]
     assert levels.ancestors == levels.labels == ()
-    found = in_leaf_order(Ordered([True, False, 1, 0.1]), [1, Decimal("0.1"), True])
-    assert list(map(str, found)) == ["True", "1", "0.1"]
+    result = in_leaf_order(Ordered([True, False, 1, 0.1]), [1, Decimal("0.1"), True])
+    assert list(map(str, result)) == ["True", "1", "0.1"]
     # As in a tree: numbers, dates and truth values may be spelled as texts.
     spelled = Ordered(["2", "0.50", "true", "2024-03-05", "7"])
-    found = in_leaf_order(spelled, [7.0, date(2024, 3, 5), True, Decimal("0.50"), 2])
-    assert list(map(str, found)) == ["2", "0.50", "True", "2024-03-05", "7.0"]
+    result = in_leaf_order(spelled, [7.0, date(2024, 3, 5), True, Decimal("0.50"), 2])
+    assert list(map(str, result)) == ["2", "0.50", "True", "2024-03-05", "7.0"]
 
 
 def test_intervals_start_at_the_origin():
@@ -349,10 +349,10 @@ def published(columns, folder, below="0.9", **options):
     table = pa.table({**columns, "d": [f"d{i % 4}" for i in range(n)], "row": list(range(n))})
     policy = fk.Policy([fk.Requirement(fk.Facts(), below=below, knowing=[])], schema)
     chosen = fk.PublishOptions(**options)
-    made = fk.publish(fk.Microdata(table, schema), policy, options=chosen)
-    made.write(folder)
+    publication = fk.publish(fk.Microdata(table, schema), policy, options=chosen)
+    publication.write(folder)
     with (folder / "release.csv").open(encoding="utf-8", newline="") as file:
-        return sorted(csv.DictReader(file), key=lambda row: int(row["row"])), made
+        return sorted(csv.DictReader(file), key=lambda row: int(row["row"])), publication
 
 
 # ---- labels, read plainly ----------------------------------------------------------------------
@@ -394,14 +394,14 @@ def test_tables_of_a_few_people(values, grid, labels, tmp_path):
     schema = fk.Schema(quasi_identifiers=["q"], sensitive="d")
     table = pa.table({"q": values, "d": [f"d{i}" for i in range(len(values))]})
     policy = fk.Policy([fk.Requirement(fk.KAnonymity(1))], schema)
-    made = fk.publish(fk.Microdata(table, schema), policy, method=Whole())
-    found = set(made.tables["release"]["q"].to_pylist())
+    publication = fk.publish(fk.Microdata(table, schema), policy, method=Whole())
+    results = set(publication.tables["release"]["q"].to_pylist())
     if labels is None:
-        assert len(found) == 1
-        assert made.grids["q"].startswith("in steps of 5")
+        assert len(results) == 1
+        assert publication.grids["q"].startswith("in steps of 5")
     else:
-        assert (made.grids.get("q"), found) == (grid, labels)
-    assert made.write(tmp_path / "out").check(tmp_path / "out") == []
+        assert (publication.grids.get("q"), results) == (grid, labels)
+    assert publication.write(tmp_path / "out").check(tmp_path / "out") == []
 
 
 # ---- what goes by labels -----------------------------------------------------------------------
@@ -412,18 +412,18 @@ def test_attacks_run_the_published_method(tmp_path):
     rows, made = published({"age": ages}, tmp_path / "out")
     table = pa.table({"age": ages, "d": [f"d{i % 4}" for i in range(24)]})
     schema = fk.Schema(quasi_identifiers=["age"], sensitive="d")
-    policy, found = fk.Policy(EASY, schema), fk.Microdata(table, schema)
+    policy, microdata = fk.Policy(EASY, schema), fk.Microdata(table, schema)
     labels = sorted({row["age"] for row in rows})
     groups = [labels.index(row["age"]) for row in rows]
     assert made.grids == {"age": "in steps of 5"}
-    attacked = fk.attack(found, fk.Mondrian(), policy, groups=groups, worlds=20, seconds=60)
+    attacked = fk.attack(microdata, fk.Mondrian(), policy, groups=groups, worlds=20, seconds=60)
     # Cells are divided no further, so no cut looks at values: each world has these groups.
     assert (attacked.how, attacked.exact, attacked.found) == ("parts", True, False)
     assert attacked.consistent == attacked.n_worlds
     assert attacked.posterior(1, "d0") == Fraction(2, 5)
-    unrounded = fk.Mondrian().partition(found, policy)
+    unrounded = fk.Mondrian().partition(microdata, policy)
     with pytest.raises(fk.InputError, match="does not make these groups"):
-        fk.attack(found, fk.Mondrian(), policy, groups=unrounded, worlds=20, seconds=60)
+        fk.attack(microdata, fk.Mondrian(), policy, groups=unrounded, worlds=20, seconds=60)
 
 
 def test_grids_are_stated(tmp_path):

@@ -59,14 +59,14 @@ def test_a_verdict_cannot_be_altered():
     for changes in ({"safe": True}, {"required": Limit()}, {"place": 1}):
         with pytest.raises(TypeError, match="only the judge"):
             replace(verdict, **changes)
-    found = WorstCase(None, None, verdict.reached)  # without its witness
-    bare = altered(verdict, found=found, judged={}, requirement=None, counts=None, others=())
+    result = WorstCase(None, None, verdict.reached)  # without its witness
+    bare = altered(verdict, found=result, judged={}, requirement=None, counts=None, others=())
     assert copy(bare) == pickle.loads(pickle.dumps(bare)) == bare
 
 
 def test_no_verdict_exceeds_its_limit():
     (verdict,) = fk.audit(ROWS, requires(facts={}, below="1/10")).verdicts
-    about = {own.name: getattr(verdict, own.name) for own in fields(Figure)}
+    about = {field.name: getattr(verdict, field.name) for field in fields(Figure)}
     assert not decided(Figure(**about), True).safe
     assert not unjudged(Explanation(**about, safe=True)).safe
     finding = altered(verdict, judged=verdict.judged.to_dict())
@@ -85,7 +85,7 @@ def judged_and_explained(**changed):
     """A verdict that is unsafe, and an explanation of it that says safe."""
     policy = requires(facts={}, below="9/10", knowing=[])
     (verdict,) = fk.audit(ROWS, policy, learned=False).verdicts
-    about = {own.name: getattr(verdict, own.name) for own in fields(Figure)}
+    about = {field.name: getattr(verdict, field.name) for field in fields(Figure)}
     judged = Figure(**{**about, "judged": verdict.judged.to_dict()})
     return decided(judged, False), Explanation(**{**about, **changed}, safe=True)
 
@@ -147,7 +147,9 @@ def test_confused_persons_are_caught(monkeypatch):
 def test_hidden_rules_are_heeded():
     """The files show one rule, and not the other: the first is still heeded."""
     rows = ["fOy1", "fOy1", "fFn1", "fFn1", "mFy1", *["mCn1"] * 3, *["mCn2"] * 2]
-    table = pa.table({name: [row[at] for row in rows] for at, name in enumerate("sabh")})
+    table = pa.table(
+        {name: [row[position] for row in rows] for position, name in enumerate("sabh")}
+    )
     table = table.append_column("q", [["1"] * 10])
     shown = {"values": ["O"], "where": {"s": ["m"]}, "sensitive": "a"}
     hidden = {"values": ["y"], "where": {"h": ["2"]}, "sensitive": "b"}
@@ -162,8 +164,8 @@ def test_hidden_rules_are_heeded():
             "publish": {"unlinked": ["b"], "labels": {"q": "exact"}},
         }
     )
-    made = fk.publish(table, policy, seed=1, learned=False)
-    reached = [verdict.found.settled for verdict in made.audit.verdicts]
+    publication = fk.publish(table, policy, seed=1, learned=False)
+    reached = [verdict.found.settled for verdict in publication.audit.verdicts]
     assert reached == [Fraction(1, 2), Fraction(3, 8)]
     beside = [verdict.found.settled for verdict in fk.audit(table, policy).verdicts]
     assert beside == [Fraction(1, 2), Fraction(2, 3)]  # in one row; the latter is 7/12 by worlds
@@ -175,12 +177,15 @@ def test_missing_values_count_per_requirement():
     schema = fk.Schema(quasi_identifiers=["q"], sensitive=["a", "b"], missing={"label": "??"})
     chances = {"q": [*"xxyy"], "value": [*"ABAB"], "probability": ["1/2"] * 4}
     priors = fk.Priors(pa.table(chances))
-    one = fk.Requirement(fk.Facts(), below=1, sensitive="b", knowing=[])
+    requirement = fk.Requirement(fk.Facts(), below=1, sensitive="b", knowing=[])
     other = fk.Requirement(priors, at_most_times=9, sensitive="a", knowing=["b"])
-    alone = [fk.audit(table, fk.Policy([own], schema)).verdicts[0].reached for own in (one, other)]
+    alone = [
+        fk.audit(table, fk.Policy([own], schema)).verdicts[0].reached
+        for own in (requirement, other)
+    ]
     for turn in (1, -1):
-        both = fk.audit(table, fk.Policy([one, other][::turn], schema)).verdicts
-        assert [verdict.reached for verdict in both] == alone[::turn]
+        verdicts = fk.audit(table, fk.Policy([requirement, other][::turn], schema)).verdicts
+        assert [verdict.reached for verdict in verdicts] == alone[::turn]
 
 
 @pytest.mark.parametrize("alike", [[1, "1"], ["\ud800", "\\ud800"]])
@@ -220,8 +225,8 @@ def test_too_large_tables_say_so(monkeypatch):
     monkeypatch.setattr(exchanges, "_MOST_PEOPLE", 0)
     unchecked = fk.audit(release, policy, learned=False)
     assert unchecked.too_large == ("statistics",)
-    said = " ".join(unchecked.summary().split())
-    assert "statistics by a bound that the judge did not check" in said
+    text = " ".join(unchecked.summary().split())
+    assert "statistics by a bound that the judge did not check" in text
     assert "statistics: the groups are too large for the judge" in unchecked.notes[0]
 
 
@@ -239,14 +244,14 @@ def test_columns_alone_require_foreknows_default():
 
 def test_keywords_add_to_a_policy():
     tries = [{"learned": {"by": ["age"]}, "stop": 0.9}]
-    given = fk.Policy.from_dict(
+    policy = fk.Policy.from_dict(
         {"schema": COLUMNS, "require": [{"facts": {"k": 2}, "below": 0.7}], "try": tries}
     )
-    own = policy_of(given, {"k_anonymity": 3})
-    assert own.requirements[:1] == given.requirements
-    assert [each.criterion for each in own.requirements[1:]] == [fk.KAnonymity(3)]
-    assert own.tries == given.tries != ()
-    assert policy_of(own, {"k_anonymity": 3}).requirements == own.requirements
+    rules = policy_of(policy, {"k_anonymity": 3})
+    assert rules.requirements[:1] == policy.requirements
+    assert [requirement.criterion for requirement in rules.requirements[1:]] == [fk.KAnonymity(3)]
+    assert rules.tries == policy.tries != ()
+    assert policy_of(rules, {"k_anonymity": 3}).requirements == rules.requirements
 
 
 @pytest.mark.parametrize("is_policy", [False, True])
@@ -254,10 +259,10 @@ def test_limits_beside_policies_add_up(is_policy):
     policy = {"schema": COLUMNS, "require": [{"k_anonymity": 2}]}
     policy = fk.Policy.from_dict(policy) if is_policy else policy
     rows = pa.table({"age": [30] * 4, "ill": [*"abcd"]})
-    own = fk.audit(rows, policy, below=0.5, learned=False).policy.requirements
-    assert [each.criterion for each in own] == [fk.KAnonymity(2), None]
-    assert own[1] == fk.Requirement(fk.Facts(), below=0.5)
-    assert len({each.name for each in own}) == 2
+    requirements = fk.audit(rows, policy, below=0.5, learned=False).policy.requirements
+    assert [requirement.criterion for requirement in requirements] == [fk.KAnonymity(2), None]
+    assert requirements[1] == fk.Requirement(fk.Facts(), below=0.5)
+    assert len({requirement.name for requirement in requirements}) == 2
 
 
 # ---- of bounds without a fraction that are nearly alike, the worst is the highest --------------

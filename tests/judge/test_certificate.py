@@ -103,7 +103,7 @@ SAYS = b'{"format": "foreknow certificate", "version": '
 
 
 @pytest.mark.parametrize(
-    ("content", "said"),
+    ("content", "message"),
     [
         *((content, "is not JSON") for content in (b"", b"{")),
         (b"\xff\xfe", "line 1: not UTF-8"),
@@ -117,10 +117,10 @@ SAYS = b'{"format": "foreknow certificate", "version": '
         (SAYS + b"1}", "lacks 'release.form'"),
     ],
 )
-def test_non_certificates_are_refused(content, said, tmp_path):
+def test_non_certificates_are_refused(content, message, tmp_path):
     path = tmp_path / "certificate.json"
     path.write_bytes(content)
-    with pytest.raises(CertificateError, match=said) as caught:
+    with pytest.raises(CertificateError, match=message) as caught:
         fk.Certificate.load(path)
     assert "certificate.json" in str(caught.value)
 
@@ -148,12 +148,12 @@ RULE, FOUND = "policy__require__0__", "findings__0__"
 
 def publishing(**options):
     """A change of what a certificate says of how the release is made."""
-    options = {f"policy__publish__{key}": own for key, own in options.items()}
+    options = {f"policy__publish__{key}": option for key, option in options.items()}
     return {"grids": {"age": "by 10"}, **options}
 
 
 @pytest.mark.parametrize(
-    ("values", "said"),
+    ("values", "message"),
     [
         # what is malformed, or contradicts itself
         *(
@@ -185,13 +185,13 @@ def publishing(**options):
         (publishing(round=[]), "round is no table"),
     ],
 )
-def test_unknown_settings_are_refused(values, said, published):
-    with pytest.raises(CertificateError, match=said):
+def test_unknown_settings_are_refused(values, message, published):
+    with pytest.raises(CertificateError, match=message):
         forged(published, **values).check(published)
 
 
 @pytest.mark.parametrize(
-    ("values", "code", "said"),
+    ("values", "code", "message"),
     [
         ({RULE + "below": "1"}, "other-figures", "certified are 2/3 and 9/10"),
         ({RULE + "below": "1/2"}, "not-safe", "reaches 2/3, the limit is 1/2"),
@@ -205,10 +205,10 @@ def test_unknown_settings_are_refused(values, said, published):
         ({"release__files": {"release.csv": "0" * 64}}, "digest-differs", "digest differs"),
     ],
 )
-def test_other_figures_are_noticed(values, code, said, published):
+def test_other_figures_are_noticed(values, code, message, published):
     (problem,) = forged(published, **values).check(published)
     assert problem.code == code
-    assert re.search(said, problem)
+    assert re.search(message, problem)
 
 
 SURE = r"require\[0\]: 't' in group 1 reaches 1, .* is 9/10"
@@ -226,7 +226,7 @@ def put(*pairs):
 
 
 @pytest.mark.parametrize(
-    ("change", "certify", "said"),
+    ("change", "certify", "message"),
     [
         (put(("1s", "1t"), ("2t", "2s")), False, ["digest differs", SURE]),
         (put(("1s", "1t")), True, ["reaches 1"]),
@@ -238,13 +238,13 @@ def put(*pairs):
         (lambda rows: [], True, ["^the release has no rows$"]),
     ],
 )
-def test_a_changed_release_is_found(change, certify, said, folder):
+def test_a_changed_release_is_found(change, certify, message, folder):
     edit_rows(folder, change)
     if certify:
         certified(folder)  # as a forger would
     problems = load(folder).check(folder)
-    assert len(problems) == len(said)
-    for problem, part in zip(problems, said, strict=True):
+    assert len(problems) == len(message)
+    for problem, part in zip(problems, message, strict=True):
         assert re.search(part, problem)
 
 
@@ -273,21 +273,21 @@ def certified(folder):
 def test_each_problem_has_its_code(folder, capsys, change, code):
     change(folder)
     assert main([str(folder), "--json"]) == 1
-    said = json.loads(capsys.readouterr().out)
-    assert (said["verified"], said["headline"]) == (False, "Not verified")
-    assert len(said["codes"]) == len(said["problems"]) > 0
-    assert code in said["codes"]
-    assert {*said["codes"]} <= MESSAGES.keys()
+    document = json.loads(capsys.readouterr().out)
+    assert (document["verified"], document["headline"]) == (False, "Not verified")
+    assert len(document["codes"]) == len(document["problems"]) > 0
+    assert code in document["codes"]
+    assert {*document["codes"]} <= MESSAGES.keys()
 
 
 def test_files_changed_later_are_refused(folder, monkeypatch):
     """Its rows in another order are as safe, and not those that were certified."""
 
     def and_turned(path):
-        found = digest_of(path)
+        result = digest_of(path)
         if path.read_bytes() == (folder / "release.csv").read_bytes():
             edit_rows(folder, lambda rows: rows[::-1])
-        return found
+        return result
 
     monkeypatch.setattr(release_folder, "digest_of", and_turned)
     with pytest.raises(CertificateError, match="changed"):

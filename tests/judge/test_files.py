@@ -122,8 +122,8 @@ def test_odd_names_are_published(tmp_path, suffix):
     other = {"age": [20, 30], "disease": ["Flu", "Cold"]}
     own = {"age": [50, 60], "disease": ["Gout", "Lues"]}
     for name, table in (("r1", other), ("r[1]", own)):
-        made = fk.publish(pa.table(table), policy, options=fk.PublishOptions(format=suffix))
-        made.write(tmp_path / name)
+        publication = fk.publish(pa.table(table), policy, options=fk.PublishOptions(format=suffix))
+        publication.write(tmp_path / name)
     folder = tmp_path / "r[1]"
     certificate = fk.Certificate.load(folder / "certificate.json")
     assert certificate.check(folder) == []
@@ -467,13 +467,13 @@ def test_every_altered_leaf_is_judged(release, values, tmp_path):
                 at(changed, place[:-1])[place[-1]] = value
                 path.write_text(json.dumps(changed))
                 try:
-                    found = fk.verify(release)
+                    verified = fk.verify(release)
                 except fk.ForeknowError:
                     with pytest.raises(fk.ForeknowError):
                         fk.evidence_report(release)
                     continue
                 said = {"claimed": (), "claimed_scope": before.claimed_scope, "requirements": ()}
-                assert replace(found, **said) == replace(before, **said), (place, value)
+                assert replace(verified, **said) == replace(before, **said), (place, value)
                 fk.evidence_report(release).to_html(tmp_path / "page.html")
     finally:
         path.write_text(text)

@@ -50,8 +50,8 @@ def drawn(data, kind):
     assert kind in DRAWN or kind in BESIDE or Need.FINISHED not in kind.needs, (
         f"add draws of {kind.__name__} to BESIDE in tests/judge/test_gauges.py"
     )
-    made = data.draw(BESIDE[kind] if kind in BESIDE else known(kind, 1, 5), label="asked")
-    return made.under(SCHEMA)
+    result = data.draw(BESIDE[kind] if kind in BESIDE else known(kind, 1, 5), label="asked")
+    return result.under(SCHEMA)
 
 
 def written(form, groups, ages):
@@ -92,15 +92,15 @@ def compare(data, kind, form):
 def compare_groups(data, kind):
     """What is left to ask of groups where exact columns say who looks alike."""
     criterion, groups = drawn(data, kind), data.draw(BAGS, label="groups")
-    left = criterion.of_groups
+    of_groups = criterion.of_groups
     groups = [{value: 5 * n for value, n in bag.items()} for bag in groups]
     release, _ = written("bucketized", groups, [0])  # all of whom look alike, and are enough
-    if left is None:
+    if of_groups is None:
         return
-    assert left.holds(release) or not criterion.holds(release)
+    assert of_groups.holds(release) or not criterion.holds(release)
     if not kind.of_people:
-        assert left.holds(release) == criterion.holds(release)
-        assert left.measure(release) == criterion.measure(release)
+        assert of_groups.holds(release) == criterion.holds(release)
+        assert of_groups.measure(release) == criterion.measure(release)
 
 
 @of_each

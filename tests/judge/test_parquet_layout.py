@@ -275,6 +275,6 @@ def test_nan_has_one_spelling(tmp_path):
 
 
 def test_a_type_is_not_written(tmp_path):
-    made = pa.table({"x": pa.array([b"a"])})
+    table = pa.table({"x": pa.array([b"a"])})
     with pytest.raises(DataError, match="'x' is of type binary"):
-        write_in_parts([made], tmp_path / "x.parquet", None)
+        write_in_parts([table], tmp_path / "x.parquet", None)

@@ -51,9 +51,12 @@ def test_reached_versus_strictly_below(seed):
         fk.Requirement(priors, at_most=exact).to_dict(),
         fk.Requirement([(priors, exact), (fk.Facts(), 1)]).to_dict(),
     ]
-    found = verify(release, rules)
-    assert [(f.safe, f.required.inclusive) for f in found[:2]] == [(False, False), (True, True)]
-    ours = [f for f in found[2:] if "priors" in f.judged]
+    verification = verify(release, rules)
+    assert [(f.safe, f.required.inclusive) for f in verification[:2]] == [
+        (False, False),
+        (True, True),
+    ]
+    ours = [f for f in verification[2:] if "priors" in f.judged]
     assert [(f.reached, f.safe) for f in ours] == [(exact, False)]
 
 
@@ -103,7 +106,7 @@ def test_attributes_beside_secrets_are_known():
 # ---- priors that floats cannot hold --------------------------------------------------------
 
 
-def judged(groups, table, wanted, reading="joint"):
+def judged(groups, table, expected, reading="joint"):
     """The verifier's answer for groups of (signature, people), and bags."""
     values = list(next(iter(table.values())))
     rows = [[[s], [str(row[x]) for x in values]] for s, row in table.items()]
@@ -112,7 +115,7 @@ def judged(groups, table, wanted, reading="joint"):
     people = {
         (str(g),): {(s,): n for s, n in members.items()} for g, (members, _) in enumerate(groups)
     }
-    return worst_priors(held, people, wanted, chances, reading)[:3]
+    return worst_priors(held, people, expected, chances, reading)[:3]
 
 
 def highest(groups, table, value):
@@ -199,17 +202,17 @@ def test_unasked_values_are_left_out():
 # ---- links on top of priors ----------------------------------------------------------------
 
 
-def bound(rows, bag, people, amounts, wanted="a", whole=False):
+def bound(rows, bag, people, amounts, expected="a", whole=False):
     """The bound for one group: rows of priors by job, its values, its people, and facts on top."""
     values = list("abcde")[: len(rows[0][1])]
     chances = Chances({"attributes": ["job"], "values": values, "rows": rows})
     held, people = {("1",): (sum(bag.values()), bag)}, {("1",): people}
-    return worst_priors(held, people, {*wanted}, chances, "joint", whole, None, amounts)
+    return worst_priors(held, people, {*expected}, chances, "joint", whole, None, amounts)
 
 
-def linked(rows, bag, people, m, wanted="a", whole=False):
+def linked(rows, bag, people, m, expected="a", whole=False):
     """The bound for one group and m links."""
-    return bound(rows, bag, people, (0, 0, m), wanted, whole)
+    return bound(rows, bag, people, (0, 0, m), expected, whole)
 
 
 @pytest.mark.parametrize("amounts", [(1, 1, 0), (1, 2, 0), (2, 1, 0)], ids=str)
@@ -223,9 +226,9 @@ def test_ruled_out_and_known_together(amounts):
         kinds = [{x: Fraction(n, 25) for x, n in zip("abcde", row, strict=True)} for row in rows]
         truth = surest([([kinds[i] for i in who], bag)], "a", amounts)
         texts = [[[str(i)], [f"{n}/25" for n in row]] for i, row in enumerate(rows)]
-        found = bound(texts, Counter(bag), {(str(i),): who.count(i) for i in {*who}}, amounts)[2]
-        assert found >= truth if case % 2 else found == truth, (bag, rows, who)
-        uncertain[case % 2] += found < 1
+        result = bound(texts, Counter(bag), {(str(i),): who.count(i) for i in {*who}}, amounts)[2]
+        assert result >= truth if case % 2 else result == truth, (bag, rows, who)
+        uncertain[case % 2] += result < 1
     assert min(uncertain[0], uncertain[1]) > 1
 
 
@@ -248,8 +251,8 @@ def test_least_sums_by_enumeration():
 def test_barred_people_hide_nobody():
     # x cannot have a, so of x and y, who have a and b, it is y who has a.
     rows = [[["x"], ["0", "2/3", "1/3"]], [["y"], ["3/5", "2/5", "0"]]]
-    found = linked(rows, {"a": 1, "b": 1}, {("x",): 1, ("y",): 1}, 1, "ab", whole=True)
-    assert found == ("a", ("1",), Fraction(1), Fraction(3, 5))
+    result = linked(rows, {"a": 1, "b": 1}, {("x",): 1, ("y",): 1}, 1, "ab", whole=True)
+    assert result == ("a", ("1",), Fraction(1), Fraction(3, 5))
 
 
 def test_each_link_counts():
@@ -265,7 +268,7 @@ def test_links_need_a_world():
 
 def test_a_group_needs_a_world():
     """Whether values can be dealt out, by trying every order."""
-    draw, seen = random.Random(0), Counter()
+    draw, counter = random.Random(0), Counter()
     for _ in range(300):
         who = draw.choices(range(3), k=draw.randint(1, 5))
         held = draw.choices(range(3), k=len(who))
@@ -275,10 +278,10 @@ def test_a_group_needs_a_world():
             all(rows[sign][x] for sign, x in zip(who, order, strict=True))
             for order in permutations(held)
         )
-        seen[possible] += 1
+        counter[possible] += 1
         with nullcontext() if possible else pytest.raises(CertificateError, match="no way"):
             exchanges._require_worlds(people, counts, rows)
-    assert min(seen[True], seen[False]) > 50
+    assert min(counter[True], counter[False]) > 50
 
 
 # ---- lies ----------------------------------------------------------------------------------
@@ -312,9 +315,9 @@ def published(folder, reading="joint", file_format="csv"):
         SCHEMA,
         fk.PublishOptions(form="bucketized", format=file_format),
     )
-    made = fk.publish(fk.Microdata(TABLE, SCHEMA), policy, method=AsTold())
-    made.write(folder)
-    return made
+    publication = fk.publish(fk.Microdata(TABLE, SCHEMA), policy, method=AsTold())
+    publication.write(folder)
+    return publication
 
 
 @pytest.fixture(scope="module")
@@ -366,9 +369,9 @@ def test_changed_readings_are_noticed(tmp_path):
     )
     path = tmp_path / "out" / "people.csv"
     path.write_text(re.sub(r"\b[mf]\b", "m", path.read_text()))
-    said = problems(tmp_path / "out", lambda table: None)
-    assert "digest differs" in said[0]
-    assert any("the worst probability is" in each for each in said)
+    text = problems(tmp_path / "out", lambda table: None)
+    assert "digest differs" in text[0]
+    assert any("the worst probability is" in each for each in text)
 
 
 @pytest.mark.parametrize(

@@ -60,7 +60,7 @@ def tables(form, groups):
 def columns(rows, names):
     whole = {name: pa.int64() for name in ("group", "count")}
     cells = {name: [row[name] for row in rows] for name in names}
-    return pa.table({n: pa.array(own, whole.get(n, pa.string())) for n, own in cells.items()})
+    return pa.table({n: pa.array(cell, whole.get(n, pa.string())) for n, cell in cells.items()})
 
 
 def written(form, named, semantics="single", fmt="arrow", folder=None):
@@ -131,17 +131,17 @@ def test_implications_reach_everywhere(bags, k):
 
 def test_too_many_implications():
     """These ran for over a minute without a word; the k that the refusal names is judged."""
-    many = "".join(map(chr, range(0x400, 0x400 + 300)))
-    held = written("generalized", [many[:9], many[:2]]).held
+    text = "".join(map(chr, range(0x400, 0x400 + 300)))
+    held = written("generalized", [text[:9], text[:2]]).held
     with mock.patch.object(np, "cbrt", return_value=6.9):
         with pytest.raises(CertificateError, match=r"^k above 6 is too large"):
-            worst_implications(held, {many[0]}, 7)
-        assert worst_implications(held, {many[0]}, 6).chance == 1
+            worst_implications(held, {text[0]}, 7)
+        assert worst_implications(held, {text[0]}, 6).chance == 1
     with pytest.raises(CertificateError, match=r"^k above 256 is too large to be verified exactly"):
-        worst_implications(written("generalized", [many]).held, {many[0]}, 300)
-    held = written("generalized", [many[:n] for n in range(2, 302)]).held
+        worst_implications(written("generalized", [text]).held, {text[0]}, 300)
+    held = written("generalized", [text[:n] for n in range(2, 302)]).held
     with pytest.raises(CertificateError, match=r"^k above 38 is too large"):
-        worst_implications(held, {many[0]}, 39)
+        worst_implications(held, {text[0]}, 39)
 
 
 @examples(60, deadline=None)
@@ -150,7 +150,7 @@ def test_dominated_cells_decide_nothing(bags, point, room):
     """Cells that others are worse than, and how rows are told apart."""
     asked = [facts(point), {"implications": {"k": point[0]}, "below": "1/2"}]
     asked += [{"alpha_k": {"alpha": "1/2", "k": 2}}, {"t_closeness": {"t": "1/2"}}]
-    found = verify(written("generalized", bags), asked)
+    verification = verify(written("generalized", bags), asked)
 
     def every_cell(cells):
         for value in np.unique(cells.value).tolist():
@@ -160,7 +160,7 @@ def test_dominated_cells_decide_nothing(bags, point, room):
         mock.patch.object(kernel.DistinctProfiles, "front", every_cell),
         mock.patch.object(counting, "_ROOM", room),
     ):
-        assert verify(written("generalized", bags), asked) == found
+        assert verify(written("generalized", bags), asked) == verification
 
 
 def test_findings_are_in_policys_order():
@@ -168,8 +168,8 @@ def test_findings_are_in_policys_order():
         {"facts": [{"k": 1, "below": "0.75"}, {"l": 1, "below": 1}], "values": ["s"]},
         {"facts": {}, "below": 0.5, "except": ["s"]},
     ]
-    found = verify(written("generalized", ["sst", "stu"]), asked)
-    assert [(f.place, f.judged, f.limit, f.reached, f.safe) for f in found] == [
+    verification = verify(written("generalized", ["sst", "stu"]), asked)
+    assert [(f.place, f.judged, f.limit, f.reached, f.safe) for f in verification] == [
         (0, {"facts": {"k": 1}}, Fraction(3, 4), 1, False),
         (0, {"facts": {"l": 1}}, 1, 1, False),
         (1, {"facts": {}}, Fraction(1, 2), Fraction(1, 3), True),
@@ -264,10 +264,10 @@ def test_requirements_count_one_by_one(fmt, tmp_path):
         return Written("generalized", ("a",), "b", named, parts=dict.fromkeys("bcd", "release"))
 
     together = release()
-    found = verify(together, asked)
+    verification = verify(together, asked)
     assert count_people(together) == (60, 2)
     for position, rule in enumerate(asked):
-        assert verify(release(), [rule], first=position) == [found[position]]
+        assert verify(release(), [rule], first=position) == [verification[position]]
         assert together.groups_of(rule["sensitive"], rule["knowing"]).people.sum() == 60
 
 
@@ -302,14 +302,16 @@ def test_sorted_rows_count_alike(room, rows, wide):
         assert [kinds[at] for at in sort] == rows
         assert [*first] == [rows.index(kind) for kind in kinds]
         codes[0] //= times
-        names = [Column([*"abcde"], own) for own in codes]
+        names = [Column([*"abcde"], code) for code in codes]
         groups = {"x": names[0], "y": names[1]}
-        made = counting.DistinctRows.of(groups, {"ill": names[2]}, np.arange(len(rows)))
-        cells = zip(*(made.column(name).codes.tolist() for name in ("x", "y", "ill")), strict=True)
-        cells = [*zip(cells, made.times.tolist(), strict=True)]
+        result = counting.DistinctRows.of(groups, {"ill": names[2]}, np.arange(len(rows)))
+        cells = zip(
+            *(result.column(name).codes.tolist() for name in ("x", "y", "ill")), strict=True
+        )
+        cells = [*zip(cells, result.times.tolist(), strict=True)]
         assert sorted(cells) == sorted(zip(rows, range(len(rows)), strict=True))
         assert [cell for cell, _ in cells] == sorted(rows)
-        held = made.counts((), made.beside["ill"], np.arange(1, len(rows) + 1))
+        held = result.counts((), result.beside["ill"], np.arange(1, len(rows) + 1))
         counts = [sorted(held.bag(at).values(), reverse=True) for at in range(len(held))]
         assert held.sorted_counts.tolist() == [count for bag in counts for count in bag]
 

@@ -81,7 +81,10 @@ def absent_of(about, there):
 def windows(there, width):
     """Numbers that lie together in a window which begins at one of them."""
     numbers = {own: Fraction(own) for own in there}
-    return [{x for x, at in numbers.items() if 0 <= at - low <= width} for low in numbers.values()]
+    return [
+        {x for x, number in numbers.items() if 0 <= number - low <= width}
+        for low in numbers.values()
+    ]
 
 
 class Drawn:
@@ -186,7 +189,7 @@ class Drawn:
                     keys = ["below", "at_most", *["at_most_times"] * (kind != "on priors")]
                     key = self.draw.choice(keys)
                 truth_of = self.times if key == "at_most_times" else self.truth
-                truths = [truth_of(kind, known, own) for own in secrets]
+                truths = [truth_of(kind, known, secret) for secret in secrets]
                 truth = max(truths, default=Fraction(0))
                 limit = max(truth + self.draw.choice([0, Fraction(1, 10**12)]), Fraction(1, 100))
                 limit = max(limit, 1) if key == "at_most_times" else min(limit, 1)
@@ -279,8 +282,8 @@ def admitted(every, verdicts_of_all, counts):
     """A ledger admits what is safe; of implications it may refuse what is nearly unsafe."""
     for (kind, required, _), verdict in zip(every, verdicts_of_all, strict=True):
         if kind not in OF_PRIORS:
-            said = fk.Policy([required]).ledger(counts.values).admits(None, counts)
-            assert said == verdict.safe or (kind == "implications" and not said), required
+            text = fk.Policy([required]).ledger(counts.values).admits(None, counts)
+            assert text == verdict.safe or (kind == "implications" and not text), required
 
 
 BATCHES, CASES = (3, 3000) if NIGHTLY else (2, 40)
@@ -288,7 +291,7 @@ BATCHES, CASES = (3, 3000) if NIGHTLY else (2, 40)
 
 @pytest.mark.parametrize("batch", range(BATCHES))
 def test_figures_are_those_of_worlds(batch):
-    seen = Counter()
+    counts = Counter()
     for number in range(batch, CASES, BATCHES):
         drawn = Drawn(number)
         asked, doors = [*drawn.asked()], []
@@ -306,8 +309,8 @@ def test_figures_are_those_of_worlds(batch):
                 admitted(every, doors[-1][-1], release.seen(drawn.column, []).counts)
         for door, every, found in doors:
             for (kind, required, truth), verdict in zip(every, found, strict=True):
-                seen[hold(number, kind, required, truth, verdict)] += kind == "on priors"
-                seen[door, kind] += 0 < truth < 1
-    assert min(seen["judge", kind] for kind in KINDS) > 3, seen
-    assert sum(seen["audit", kind] for kind in KINDS) > 10, seen
-    assert seen["equal"] > 2 * seen["above"], seen  # bounds are rarely above what is reached
+                counts[hold(number, kind, required, truth, verdict)] += kind == "on priors"
+                counts[door, kind] += 0 < truth < 1
+    assert min(counts["judge", kind] for kind in KINDS) > 3, counts
+    assert sum(counts["audit", kind] for kind in KINDS) > 10, counts
+    assert counts["equal"] > 2 * counts["above"], counts  # bounds are rarely above what is reached

@@ -48,19 +48,19 @@ class Left:
         each = [divided(bag, sizes) for bag, sizes in zip(self.dealt, placed, strict=True)]
         for way in product(*each):
             ways[added(*way)] += prod(own[x] for own, x in zip(each, way, strict=True))
-        held = sum(many for bags, many in ways.items() if bags in self.safe_if_exchanged)
-        return 1 - Fraction(held, sum(ways.values())) ** self.decoys
+        total = sum(way for bags, way in ways.items() if bags in self.safe_if_exchanged)
+        return 1 - Fraction(total, sum(ways.values())) ** self.decoys
 
     def groups(self):
         """All ways in which it may be dealt out, for each group that bears on no other."""
         if self.safe_if_exchanged is None:
             return [[group((bag,), ((sum(bag),),), frozenset(), Fraction(1))] for bag in self.dealt]
-        found = []
+        results = []
         for placed in placements(self.dealt, self.sizes):
-            made = group(self.dealt, placed, self.unsafe, self.spared(placed))
-            if made.possible:
-                found.append(made)
-        return [found]
+            result = group(self.dealt, placed, self.unsafe, self.spared(placed))
+            if result.possible:
+                results.append(result)
+        return [results]
 
     def deals(self, even=False):
         """How many different releases deals make of it; only those whose worlds are as likely."""
@@ -68,12 +68,12 @@ class Left:
         if self.safe_if_exchanged is None:
             people = [sum(bag) for bag in self.dealt]
             return factorial(sum(people)) // prod(map(factorial, people)) // alike
-        found = 0
-        for placed, many in placements(self.dealt, self.sizes).items():
+        results_found = 0
+        for placed, placement in placements(self.dealt, self.sizes).items():
             made = group(self.dealt, placed, self.unsafe, self.spared(placed))
             if made.possible and not (even and made.uneven):
-                found += many
-        return found // alike
+                results_found += placement
+        return results_found // alike
 
 
 class Walk:
@@ -104,19 +104,21 @@ class Walk:
             yield from self._follow(search, left, chance)
             return
         start, own = search.guards, search.group_of_people()
-        made = np.ones(len(cuts.group), dtype=bool)
+        result = np.ones(len(cuts.group), dtype=bool)
         if start.groups_interact:
             search.guards = start.copy()
-            made = search.guards.evaluate(*search.groups_if_refused(cuts, made)).accept_greedily()
+            result = search.guards.evaluate(
+                *search.groups_if_refused(cuts, result)
+            ).accept_greedily()
         waiting = [(0, (), search.guards, search.value, left, chance)]
         while waiting:
             number, accepted, search.guards, search.value, found, so_far = waiting.pop()
             if number == len(cuts.group):
                 taken = np.array(accepted)
-                yield from self._on(search, cuts, start, made, taken, found, so_far)
+                yield from self._on(search, cuts, start, result, taken, found, so_far)
                 search.guards = start
                 continue
-            if not made[number]:
+            if not result[number]:
                 state = (search.guards, search.value, found, so_far)
                 waiting.append((number + 1, (*accepted, False), *state))
                 continue
@@ -184,17 +186,17 @@ class Walk:
 
 def _kept(left, bags):
     """How probable it is that a cut is accepted whose parts have these bags."""
-    found = whole = Fraction(0)
-    for placed, many in placements(left.dealt, left.sizes).items():
+    result = whole = Fraction(0)
+    for placed, placement in placements(left.dealt, left.sizes).items():
         each = [divided(bag, sizes) for bag, sizes in zip(left.dealt, placed, strict=True)]
-        some = sum(
+        total = sum(
             prod(own[x] for own, x in zip(each, way, strict=True))
             for way in product(*each)
             if added(*way) == bags
         )
-        found += some * many * (1 - left.spared(placed))
-        whole += some * many
-    return found / whole
+        result += total * placement * (1 - left.spared(placed))
+        whole += total * placement
+    return result / whole
 
 
 def _with(search, cuts):
@@ -233,7 +235,7 @@ SEEN = {}  # what facts come to, of the same groups
 
 def labelled(sizes):
     """Places of people, so many of each."""
-    return [place for place, many in enumerate(sizes) for _ in range(many)]
+    return [place for place, size in enumerate(sizes) for _ in range(size)]
 
 
 def given(dealt, seats, side, parts):
@@ -250,7 +252,7 @@ def given(dealt, seats, side, parts):
 def made_of(microdata, policy):
     """How probable each grouping is of each world: groups are numbered as people come."""
     n, labels = microdata.n_rows, list(microdata.values)
-    made = defaultdict(lambda: defaultdict(Fraction))
+    by_key = defaultdict(lambda: defaultdict(Fraction))
     for left, chance in Walk(microdata, policy).leaves():
         every = [(chance, {}, {})]
         for number, one in enumerate(left):
@@ -272,8 +274,8 @@ def made_of(microdata, policy):
             every = more
         for weight, groups, world in every:
             world = tuple(labels[world[p]] for p in range(n))
-            made[in_order(groups[p] for p in range(n))][world] += weight
-    return made
+            by_key[in_order(groups[p] for p in range(n))][world] += weight
+    return by_key
 
 
 def in_order(groups):
@@ -289,7 +291,7 @@ def judge(microdata, policy, facts):
     refused being a part of them), of how many the worlds are not equally likely; the highest
     posterior in those, and in all.
     """
-    walk, made, values = Walk(microdata, policy), Counter(), range(len(microdata.values))
+    walk, counts, values = Walk(microdata, policy), Counter(), range(len(microdata.values))
     highest = {False: Fraction(0), True: Fraction(0)}
     for left, _ in walk.leaves():
         groups = [ways for one in left for ways in one.groups()]
@@ -299,10 +301,12 @@ def judge(microdata, policy, facts):
             if key not in SEEN:
                 SEEN[key] = worst(own, value, facts)
             highest[bool(uneven)] = max(highest[bool(uneven)], SEEN[key])
-        made["releases"] += prod(one.deals() for one in left)
-        made["uneven"] += prod(one.deals() for one in left) - prod(one.deals(True) for one in left)
-    made["cuts"] = walk.cuts
-    return made, highest[True], max(highest.values())
+        counts["releases"] += prod(one.deals() for one in left)
+        counts["uneven"] += prod(one.deals() for one in left) - prod(
+            one.deals(True) for one in left
+        )
+    counts["cuts"] = walk.cuts
+    return counts, highest[True], max(highest.values())
 
 
 def apart(groups, facts):

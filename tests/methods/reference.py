@@ -133,10 +133,10 @@ def _most_even(scored, most):
 
 def parts(members, sides):
     """People of a group, by side."""
-    found = {}
+    results = {}
     for i, side in zip(members, sides, strict=True):
-        found.setdefault(side, []).append(i)
-    return list(found.values())
+        results.setdefault(side, []).append(i)
+    return list(results.values())
 
 
 def into_intervals(crowd):
@@ -204,12 +204,12 @@ class BruteForce:
     def groups(self, node):
         """People with equal values at a node, in the order of their leaves."""
         columns = [self.columns[a][level] for a, level in enumerate(node)]
-        found = {}
+        results = {}
         for person, key in enumerate(zip(*(names for names, _ in columns), strict=True)):
-            found.setdefault(key, []).append(person)
+            results.setdefault(key, []).append(person)
         starts = [own for _, own in columns]
-        in_order = sorted(found, key=lambda key: [s[k] for s, k in zip(starts, key, strict=True)])
-        return [found[key] for key in in_order]
+        in_order = sorted(results, key=lambda key: [s[k] for s, k in zip(starts, key, strict=True)])
+        return [results[key] for key in in_order]
 
     def _judge(self, groups):
         """The groups and the suppressed people of a node's release; None if it is not safe."""

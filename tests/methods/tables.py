@@ -109,10 +109,10 @@ class Crowd:
 
     def entries(self, seed=None):
         """A row (person, value) for each value, one without for who has none; mixed by a seed."""
-        found = [(p, x) for p, own in enumerate(self.held) for x in own or [None]]
+        results = [(p, x) for p, own in enumerate(self.held) for x in own or [None]]
         if seed is not None:
-            random.Random(seed).shuffle(found)
-        return found
+            random.Random(seed).shuffle(results)
+        return results
 
     def microdata(self, seed=None):
         entries = self.entries(seed)
@@ -224,10 +224,10 @@ def requirements(draw, present):
     elif about == "except":
         named, values = {"excluded": chosen}, [v for v in present if v not in chosen]
     if len(points) == 1:
-        made = fk.Requirement(fk.Facts(*points[0][0]), points[0][1], **named)
+        requirement = fk.Requirement(fk.Facts(*points[0][0]), points[0][1], **named)
     else:
-        made = fk.Requirement([(fk.Facts(*amounts), c) for amounts, c in points], **named)
-    return made, [(values, amounts, c) for amounts, c in points]
+        requirement = fk.Requirement([(fk.Facts(*amounts), c) for amounts, c in points], **named)
+    return requirement, [(values, amounts, c) for amounts, c in points]
 
 
 @st.composite

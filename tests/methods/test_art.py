@@ -170,9 +170,11 @@ def letters(values):
     ],
 )
 def test_one_of_three_at_limit(form, prior):
-    asked = fk.Requirement(priors_of(a="0.3", b=prior, c="0.3"), at_most_times=1, values=["b"])
+    requirement = fk.Requirement(
+        priors_of(a="0.3", b=prior, c="0.3"), at_most_times=1, values=["b"]
+    )
     options = fk.PublishOptions(method="art", form=form)
-    policy = fk.Policy([asked], schema=OF_ONE_KIND)
+    policy = fk.Policy([requirement], schema=OF_ONE_KIND)
     if float(prior) > 1 / 3:
         assert fk.publish(letters("bca"), policy, options=options).audit.safe
         return
@@ -242,7 +244,7 @@ TIMES_SAID = r"times must be 1 or more \(1 means as likely as before\)"
 
 
 @pytest.mark.parametrize(
-    ("settings", "error", "said"),
+    ("settings", "error", "message"),
     [
         *(
             ({"r": r}, fk.InputError, "r must be a number above 1")
@@ -270,8 +272,8 @@ TIMES_SAID = r"times must be 1 or more \(1 means as likely as before\)"
         ),
     ],
 )
-def test_what_is_refused(settings, error, said):
-    with pytest.raises(error, match=said):
+def test_what_is_refused(settings, error, message):
+    with pytest.raises(error, match=message):
         ART(**{"priors": BY_SEX, **settings}).partition(fk.Microdata(PEOPLE, SCHEMA))
 
 

@@ -89,17 +89,17 @@ def test_requirements_of_art(tmp_path):
     rows, facts = people(), asking(0.9).requirements[0]
     with pytest.raises(PolicyError, match=r"requirements about priors.*the policy has none"):
         by_art(rows, facts)
-    made = by_art(rows, facts, by_sex(rows, at_most="1/3"))
-    assert (made.audit.safe, len(made.audit.verdicts)) == (True, 2)
+    result = by_art(rows, facts, by_sex(rows, at_most="1/3"))
+    assert (result.audit.safe, len(result.audit.verdicts)) == (True, 2)
     strict = asking("0.4", (2,)).requirements[0]
     with pytest.raises(fk.NoSafeRelease, match="ART made groups that do not hold"):
         by_art(rows, strict, by_sex(rows, at_most="1/2"))
     half = by_sex(rows, at_most="1/2")
-    made = by_art(rows, half, by_sex(rows, at_most_times=2, values=["c"]))
-    first, second = made.audit.verdicts
+    result = by_art(rows, half, by_sex(rows, at_most_times=2, values=["c"]))
+    first, second = result.audit.verdicts
     assert first.disclosure.exact <= Fraction(1, 2)
     assert second.disclosure.exact <= 2 * second.disclosure.prior
-    made.write(tmp_path / "out")
+    result.write(tmp_path / "out")
     assert fk.Certificate.load(tmp_path / "out" / "certificate.json").check(tmp_path / "out") == []
 
 

@@ -46,8 +46,8 @@ ONE = fk.Schema(quasi_identifiers=["x"], sensitive="v")
 def started(values, /, *criteria, x=None, below="3/5", **secret):
     """A search of a table, at its start."""
     table = pa.table({"x": list(range(len(values))) if x is None else x, "v": list(values)})
-    asked = [fk.Requirement(one, below=below, **secret) for one in criteria]
-    return Decoy()._start(fk.Microdata(table, ONE), fk.Policy(asked, ONE))
+    requirements = [fk.Requirement(one, below=below, **secret) for one in criteria]
+    return Decoy()._start(fk.Microdata(table, ONE), fk.Policy(requirements, ONE))
 
 
 # ---- the proof, apart from the program ----------------------------------------------------------
@@ -91,7 +91,7 @@ def test_what_one_trial_tells(values, least, many, decoys, j, draw):
 def test_foreseen_cuts_happen():
     """Beside draws: who is foreseen to be refused mostly is, and the same the other way."""
     draw, lot, many = random.Random(2), np.random.default_rng(2), 100
-    found = {chance: [] for chance in (0.0, *search._CHANCES)}
+    results = {chance: [] for chance in (0.0, *search._CHANCES)}
     for _ in range(200 if NIGHTLY else 40):
         values = draw.choices("abcdefgh", [8, 7, 6, 5, 4, 3, 2, 1], k=draw.randrange(30, 300))
         start = started(values, fk.Facts(draw.choice([0, 1])))
@@ -106,10 +106,10 @@ def test_foreseen_cuts_happen():
         )
         owner = np.arange(many).repeat(2)
         bags = draws.deal_bags(bag.repeat(many, axis=0), np.tile(people, many), owner, lot)
-        found[float(chance[0, 0])].append(
+        results[float(chance[0, 0])].append(
             start.safe_if_exchanged(bags, owner).mean() ** (decoys + 1)
         )
-    least, most = found[0.0], found[search._CHANCES[-1]]
+    least, most = results[0.0], results[search._CHANCES[-1]]
     assert min(len(least), len(most)) > 3
     assert np.mean(least) < 0.15
     assert np.mean(most) > 0.8
@@ -148,24 +148,29 @@ TWO_SETS = {"one": ["p", "q"], "two": ["q", "r"]}
 )
 def test_it_divides_and_keeps_policies(asked):
     microdata = fk.Microdata(register(), ROLES)
-    made = fk.publish(microdata, fk.Policy(asked, ROLES), method=fk.Decoy(cuts=3), seed=7)
-    assert made.audit.safe
-    assert len(made.groups) > 4
-    assert made.certificate.method["name"] == "Decoy"
-    assert made.certificate.scope["method"] == "as required"
-    assert any(note.startswith("seeded") for note in made.certificate.notes)
+    publication = fk.publish(microdata, fk.Policy(asked, ROLES), method=fk.Decoy(cuts=3), seed=7)
+    assert publication.audit.safe
+    assert len(publication.groups) > 4
+    assert publication.certificate.method["name"] == "Decoy"
+    assert publication.certificate.scope["method"] == "as required"
+    assert any(note.startswith("seeded") for note in publication.certificate.notes)
 
 
 def test_attacks_are_settled_by_proof():
     microdata = fk.Microdata(register(), ROLES)
     one, two = (fk.Decoy().partition(microdata, HALF, seed=7) for _ in range(2))
     assert np.array_equal(one, two)
-    found = fk.attack(microdata, fk.Decoy(), HALF)
-    assert (found.how, found.kept, found.found, found.undecided) == ("bound", True, False, False)
-    assert "no posterior reaches a limit" in repr(found)
-    assert found.to_dict()["kept"] is True
+    attack_result = fk.attack(microdata, fk.Decoy(), HALF)
+    assert (
+        attack_result.how,
+        attack_result.kept,
+        attack_result.found,
+        attack_result.undecided,
+    ) == ("bound", True, False, False)
+    assert "no posterior reaches a limit" in repr(attack_result)
+    assert attack_result.to_dict()["kept"] is True
     with pytest.raises(UnsupportedError, match="reaches a limit of the policy"):
-        found.posterior(1, "p")
+        attack_result.posterior(1, "p")
 
 
 def test_groups_that_break_the_policy():
@@ -179,10 +184,10 @@ def test_groups_that_break_the_policy():
     release = fk.Release.from_groups(named, group="group", sensitive="cause")
     with pytest.raises(DataError, match="does not make these groups"):
         fk.Algorithm(fk.Decoy(), policy).disclosure(release, "p")
-    own = fk.Decoy().partition(microdata, policy)
-    found = fk.attack(microdata, fk.Decoy(), policy, groups=own)
-    assert found.kept
-    assert found.proof.startswith("if the method made these groups, beside as many decoys")
+    group_of_row = fk.Decoy().partition(microdata, policy)
+    attack_result = fk.attack(microdata, fk.Decoy(), policy, groups=group_of_row)
+    assert attack_result.kept
+    assert attack_result.proof.startswith("if the method made these groups, beside as many decoys")
 
 
 def test_what_decoy_refuses():
@@ -303,15 +308,15 @@ def test_what_refusals_leave_keeps_criteria(kind):
 
 def near(bag, everybody, swaps):
     """Every bag that so many exchanges with others make of one."""
-    found = {tuple(sorted(bag))}
+    results = {tuple(sorted(bag))}
     for _ in range(swaps):
-        found |= {
+        results |= {
             tuple(sorted((*bag[:i], x, *bag[i + 1 :])))
-            for bag in found
+            for bag in results
             for i in range(len(bag))
             for x in everybody
         }
-    return found
+    return results
 
 
 @pytest.mark.parametrize("kind", [*CRITERIA, "implications", "windows"])
@@ -323,15 +328,15 @@ def test_decoys_stand_for_exchanged_values(kind):
         if kind == "implications":  # beside the whole table, which is one group that stays
             k, limit, most = draw.choice([1, 1, 2, 3]), draw.choice(["3/5", "3/4", "9/10"]), 0
             wanted = set(draw.choice(["abcd", "a", "d", "cd"])) & set(table) or {table[0]}
-            asked = fk.Requirement(fk.Implications(k), below=limit, values=sorted(wanted))
+            requirement = fk.Requirement(fk.Implications(k), below=limit, values=sorted(wanted))
         elif kind == "windows":
             table = [draw.randrange(12) for _ in table]
             wide, limit = draw.choice([1, 2, 4]), draw.choice(["1/2", "3/4", "9/10"])
             out = draw.choice([0, 1, 2])
-            asked = fk.Requirement(fk.Facts(out, most), below=Fraction(limit), within=wide)
+            requirement = fk.Requirement(fk.Facts(out, most), below=Fraction(limit), within=wide)
         else:
             limit = draw.choice(CRITERIA[kind][1])
-            asked = fk.Requirement(CRITERIA[kind][0](limit))
+            requirement = fk.Requirement(CRITERIA[kind][0](limit))
             beside = [fk.Requirement(fk.Facts(0, most, 0), below=1)]
         bag = draw.sample(table, draw.randrange(3, 8))
 
@@ -343,7 +348,7 @@ def test_decoys_stand_for_exchanged_values(kind):
             unsafe = any(worst_window(one, wide, out, most) >= limit for one in every)
         else:
             unsafe = not all(keeps(shares(one), shares(table), kind, limit) for one in every)
-        assert not (unsafe and guarded(table, asked, *beside)("exchanged", bag))
+        assert not (unsafe and guarded(table, requirement, *beside)("exchanged", bag))
         noisy += unsafe
     assert noisy
 
@@ -360,7 +365,9 @@ def test_beliefs_after_refusals_keep_criteria(kind):
         for (_, bags), weights in one_trial(values, range(3), many, unsafe, 1, 3)[1].items():
             if any(weights.values()) and all(safe("evaluate_refused", bag, 3) for bag in bags):
                 told += len(set(weights.values())) > 1
-                assert all(keeps(one, shares(values), kind, limit) for one in beliefs(weights))
+                assert all(
+                    keeps(belief, shares(values), kind, limit) for belief in beliefs(weights)
+                )
     assert told
 
 
@@ -371,8 +378,8 @@ def test_implications_after_two_refusals():
         k = draw.choice([1, 1, 2]) if NIGHTLY else 1
         values, limit = "abcd", Fraction(draw.choice(["1/2", "3/5", "3/4"]))
         everyone = microdata(values * 2).counts(np.array([0] * 4 + [1] * 4))
-        asked = fk.Policy([fk.Requirement(fk.Implications(k), below=limit)], ONE)
-        guards = Guards.of(asked, everyone, 3)
+        policy = fk.Policy([fk.Requirement(fk.Implications(k), below=limit)], ONE)
+        guards = Guards.of(policy, everyone, 3)
         if not guards.evaluate(everyone, np.zeros(2, dtype=np.int64)).safe_each()[0]:
             continue
         unsafe = {draw.choice([*combinations(values, 2)])}
@@ -391,18 +398,21 @@ KINDS = ["facts", "any_of", "values", "implications", "windows", *CRITERIA]
 def drawn_requirement(draw, kind, world):
     """A requirement, and whether weights of worlds keep it."""
     if kind in CRITERIA:
-        made, limits = CRITERIA[kind]
+        requirement, limits = CRITERIA[kind]
         limit = draw.choice(limits)
-        return fk.Requirement(made(limit)), lambda weights: all(
-            keeps(own, shares(world), kind, Fraction(limit)) for own in beliefs(weights)
+        return fk.Requirement(requirement(limit)), lambda weights: all(
+            keeps(belief, shares(world), kind, Fraction(limit)) for belief in beliefs(weights)
         )
     limit, pair = draw.choice(["2/3", "3/4", "4/5", "1"]), sorted(set(world))[:2]
     if kind == "implications":
         k = draw.choice([0, 1, 2]) if NIGHTLY else 1
         some = draw.choice([pair[:1], None])
-        made = fk.Requirement(fk.Implications(k), below=limit, values=some)
+        requirement = fk.Requirement(fk.Implications(k), below=limit, values=some)
         about = set(some or world)
-        return made, lambda weights: worst_of_implications(weights, about, k) < Fraction(limit)
+        return (
+            requirement,
+            lambda weights: worst_of_implications(weights, about, k) < Fraction(limit),
+        )
     facts, more = draw.choice([*product((0, 1), repeat=3), (2, 0, 0), (0, 2, 0)]), {}
     secrets = [{value} for value in set(world)]
     if kind == "windows":
@@ -435,15 +445,15 @@ def test_releases_stay_below_limits(kind, decoys, eager):
         world = tuple(draw.choices(draw.choice(some), k=people))
         required, holds = drawn_requirement(draw, kind, world)
         try:
-            made = made_of(microdata(world), fk.Policy([required], ONE))
+            result = made_of(microdata(world), fk.Policy([required], ONE))
         except (NoSafeRelease, PolicyError):
             continue
-        done, cut, seen = done + 1, cut + (len(made) > 1), set()
-        for groups, weights in made.items():
+        done, cut, seen = done + 1, cut + (len(result) > 1), set()
+        for groups, weights in result.items():
             releases = defaultdict(dict)
             for own, weight in weights.items():
                 releases[tuple(sorted(zip(groups, own, strict=True)))][own] = weight
-            seen |= {tuple(sorted(own.items())) for own in releases.values()}
+            seen |= {tuple(sorted(release.items())) for release in releases.values()}
         assert all(holds(dict(own)) for own in seen), world
     assert cut or kind in ("implications", "recursive")
 
@@ -520,17 +530,17 @@ def test_chances_are_those_of_runs(bag, eager):
     several, runs = 0, 1_000 if NIGHTLY else 40
     for columns in COLUMNS["ties"](len(bag)):
         microdata, policy = microdata_of(bag, columns), policy_of((0, 0, 0), 1)
-        made, whole = made_of(microdata, policy), Counter()
-        for weights in made.values():
+        result, counts = made_of(microdata, policy), Counter()
+        for weights in result.values():
             several += len(set(weights.values())) > 1
-            whole.update(weights)
-        assert set(whole) == set(permutations(bag))
-        assert set(whole.values()) == {1}
+            counts.update(weights)
+        assert set(counts) == set(permutations(bag))
+        assert set(counts.values()) == {1}
         seeds = (fk.Decoy().partition(microdata, policy, seed=seed) for seed in range(runs))
         often = Counter(in_order(groups.tolist()) for groups in seeds)
         assert len(often) > 1
-        assert all(made[groups][tuple(bag)] for groups in often)
-        for groups, weights in made.items():
+        assert all(result[groups][tuple(bag)] for groups in often)
+        for groups, weights in result.items():
             chance = float(weights[tuple(bag)])
             spread = 5 * (runs * chance * (1 - chance)) ** 0.5
             assert abs(often[groups] - runs * chance) <= spread + 1e-9
@@ -545,9 +555,9 @@ def all_bags(n, kinds=8, most=None, letters="abcdefgh"):
     if n == 0 or kinds == 0:
         return [""] if n == 0 else []
     return [
-        letters[0] * times + rest
+        letters[0] * times + bag
         for times in range(min(n, most or n - 1), 0, -1)
-        for rest in all_bags(n - times, kinds - 1, times, letters[1:])
+        for bag in all_bags(n - times, kinds - 1, times, letters[1:])
     ]
 
 
@@ -575,12 +585,12 @@ def tight(limits, facts, decoys):
         for limit in limits
         if limit * NUDGE < 1
     ]
-    return [1 / (1 + own) for own in odds]
+    return [1 / (1 + odd) for odd in odds]
 
 
 def followed(bags, columns, facts, limits):
     """What is made of tables; the highest posterior in terms of its limit, uneven and in all."""
-    made, uneven, highest = Counter(), Fraction(0), Fraction(0)
+    counts, uneven, highest = Counter(), Fraction(0), Fraction(0)
     for bag in bags:
         sizes = Counter(bag).values()
         nothing = reached(tuple(sorted(sizes, reverse=True)), facts)
@@ -589,17 +599,17 @@ def followed(bags, columns, facts, limits):
             microdata = microdata_of(bag, shape)
             for limit in (limit for limit in limits(bag) if limit > nothing):
                 own, bent, most = judge(microdata, policy_of(facts, limit), facts)
-                made += own + Counter(policies=1, tables=tables)
+                counts += own + Counter(policies=1, tables=tables)
                 uneven, highest = max(uneven, bent / limit), max(highest, most / limit)
-    return made, uneven, highest
+    return counts, uneven, highest
 
 
 def limits_of(facts, *decoys):
     """Every limit that is attained in a table; and those that what a refusal leaves just keeps."""
 
     def limits(bag):
-        found = attained(bag, facts)
-        return sorted({*found, *(x for many in decoys for x in tight(found, facts, many))})
+        result = attained(bag, facts)
+        return sorted({*result, *(x for decoy in decoys for x in tight(result, facts, decoy))})
 
     return limits
 

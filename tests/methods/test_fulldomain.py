@@ -80,9 +80,9 @@ class Table:
         every = BruteForce(kinds, rows, lambda groups: True)
         attained = {self.worst(every.groups(node), about, amounts) for node in every.nodes}
         attained = sorted(attained - {0, 1}) or [Fraction(1)]
-        at = max(draw.randrange(len(attained)), draw.randrange(len(attained)))
+        highest = max(draw.randrange(len(attained)), draw.randrange(len(attained)))
         limit = min(
-            attained[at] + draw.choice([0, 0, Fraction(1, 10 ** draw.choice([6, 9, 12]))]),
+            attained[highest] + draw.choice([0, 0, Fraction(1, 10 ** draw.choice([6, 9, 12]))]),
             Fraction(1),
         )
         self.rules = [(about, amounts, limit)]
@@ -105,28 +105,28 @@ class Table:
         """What the library finds; None where it says that there is nothing."""
         method = fk.FullDomain(suppression=self.share, **settings)
         try:
-            found = method.search(self.case.microdata(), self.policy)
+            lattice = method.search(self.case.microdata(), self.policy)
         except fk.NoSafeRelease:
             assert not self.every.safe
             return None
-        assert found.complete
-        for node in found.nodes():
-            status = found.status_of(node)
+        assert lattice.complete
+        for node in lattice.nodes():
+            status = lattice.status_of(node)
             assert status == "unknown" or (status == "safe") == (node in self.every.safe), node
-        self.check_groups(found)
-        return found
+        self.check_groups(lattice)
+        return lattice
 
     def check_groups(self, found):
         """The groups are those of the chosen node, suppressed people the last of them."""
         groups, outliers = self.every.released[found.chosen]
         partition = found.groups.tolist()
-        made = self.case.groups_of(partition)
-        assert alike(made) == alike([*groups, outliers])
+        result = self.case.groups_of(partition)
+        assert alike(result) == alike([*groups, outliers])
         assert found.suppressed.get(found.chosen, 0) == len(outliers)
         assert (found.outlier_group is None) == (not outliers)
         if outliers:
-            assert found.outlier_group == len(made) - 1
-            assert sorted(made[-1]) == sorted(outliers)
+            assert found.outlier_group == len(result) - 1
+            assert sorted(result[-1]) == sorted(outliers)
 
 
 def kept(patch, most):
@@ -281,8 +281,8 @@ def test_a_time_budget(hurt, find):
     enough = fk.FullDomain(find=find, seconds=3600).search(raw, policy)
     assert enough.complete
     assert enough.loss_of(enough.chosen) < 1
-    said = r"none of the 1 nodes of the lattice that were judged within 1e-09 seconds is safe, of 2"
-    with pytest.raises(fk.NoSafeRelease, match=said):
+    text = r"none of the 1 nodes of the lattice that were judged within 1e-09 seconds is safe, of 2"
+    with pytest.raises(fk.NoSafeRelease, match=text):
         fk.FullDomain(seconds=1e-9).search(hurt, asking("9/17", (2,), values=["S"]))
 
 
@@ -302,10 +302,10 @@ def test_what_a_result_says():
         assert 0 <= result.loss_of(node) <= 1
     assert {result.loss_of(node) for node in result.nodes("unsafe")} == {None}
     assert result.loss_of((4, 4, 4)) == 1
-    read = json.loads(json.dumps(result.to_dict()))
-    assert read["tops"] == [4, 4, 4]
-    assert len(read["status"]) == len(read["losses"]) == len(read["checked"]) == 125
-    assert read["chosen"] in read["minimal"]
+    document = json.loads(json.dumps(result.to_dict()))
+    assert document["tops"] == [4, 4, 4]
+    assert len(document["status"]) == len(document["losses"]) == len(document["checked"]) == 125
+    assert document["chosen"] in document["minimal"]
     for ask, said in (
         (lambda: result.status_of((5, 0, 0)), "is no node"),
         (lambda: result.loss_of((0, 0)), "is no node"),
@@ -355,17 +355,17 @@ def test_a_search_cut_off(tmp_path, monkeypatch):
     kept(monkeypatch, 0)
     monkeypatch.setattr(bestfirst, "_MOST_JUDGED", 12)
     raw = fk.Microdata(sample.table_path(), policy.schema)
-    made = fk.publish(raw, policy, method=fk.FullDomain(), seed=1)
-    lattice = made.audit.lattice
+    publication = fk.publish(raw, policy, method=fk.FullDomain(), seed=1)
+    lattice = publication.audit.lattice
     assert lattice.gap > 0
     assert (lattice.complete, lattice.n_nodes) == (False, 360)
     assert lattice.n_checked == len(lattice.listed) <= 13
-    assert not made.certificate.minimal
-    assert any(note.startswith("the search was cut off") for note in made.certificate.notes)
-    made.write(tmp_path / "out")
+    assert not publication.certificate.minimal
+    assert any(note.startswith("the search was cut off") for note in publication.certificate.notes)
+    publication.write(tmp_path / "out")
     fk.verify(tmp_path / "out")
-    said = "no safe one loses less by more than"
-    assert said in (tmp_path / "out.owner" / "lattice.html").read_text()
+    text = "no safe one loses less by more than"
+    assert text in (tmp_path / "out.owner" / "lattice.html").read_text()
     assert "gap" not in (tmp_path / "out" / "certificate.json").read_text()
     every = product(*(range(top + 1) for top in lattice.tops))
     unknown = next(node for node in every if node not in lattice.listed)
@@ -413,11 +413,11 @@ def test_the_72_generalizations_of_adult(rows):
     }
     assert set(result.minimal) == minimal
     plain = fk.FullDomain().search(adult, policy)
-    some = fk.FullDomain(suppression=0.05).search(adult, policy)
-    assert some.loss_of(some.chosen) < plain.loss_of(plain.chosen)
-    assert 0 < some.suppressed[some.chosen] <= 0.05 * adult.n_people
-    counts = adult.counts(some.groups)
-    assert int(counts.sizes[some.outlier_group]) == some.suppressed[some.chosen]
+    search = fk.FullDomain(suppression=0.05).search(adult, policy)
+    assert search.loss_of(search.chosen) < plain.loss_of(plain.chosen)
+    assert 0 < search.suppressed[search.chosen] <= 0.05 * adult.n_people
+    counts = adult.counts(search.groups)
+    assert int(counts.sizes[search.outlier_group]) == search.suppressed[search.chosen]
     assert facts.disclosure(counts).below("3/4")
 
 
@@ -434,7 +434,7 @@ def check(microdata, rollup, node):
     view, groups = rollup.view(node), groups.reshape(-1)
     assert view.levels == node
     assert view.counts == microdata.counts(groups)
-    assert [own.tolist() for own in view.codes] == codes.tolist()
+    assert [code.tolist() for code in view.codes] == codes.tolist()
     assert rollup.spread(node, np.arange(view.counts.n_groups)).tolist() == groups.tolist()
     rollup.cache.add(view)
 
@@ -479,7 +479,7 @@ def raw():
 
 
 @pytest.mark.parametrize(
-    ("levels", "said"),
+    ("levels", "message"),
     [
         ({"agee": 1}, "'agee' is no quasi-identifier"),
         ({"illness": 1}, "'illness' is no quasi-identifier"),
@@ -490,8 +490,8 @@ def raw():
         ({"sex": True}, "not True"),
     ],
 )
-def test_levels_that_do_not_exist(raw, levels, said):
-    with pytest.raises(InputError, match=re.escape(said)):
+def test_levels_that_do_not_exist(raw, levels, message):
+    with pytest.raises(InputError, match=re.escape(message)):
         fk.counts_at(raw, levels)
 
 
@@ -531,7 +531,7 @@ def test_above_and_below(seed):
 
 
 @pytest.mark.parametrize(
-    ("settings", "said"),
+    ("settings", "message"),
     [
         ({"objective": "npc"}, "no objective 'npc'; did you mean 'ncp'?"),
         ({"objective": 3}, "no objective 3; known: 'ncp', 'height'"),
@@ -544,6 +544,6 @@ def test_above_and_below(seed):
         ({"seconds": True}, "seconds must be above 0, not True"),
     ],
 )
-def test_wrong_settings(settings, said):
-    with pytest.raises(InputError, match=re.escape(said)):
+def test_wrong_settings(settings, message):
+    with pytest.raises(InputError, match=re.escape(message)):
         fk.FullDomain(**settings)

@@ -98,8 +98,8 @@ def test_equal_people_stay_together():
         with pytest.raises(fk.InputError, match=f"{who} of the pyarrow frame apart, which are"):
             Safe([apart]).partition(data)
     # Rows are named as in the table, of which some are left out; row 1 is, and row 3 is alike.
-    left = pa.table({**ROWS, "disease": [None, *ROWS["disease"][1:]]})
-    data = fk.Microdata(left, fk.Schema(**TWO, missing="drop"))
+    arrow = pa.table({**ROWS, "disease": [None, *ROWS["disease"][1:]]})
+    data = fk.Microdata(arrow, fk.Schema(**TWO, missing="drop"))
     with pytest.raises(fk.InputError, match="puts rows 2 and 5 of"):
         Safe([[0, 0, 0, 0, 1, 0]]).partition(data)
     assert Naive([[0, 1, 1, 1, 1, 1]]).partition(data).tolist() == [-1, 0, 0, 0, 0, 0]
@@ -116,8 +116,8 @@ def test_results_are_frozen_and_plain():
         run.released = 0
     assert repr(run) == "<Run: function 2 released after 5 verdicts>"
     assert json.loads(json.dumps(run.to_dict()))["released"] == 2
-    seen = json.loads(json.dumps(run.disclosure_set().to_dict()))
-    assert (seen["size"], seen["max ratio"]) == (8, "1/2")
+    document = json.loads(json.dumps(run.disclosure_set().to_dict()))
+    assert (document["size"], document["max ratio"]) == (8, "1/2")
     secret = SecretChoice(LETTERS).run(PATIENTS, seed=1)
     assert json.loads(json.dumps(secret.to_dict()))["chosen"] == list(secret.chosen)
     assert "permutation set of g1 = AB|CD|EF: not safe" in run.report
@@ -262,14 +262,14 @@ def test_survivors_hold_whatever_is_lost(prop, counts, loss):
     """A share of the tables is taken away."""
     total = sum(counts)
     colours = [prop.colour(value) for value in "abcd"[: len(counts)]]
-    said = survives(prop, list(zip(colours, counts, strict=True)), total, 9, loss)
+    text = survives(prop, list(zip(colours, counts, strict=True)), total, 9, loss)
     always = True
     for left in product(*(range(count + 1) for count in counts)):
         if sum(left) > 0 and total - sum(left) <= loss * total:
             row = [(c, n) for c, n in zip(colours, left, strict=True) if n]
             always &= prop.allows(row, sum(left), 9)
-    assert always or not said
-    assert loss or said == always
+    assert always or not text
+    assert loss or text == always
     for own in (MaxRatio("1/2"), Recursive(2, 2), RuledOut("3/4", 1)):
         assert survives(own, [(0, 30), (0, 31), (0, 39)], 100, 100, F(1, 100)), own
 
@@ -335,9 +335,9 @@ def test_properties_of_policies_are_audits():
         limits = [*attained, F(1), F(3, 4), F(3, 5)]
         policy, _ = random_policy(chance, present, limits, 3, kinds)
         prop = property_of(policy)
-        said = all(holds(prop, {v: bag.count(v) for v in present}, len(bag)) for bag in bags)
-        assert said == (not fk.audit(fk.GroupCounts.from_bags(bags), policy).failures), bags
-        seen[said] += 1
+        text = all(holds(prop, {v: bag.count(v) for v in present}, len(bag)) for bag in bags)
+        assert text == (not fk.audit(fk.GroupCounts.from_bags(bags), policy).failures), bags
+        seen[text] += 1
     assert min(seen.values()) > 15, seen
 
 
@@ -427,7 +427,7 @@ def test_what_certificates_say(method, form, tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("rules", "own", "said"),
+    ("rules", "own", "message"),
     [
         (policy(method="jump"), table(values="aab"), "Jump releases nothing of the pyarrow frame"),
         (
@@ -447,8 +447,8 @@ def test_what_certificates_say(method, form, tmp_path):
         ),
     ],
 )
-def test_nothing_is_an_outcome_told(rules, own, said):
-    with pytest.raises(fk.NoSafeRelease, match=said):
+def test_nothing_is_an_outcome_told(rules, own, message):
+    with pytest.raises(fk.NoSafeRelease, match=message):
         made(rules, own)
 
 
@@ -456,10 +456,10 @@ def test_beyond_reach_nothing_is_decided():
     rules = policy(method="safe", safe={"functions": CROSSED, "steps": 3})
     with pytest.raises(fk.BeyondReach) as caught:
         made(rules, table(n=40, values="aaaaabbbcd"))
-    said = str(caught.value)
-    assert "Safe decides nothing of the pyarrow frame: what g" in said
-    assert "of 4 functions: exact counting takes more than 3 steps" in said
-    assert "(steps = 30) change no result" in said
+    text = str(caught.value)
+    assert "Safe decides nothing of the pyarrow frame: what g" in text
+    assert "of 4 functions: exact counting takes more than 3 steps" in text
+    assert "(steps = 30) change no result" in text
 
 
 def test_policies_that_jump_refuses():
@@ -473,8 +473,8 @@ def test_policies_that_jump_refuses():
     data = fk.Microdata(table(), rules.schema)
     with pytest.raises(fk.NoSafeRelease, match=r"Jump made groups that do not hold.*property"):
         fk.publish(data, rules, method=Jump(property=MaxRatio("9/10")), seed=1)
-    own = Jump(["age=2", "age=*"], property=MaxRatio("2/5"))
-    assert fk.publish(data, policy(), method=own, seed=1).audit.safe
+    method = Jump(["age=2", "age=*"], property=MaxRatio("2/5"))
+    assert fk.publish(data, policy(), method=method, seed=1).audit.safe
 
 
 def test_numbers_are_protected_as_printed():
@@ -549,10 +549,10 @@ every_property = pytest.mark.parametrize("name", PROPERTIES)
 def random_partition(n, groups, chance):
     while True:
         group = [chance.randrange(groups) for _ in range(n)]
-        found = [tuple(p for p in range(n) if group[p] == g) for g in range(groups)]
-        found = tuple(one for one in found if one)
-        if all(len(one) > 1 for one in found) or chance.random() < 0.05:
-            return found
+        results = [tuple(p for p in range(n) if group[p] == g) for g in range(groups)]
+        results = tuple(result for result in results if result)
+        if all(len(result) > 1 for result in results) or chance.random() < 0.05:
+            return results
 
 
 def random_functions(n, chance):
@@ -607,11 +607,13 @@ def test_exact_sets_are_enumerated(name):
         ):
             where = functions, table, name, kind, distances
             slow = oracle.Algorithm(kind, functions, judge, tables, distances)
-            found = fast.run(table)
-            assert found.released == slow.released(table), where
-            sets = [(found.disclosure_set(i), slow.disclosure_set(i, table)) for i in range(len(k))]
+            output = fast.run(table)
+            assert output.released == slow.released(table), where
+            sets = [
+                (output.disclosure_set(i), slow.disclosure_set(i, table)) for i in range(len(k))
+            ]
             silent = [t for t in tables if slow.released(t) is None]
-            for i, (own, expected) in enumerate([*sets, (found.nothing_set(), silent)]):
+            for i, (own, expected) in enumerate([*sets, (output.nothing_set(), silent)]):
                 assert own.size == len(expected), (where, i)
                 if i < len(k):
                     assert own.permutation_size == len(slow.permutation_set(i, table))
@@ -652,9 +654,9 @@ def test_chains_of_hundreds_of_people():
     """Where counting is beyond reach, a bound decides: hardly any table was stopped."""
     chance, n = random.Random(2), 200
     table = [value for _ in range(10) for value in chance.sample("aaabbcdefg" * 2, 20)]
-    found = Jump([blocks(n, 4), blocks(n, 20), blocks(n, 100)], 1, HALF).run(table)
-    assert found.path[1:] == [(1, "permutation", True), (1, "disclosure", True)]
-    counted = found.disclosure_set()
+    output = Jump([blocks(n, 4), blocks(n, 20), blocks(n, 100)], 1, HALF).run(table)
+    assert output.path[1:] == [(1, "permutation", True), (1, "disclosure", True)]
+    counted = output.disclosure_set()
     assert counted.size < counted.permutation_size
     other = Jump([blocks(n, 10), blocks(n, 100)], 1, MaxRatio("1/5"), steps=100).run(
         [value for _ in range(2) for value in "a" * 16 + "bbcdefghij" * 8 + "klmn"]
@@ -685,7 +687,7 @@ def outcome(algorithm, table):
 
 def test_reach_forgets_other_tables():
     """Whether a table is within it depends on no table looked at before."""
-    chance, met = random.Random(2), Counter()
+    chance, counts = random.Random(2), Counter()
     for steps in (200, 800, 1600) if NIGHTLY else (800,):
         for algorithm in (
             Safe(CROSSED_SAFETY, HALF, steps=steps),
@@ -698,8 +700,8 @@ def test_reach_forgets_other_tables():
             run._shared.cache_clear()
             assert [outcome(algorithm, table) for table in given] == expected
             assert [outcome(algorithm, table) for table in given[::-1]] == expected[::-1]
-            met.update(expected)
-    assert min(met["beyond"], sum(met.values()) - met["beyond"]) > 3
+            counts.update(expected)
+    assert min(counts["beyond"], sum(counts.values()) - counts["beyond"]) > 3
     # Where that makes no difference, what was found is used again.
     algorithm = Safe(CROSSED_SAFETY, HALF, steps=10**6)
     run._shared.cache_clear()
@@ -718,14 +720,14 @@ def unsafe_releases(algorithm, functions, tables, judge, *, told=False):
     told: whether it is published which function was released; otherwise only groups are seen,
     each with its values.
     """
-    found = {}
+    results = {}
     for table in tables:
         i = algorithm.run(table).released
         if i is not None:
             shown = [(tuple(sorted(g)), tuple(sorted(table[p] for p in g))) for g in functions[i]]
-            found.setdefault((i if told else None, frozenset(shown)), []).append(table)
+            results.setdefault((i if told else None, frozenset(shown)), []).append(table)
     unsafe = []
-    for release, leading in found.items():
+    for release, leading in results.items():
         size = {p: len(group) for group, _ in release[1] for p in group}
         rows = oracle.marginals(leading)
         if not all(judge(row, size[p]) for p, row in enumerate(rows)):
@@ -745,7 +747,9 @@ def test_no_release_is_unsafe(name):
     for multiset in some:
         tables = oracle.all_tables(tuple(multiset))
         functions = random_functions(len(multiset), chance)
-        groupings = {frozenset(tuple(sorted(group)) for group in own) for own in functions}
+        groupings = {
+            frozenset(tuple(sorted(group)) for group in function) for function in functions
+        }
         told = not as_property(prop).convex and len(groupings) < len(functions)
         given, k = lists(functions), [chance.randint(1, 3) for _ in functions]
         for algorithm in (Safe(given, prop), Jump(given, 1, prop), Jump(given, k, prop)):
@@ -798,13 +802,13 @@ def test_labels_that_look_alike():
 
 def test_bayes_believes_secret_choices():
     """Over every secret and table; what is seen is the index and its groups' values, or nothing."""
-    chance, seen, judge = random.Random(9), Counter(), oracle.max_ratio(F(1, 2))
+    chance, counts, judge = random.Random(9), Counter(), oracle.max_ratio(F(1, 2))
     for _ in range(60 if NIGHTLY else 40):
         n = chance.choice([3, 4, 5])
         functions, table = random_functions(n, chance), tuple(chance.choices("aabbc", k=n))
         choice, tables = SecretChoice(lists(functions), HALF), oracle.all_tables(table)
-        found = choice.run(table, seed=chance.randrange(100))
-        i, leading = found.released, []
+        output = choice.run(table, seed=chance.randrange(100))
+        i, leading = output.released, []
         bags = None if i is None else oracle.generalization(functions[i], table)
         for secret in choice.secrets():
             slow = oracle.Algorithm("naive", [functions[j] for j in secret], judge, tables)
@@ -814,11 +818,11 @@ def test_bayes_believes_secret_choices():
                 own = None if j is None else oracle.generalization(functions[j], other)
                 leading += [other] if (j, own) == (i, bags) else []
         expected = oracle.marginals(leading)
-        assert list(found.posterior().values()) == expected
-        assert found.max_ratio == max(max(row.values()) for row in expected)
-        assert all(one.size for one in found.sets.values())
-        seen[i is None] += 1
-    assert min(seen[True], seen[False]) > 3
+        assert list(output.posterior().values()) == expected
+        assert output.max_ratio == max(max(row.values()) for row in expected)
+        assert all(one.size for one in output.sets.values())
+        counts[i is None] += 1
+    assert min(counts[True], counts[False]) > 3
 
 
 def test_paper_averages_secret_choices():
@@ -828,12 +832,12 @@ def test_paper_averages_secret_choices():
         zip("ABCDEFGHI", ["C0", "C0", "C0", "C1", "C2", "C3", "C4", "C5", "C6"], strict=True)
     )
     choice = SecretChoice(functions, HALF)
-    found = choice.run(table, chosen=[3, 4])
-    shares = {secret: one.marginals["A"]["C0"] for secret, one in found.sets.items()}
+    output = choice.run(table, chosen=[3, 4])
+    shares = {secret: one.marginals["A"]["C0"] for secret, one in output.sets.items()}
     assert (len(list(choice.secrets())), len(shares), shares[3, 4]) == (26, 15, F(13, 19))
     assert sum({**shares, (3, 4): F(2, 3)}.values()) / 15 == F(272, 315)
-    assert found.averaged()["A"]["C0"] == F(115, 133)
-    assert found.posterior()["A"]["C0"] == F(17, 23)
+    assert output.averaged()["A"]["C0"] == F(115, 133)
+    assert output.posterior()["A"]["C0"] == F(17, 23)
 
 
 def test_secret_choices_are_not_published():
@@ -842,10 +846,10 @@ def test_secret_choices_are_not_published():
     schema = fk.Schema(quasi_identifiers=["kind"], sensitive="disease")
     data, choice = fk.Microdata(rows, schema), SecretChoice([[0] * 3 + [1] * 3, [0] * 6], HALF)
     assert choice.partition(data, seed=1).tolist() == [0] * 6
-    found = fk.attack(data, choice, seeds=[1, 2])
-    assert found.exact
+    attack_result = fk.attack(data, choice, seeds=[1, 2])
+    assert attack_result.exact
     # of no table in which two of A, B, C have C0 is the first function released
-    assert found.posterior(1, "C0") == choice.run(values, seed=1).posterior()[0]["C0"]
+    assert attack_result.posterior(1, "C0") == choice.run(values, seed=1).posterior()[0]["C0"]
     with pytest.raises(fk.NoSafeRelease):
         SecretChoice([[0, 0, 1], [0, 1, 1]], HALF).partition(microdata(range(3), "aab"))
     assert not choice.symmetric

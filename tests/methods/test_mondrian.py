@@ -77,7 +77,7 @@ def refusal(data, *requirements):
 @pytest.mark.usefixtures("tiny_tables")
 def test_why_everybody_is_unsafe():
     """With value, adversary and probability; of one value each it is a proof."""
-    said = refusal(
+    message = refusal(
         microdata(range(4), "ssst"),
         fk.Requirement(fk.Facts(m=1), 1, values=["t"], name="first"),
         fk.Requirement([(fk.Facts(), "3/4"), (fk.Facts(k=1), "3/5")], name="second"),
@@ -89,12 +89,12 @@ def test_why_everybody_is_unsafe():
         "Facts(l=0, k=0, m=0) reaches 0.75 for 's', the limit is 0.75",
         "Facts(l=0, k=1, m=0) reaches 1 for 's', the limit is 0.6",
     ):
-        assert words in said
-    assert (said.count("second: "), said.count("(3 of 4 people have 's')")) == (2, 1)
-    assert not [word for word in ("first", "series of cuts", "prove") if word in said]
-    said = refusal(microdata(range(3), "sst"), asking("1/2", (1,), values=["t"]).requirements[0])
-    assert "'t'" in said
-    assert "'s'" not in said
+        assert words in message
+    assert (message.count("second: "), message.count("(3 of 4 people have 's')")) == (2, 1)
+    assert not [word for word in ("first", "series of cuts", "prove") if word in message]
+    message = refusal(microdata(range(3), "sst"), asking("1/2", (1,), values=["t"]).requirements[0])
+    assert "'t'" in message
+    assert "'s'" not in message
     missing = microdata([1, 2], ["s", None], missing={"label": "?"})
     assert "'?'" in refusal(missing, fk.Requirement(fk.Facts(), "1/2", values=["?"]))
     with pytest.raises(fk.InputError, match="needs a policy"):
@@ -138,12 +138,14 @@ def test_asking_ahead(seed, monkeypatch):
     schema = fk.Schema(
         quasi_identifiers=[*columns][:-1], sensitive="disease", hierarchies=levels_of
     )
-    asked = [
+    requirements = [
         fk.Requirement(fk.Facts(ruled_out, *random.integers(0, 2, 2).tolist()), chance)
         for ruled_out, chance in enumerate(("2/3", "5/6")[: 1 + seed % 2])
     ]
-    asked += [fk.Requirement(fk.KAnonymity(2)), fk.Requirement(fk.TCloseness("0.6"))][: seed % 3]
-    data, policy, divided = fk.Microdata(pa.table(columns), schema), fk.Policy(asked), []
+    requirements += [fk.Requirement(fk.KAnonymity(2)), fk.Requirement(fk.TCloseness("0.6"))][
+        : seed % 3
+    ]
+    data, policy, divided = fk.Microdata(pa.table(columns), schema), fk.Policy(requirements), []
     for points in (0, 1 << 9, 1 << 15):
         monkeypatch.setattr(levels, "_AHEAD", points)
         try:
@@ -164,8 +166,10 @@ def solved(method, crowd, rules):
 
 
 def policy_of(rules, schema=None):
-    asked = [fk.Requirement(fk.Facts(*point), c, values=values) for values, point, c in rules]
-    return fk.Policy(asked, schema)
+    requirements = [
+        fk.Requirement(fk.Facts(*point), c, values=values) for values, point, c in rules
+    ]
+    return fk.Policy(requirements, schema)
 
 
 def random_crowd(chance):
@@ -285,10 +289,10 @@ def drawn_rules(chance, values):
 def grouped_within(crowd, policy, share, seed=0):
     """The groups, and how many people of the last one are suppressed; None where none is safe."""
     try:
-        made = fk.Mondrian(suppression=share).grouping(crowd.microdata(seed), policy)
+        result = fk.Mondrian(suppression=share).grouping(crowd.microdata(seed), policy)
     except fk.NoSafeRelease:
         return None
-    return crowd.groups_of(made.of_row.tolist(), seed), made.suppressed
+    return crowd.groups_of(result.of_row.tolist(), seed), result.suppressed
 
 
 @pytest.mark.parametrize(("semantics", "seed"), [("single", 4), ("set", 3), ("multiset", 3)])
@@ -302,14 +306,14 @@ def test_safe_and_within_the_share(semantics, seed):
             size = chance.choice([1, 2, 3, 4])
             required.append(fk.Requirement(fk.KAnonymity(size)))
         policy, share = fk.Policy(required), Fraction(chance.randint(1, 12), 20)
-        made, without = (
+        result, without = (
             grouped_within(crowd, policy, share),
             grouped_within(crowd, policy, 0),
         )
-        assert (made is None) == (without is None)
-        if made is None or without is None:
+        assert (result is None) == (without is None)
+        if result is None or without is None:
             continue
-        groups, suppressed = made
+        groups, suppressed = result
         assert safe(crowd.bags(groups), rules, semantics), (crowd, rules, groups)
         assert min(map(len, groups)) >= size
         assert suppressed <= share * len(crowd.rows)
@@ -337,13 +341,13 @@ def test_safe_in_enumerated_worlds(semantics):
         chance = random.Random(f"{semantics} {case}")
         crowd = outlying(chance, semantics, most=6 if case % 2 and NIGHTLY else 5)
         ((values, point, limit), *_), (required, *_) = drawn_rules(chance, crowd.values)
-        made = grouped_within(crowd, fk.Policy([required]), "1/2")
-        if made is None or not made[1]:
+        result = grouped_within(crowd, fk.Policy([required]), "1/2")
+        if result is None or not result[1]:
             continue
         times += 1
         for value in values:
-            worst = worst_in_worlds(crowd, made[0], value, point)
-            assert worst == breach(crowd.bags(made[0]), value, point, semantics) < limit
+            worst = worst_in_worlds(crowd, result[0], value, point)
+            assert worst == breach(crowd.bags(result[0]), value, point, semantics) < limit
         if times == 60:
             break
     assert times >= (60 if NIGHTLY else 1)
@@ -408,12 +412,12 @@ def test_a_refined_release_says_so(tmp_path):
     schema = fk.Schema(quasi_identifiers=["age"], sensitive="disease")
     policy = fk.Policy([fk.Requirement(fk.KAnonymity(4))], schema)
     method = fk.Mondrian(refine="0.05 seconds", suppression=0.1)
-    made = fk.publish(rows, policy, method=method, seed=3)
-    made.write(tmp_path / "release")
+    publication = fk.publish(rows, policy, method=method, seed=3)
+    publication.write(tmp_path / "release")
     fk.verify(tmp_path / "release")
-    assert made.certificate.method["refine"] == "0.05 seconds"
-    assert not made.certificate.minimal
-    assert any(note.startswith("seeded") for note in made.certificate.notes)
+    assert publication.certificate.method["refine"] == "0.05 seconds"
+    assert not publication.certificate.minimal
+    assert any(note.startswith("seeded") for note in publication.certificate.notes)
     assert fk.publish(rows, policy, method=fk.Mondrian(), seed=3).certificate.minimal
     with pytest.raises(UnsupportedError, match="attack it without seconds or refine"):
         fk.attack(fk.Microdata(rows, schema), method, policy)
@@ -437,7 +441,7 @@ STATES = [["S", "a"], ["T", "a"], ["U", "b"], ["V", "b"], ["W", "c"], ["X", "c"]
 def drawn_criterion(draw, everybody):
     """A criterion, and whether it holds of groups of letters."""
     share = Fraction(draw.randint(1, 9), 10)
-    made = draw.choice(
+    result = draw.choice(
         [
             fk.KAnonymity(draw.randint(1, 5)),
             fk.LDiversity(draw.randint(1, 3)),
@@ -453,16 +457,16 @@ def drawn_criterion(draw, everybody):
     )
 
     def holds(groups):
-        if isinstance(made, fk.KAnonymity):
-            return min(map(len, groups)) >= made.k
-        if getattr(made, "distance", None) == "ordered":
+        if isinstance(result, fk.KAnonymity):
+            return min(map(len, groups)) >= result.k
+        if getattr(result, "distance", None) == "ordered":
             present = sorted(set(everybody), reverse=True)
-            rank, plain = present.index, fk.TCloseness(made.t, "ordered")
+            rank, plain = present.index, fk.TCloseness(result.t, "ordered")
             of_all = [rank(x) for x in everybody]
             return all(truth(plain, [rank(x) for x in bag], of_all)[1] for bag in groups)
-        return all(truth(made, bag, everybody)[1] for bag in groups)
+        return all(truth(result, bag, everybody)[1] for bag in groups)
 
-    return made, holds
+    return result, holds
 
 
 def mixed(seed):
@@ -478,8 +482,8 @@ def mixed(seed):
         bags = [[crowd.held[p] for p in group] for group in groups]
         return all(holds(bags) for _, holds in drawn) and (not facts or facts_hold(groups))
 
-    asked = [*(fk.Requirement(made) for made, _ in drawn)]
-    table.policy = fk.Policy([*(table.policy.requirements if facts else []), *asked])
+    requirements = [*(fk.Requirement(made) for made, _ in drawn)]
+    table.policy = fk.Policy([*(table.policy.requirements if facts else []), *requirements])
     most = int(Fraction(str(table.share)) * len(crowd.rows))
     table.every = BruteForce(crowd.kinds, crowd.rows, is_safe, most)
     return table
@@ -578,13 +582,13 @@ def test_cells_of_full_domain(seed, many):
     table.share = table.share or 0.35
     every = table.every
     every.most = int(Fraction(str(table.share)) * len(every.rows))
-    found, whole = found_in(table), None
+    result, whole = found_in(table), None
     try:
         whole = fk.FullDomain(suppression=table.share).search(table.case.microdata(), table.policy)
     except fk.NoSafeRelease:
-        assert found is None
+        assert result is None
         return
-    labels, groups = labels_of(table, found)
+    labels, groups = labels_of(table, result)
     assert table.is_safe(groups)
     by_label = {}
     for person, label in labels.items():
@@ -595,12 +599,12 @@ def test_cells_of_full_domain(seed, many):
     for person, label in labels.items():
         for a, (level, _) in enumerate(label):
             top = len(every.ladders[a]) - 1
-            assert level in (found.chosen[a], top)
+            assert level in (result.chosen[a], top)
             lost += every._cost("ncp", a, level, person)
             worst += every._cost("ncp", a, top, person)
-        hiding += any(level != at for (level, _), at in zip(label, found.chosen, strict=True))
+        hiding += any(level != at for (level, _), at in zip(label, result.chosen, strict=True))
     assert hiding <= every.most
-    loss = found.loss_of(found.chosen)
+    loss = result.loss_of(result.chosen)
     assert loss == pytest.approx(float(lost / worst) if worst else 0.0)
     assert loss <= whole.loss_of(whole.chosen) + 1e-9
 
@@ -611,23 +615,23 @@ def test_the_best_node_with_cells(seed, many):
     """No node loses less, each judged by itself; and boxes find one that is as good."""
     table = Table(seed, many)
     table.share = table.share or 0.35
-    found = found_in(table)
-    if found is None:
+    result = found_in(table)
+    if result is None:
         return
     every = found_in(table, find="best")
     explained = fk.FullDomain(suppression=table.share, local_suppression=True).search(
         table.case.microdata(), table.policy, explain=True
     )
     least = np.nanmin(explained.losses)
-    assert found.loss_of(found.chosen) == pytest.approx(least) == every.loss_of(every.chosen)
+    assert result.loss_of(result.chosen) == pytest.approx(least) == every.loss_of(every.chosen)
     with pytest.MonkeyPatch.context() as patch:
         kept(patch, 1)
         boxes = found_in(table)
     assert boxes.loss_of(boxes.chosen) == pytest.approx(least)
     again = found_in(table, seed=seed % 7)
-    assert again.chosen == found.chosen
+    assert again.chosen == result.chosen
     assert alike(table.case.groups_of(again.groups.tolist(), seed % 7)) == alike(
-        table.case.groups_of(found.groups.tolist())
+        table.case.groups_of(result.groups.tolist())
     )
 
 
@@ -645,13 +649,16 @@ def test_cells_in_enumerated_worlds(semantics):
         ((values, point, limit), *_), (required, *_) = drawn_rules(chance, crowd.values)
         method = fk.FullDomain(suppression="3/4", local_suppression=True)
         try:
-            found = method.search(crowd.microdata(), fk.Policy([required]))
+            search = method.search(crowd.microdata(), fk.Policy([required]))
         except fk.NoSafeRelease:
             continue
-        if found.hidden is None or found.hidden.all(axis=1).sum() == found.hidden.any(axis=1).sum():
+        if (
+            search.hidden is None
+            or search.hidden.all(axis=1).sum() == search.hidden.any(axis=1).sum()
+        ):
             continue
         times += 1
-        groups = crowd.groups_of(found.groups.tolist())
+        groups = crowd.groups_of(search.groups.tolist())
         for value in values:
             worst = worst_in_worlds(crowd, groups, value, point)
             assert worst == breach(crowd.bags(groups), value, point, semantics) < limit
@@ -735,11 +742,11 @@ def test_every_door_reads_stars(tmp_path, method, form):
     """Files of suppressed cells: the judge, readers, drawn tables and measures read them."""
     table, policy = rare_places(form)
     chosen = method(suppression=0.3, local_suppression=True)
-    made = fk.publish(table, policy, method=chosen, form=form, labels={"town": "exact"})
+    publication = fk.publish(table, policy, method=chosen, form=form, labels={"town": "exact"})
     folder = tmp_path / "release"
-    made.write(folder)
+    publication.write(folder)
     assert fk.verify(folder).findings
-    assert made.certificate.method["local_suppression"] is True
+    assert publication.certificate.method["local_suppression"] is True
     assert fk.audit(folder, policy).safe
     assert len(fk.draw(folder, seed=1)) == len(table)
     fk.utility_report(folder, table, policy=policy)
@@ -753,12 +760,12 @@ def test_every_door_reads_stars(tmp_path, method, form):
 
 @pytest.mark.parametrize("method", [fk.FullDomain, fk.Mondrian])
 @pytest.mark.parametrize(
-    ("settings", "said"),
+    ("settings", "message"),
     [({}, "suppression = 0.05"), ({"suppression": 0.1}, "true or false")],
 )
-def test_nobody_to_suppress(method, settings, said):
+def test_nobody_to_suppress(method, settings, message):
     local = True if not settings else "yes"
-    with pytest.raises(InputError, match=said):
+    with pytest.raises(InputError, match=message):
         method(**settings, local_suppression=local)
 
 
@@ -802,13 +809,13 @@ def test_fewest_columns_first(monkeypatch):
     schema = fk.Schema(quasi_identifiers=["age", "sex", "town"], sensitive="disease")
     policy = fk.Policy([fk.Requirement(fk.KAnonymity(2))], schema)
     raw = fk.Microdata(table, schema)
-    found = fk.FullDomain(suppression="1/2", local_suppression=True).search(raw, policy)
-    assert found.levels == {"age": 0, "sex": 0, "town": 0}
-    assert found.hidden[found.groups].tolist() == [
+    search = fk.FullDomain(suppression="1/2", local_suppression=True).search(raw, policy)
+    assert search.levels == {"age": 0, "sex": 0, "town": 0}
+    assert search.hidden[search.groups].tolist() == [
         *[[False, False, False]] * 4,
         *[[True, False, False]] * 2,
         *[[True, True, True]] * 2,
     ]
     monkeypatch.setattr(local_suppression, "_MOST_CHOICES", 1)
-    few = fk.FullDomain(suppression="1/2", local_suppression=True).search(raw, policy)
-    assert (few.hidden == found.hidden).all()
+    lattice = fk.FullDomain(suppression="1/2", local_suppression=True).search(raw, policy)
+    assert (lattice.hidden == search.hidden).all()

@@ -123,8 +123,8 @@ def test_limits_get_tighter_within_turn():
     counts = fk.GroupCounts.from_bags([first, second, rest])
     facts, policy = fk.Facts(l=1, m=1), asking("19/25", (1, 0, 1), values=["v"])
     for bag in (first, second):
-        alone = fk.GroupCounts.from_bags([bag, rest])
-        assert facts.disclosure(alone, "v").below("19/25")
+        group_counts = fk.GroupCounts.from_bags([bag, rest])
+        assert facts.disclosure(group_counts, "v").below("19/25")
     assert not facts.disclosure(counts, "v").below("19/25")
     before = policy.ledger(counts.values, counts)
     before.commit(None, fk.GroupCounts.from_bags([first + second + rest]))
@@ -159,7 +159,7 @@ def drawn_facts(chance, groups, limit):
 def drawn_rule(chance, groups):
     """A requirement with its oracle, and whether the bound is exact."""
     everybody = "".join(groups)
-    k, least = chance.randint(1, 6), chance.randint(2, 4)
+    k, position = chance.randint(1, 6), chance.randint(2, 4)
     part, c = (
         Fraction(chance.randint(1, 8), 8),
         Fraction(chance.randint(1, 9), chance.randint(1, 4)),
@@ -167,21 +167,21 @@ def drawn_rule(chance, groups):
     limit = Fraction(chance.randint(1, 12), 12)
     limit += chance.choice([0, Fraction(1, 10**12)]) if limit < 1 else 0
     values = sorted(set(everybody))
-    made = chance.choice(
+    result = chance.choice(
         [
             *[drawn_facts(chance, groups, limit)] * 2,
             (fk.KAnonymity(k), leaving.k_anonymity(k)),
-            (fk.LDiversity(least), leaving.distinct(least)),
-            (fk.LDiversity(least, "recursive", c), leaving.recursive(least, c)),
+            (fk.LDiversity(position), leaving.distinct(position)),
+            (fk.LDiversity(position, "recursive", c), leaving.recursive(position, c)),
             (fk.AlphaK(part, k), leaving.alpha_k(part, k)),
             (fk.TCloseness(part), leaving.close(part, everybody)),
             (fk.TCloseness(part, "ordered", values), leaving.close(part, everybody, values)),
         ]
     )
-    rule = made[0] if isinstance(made[0], fk.Requirement) else fk.Requirement(made[0])
+    rule = result[0] if isinstance(result[0], fk.Requirement) else fk.Requirement(result[0])
     kinds = {point.adversary.m == 0 for point in rule.points} if rule.points else set()
-    exact = kinds == {True} and made[0].values is None
-    return rule, made[1], exact or getattr(made[0], "kind", None) == "recursive"
+    exact = kinds == {True} and result[0].values is None
+    return rule, result[1], exact or getattr(result[0], "kind", None) == "recursive"
 
 
 def test_how_many_must_leave():
@@ -195,10 +195,10 @@ def test_how_many_must_leave():
             continue
         counts = fk.GroupCounts.from_bags([list(group) for group in groups])
         ledger = fk.Policy([rule]).ledger(counts.values, counts)
-        alone, said = ledger.alone(counts).tolist(), ledger.fewest_leaving(counts).tolist()
+        alone, text = ledger.alone(counts).tolist(), ledger.fewest_leaving(counts).tolist()
         assert alone == [is_safe(group) for group in groups], (seed, rule)
         cases += 1
-        for group, fewest in zip(groups, said, strict=True):
+        for group, fewest in zip(groups, text, strict=True):
             must = leaving.fewest(group, is_safe) if not is_safe(group) else 0
             assert fewest <= must, (seed, rule, group)
             assert fewest == must or not exact, (seed, rule, group)
@@ -307,10 +307,10 @@ def test_unmerged_rows_are_grouped_alike(monkeypatch, method, form):
     for differ in (False, True):
         for module in (points_module, equal_rows):
             monkeypatch.setattr(module, "nearly_all_differ", lambda columns, differ=differ: differ)
-        made = fk.publish(table, policy, method=method, form=form, seed=1)
-        rows = pa.concat_tables(made.placed.members())
+        publication = fk.publish(table, policy, method=method, form=form, seed=1)
+        rows = pa.concat_tables(publication.placed.members())
         labels = [name for name in rows.column_names if name in ("age", "zip", "group")]
-        audits.append(made.audit.verdicts)
+        audits.append(publication.audit.verdicts)
         people.append(rows.select(["id", *labels]).to_pydict())
     assert people[0] == people[1]
     assert audits[0] == audits[1] or repr(audits[0]) == repr(audits[1])
@@ -329,7 +329,7 @@ TWO = np.array([0, 0, 1, 1])
 
 
 @pytest.mark.parametrize(
-    ("people", "least", "said"),
+    ("people", "least", "message"),
     [
         (3, 4, "3 people make no group of at least 4"),
         (0, 1, "people must be a whole number from 1, not 0"),
@@ -338,13 +338,13 @@ TWO = np.array([0, 0, 1, 1])
         (True, 1, "people must be a whole number from 1, not True"),
     ],
 )
-def test_no_optimum_without_groups(people, least, said):
-    with pytest.raises(fk.InputError, match=said):
+def test_no_optimum_without_groups(people, least, message):
+    with pytest.raises(fk.InputError, match=message):
         fk.optimal_discernibility(people, least)
 
 
 @pytest.mark.parametrize(
-    ("given", "said"),
+    ("given", "message"),
     [
         (
             lambda m: (m,),
@@ -359,8 +359,8 @@ def test_no_optimum_without_groups(people, least, said):
         (lambda m: (GroupCounts.from_bags(["xyx"]), m, TWO), "3 people are counted, but .* has 4"),
     ],
 )
-def test_unmeasurable_groups_are_refused(given, said):
-    with pytest.raises(fk.InputError, match=said):
+def test_unmeasurable_groups_are_refused(given, message):
+    with pytest.raises(fk.InputError, match=message):
         fk.utility_of(*given(people_of({"age": [10, 30, 20, 50]})))
 
 
@@ -394,10 +394,10 @@ def test_invalid_weights_are_refused(given):
 
 
 def test_weights_of_unknown_columns():
-    said = r"publish.weights: 'zipp' is no quasi-identifier; did you mean 'zip'"
-    with pytest.raises(PolicyError, match=said):
+    text = r"publish.weights: 'zipp' is no quasi-identifier; did you mean 'zip'"
+    with pytest.raises(PolicyError, match=text):
         fk.Policy(FOUR, SCHEMA, fk.PublishOptions(weights={"zipp": 3}))
-    with pytest.raises(PolicyError, match=said):  # of a table, where the policy has no schema
+    with pytest.raises(PolicyError, match=text):  # of a table, where the policy has no schema
         fk.publish(fk.Microdata(table(), SCHEMA), fk.Policy(FOUR), weights={"zipp": 3})
     with pytest.raises(PolicyError, match="must be a table"):
         fk.PublishOptions(weights=3)

@@ -89,16 +89,16 @@ def test_no_value_exceeds_its_share(data, variant, l):  # noqa: E741
             assume(eligible)
             codes, random = made.sensitive_codes, np.random.default_rng(len(values))
             sizes = np.bincount(codes)
-            found = groups_of_gsa(codes, sizes, made.attributes, l, random, least_groups=1)
+            result = groups_of_gsa(codes, sizes, made.attributes, l, random, least_groups=1)
         else:
-            found = Streamliner(l, variant).partition(made)
+            result = Streamliner(l, variant).partition(made)
     except fk.NoSafeRelease as error:
         stuck = variant == "gda" and "stuck" in str(error)
         assert stuck or not eligible
         return
     assert eligible
-    assert found.dtype == np.int64
-    table = held(found, values)
+    assert result.dtype == np.int64
+    table = held(result, values)
     assert (table.max(axis=1) * l <= table.sum(axis=1)).all()
     assert table.sum(axis=1).min() >= l
 
@@ -170,8 +170,8 @@ def test_what_is_in_the_way(method, values, message):
 
 def bags(values, ranks, l):  # noqa: E741
     """The groups of the plan, people of each colour coming by rank."""
-    found = sorted(Counter(zip(values, ranks, strict=True)).items())
-    colours, places, sizes = zip(*((v, r, many) for (v, r), many in found), strict=True)
+    results = sorted(Counter(zip(values, ranks, strict=True)).items())
+    colours, places, sizes = zip(*((v, r, many) for (v, r), many in results), strict=True)
     runs = Runs(np.array(colours), np.array(places), np.array(sizes))
     try:
         plan = plan_gda(runs, range(max(values) + 1), l)
@@ -202,7 +202,7 @@ def test_partners_match_the_rule(sizes, need, data):
     assume(max(sizes) * (need + 1) <= sum(sizes))
     random = np.random.default_rng(data.draw(st.integers(0, 99)))
     for colour, rows in enumerate(drawn(sizes, range(len(sizes)), need, random)):
-        unused = [many * (c != colour) for c, many in enumerate(sizes)]
+        unused = [size * (c != colour) for c, size in enumerate(sizes)]
         for left, row in zip(range(sizes[colour], 0, -1), rows, strict=True):
             pool = {c for c, many in enumerate(unused) if many}
             spare = sum(min(many, left) for many in unused) - need * left
@@ -252,8 +252,8 @@ MOST = Fraction(2, 3)
 
 def known(partitions, released=None):
     """Which of the ten tables are possible, from 1; all possible ones must be among them."""
-    found = possible_tables(partitions, T0, MOST, released)
-    return sorted(TABLES.index(table) + 1 for table in found)
+    result = possible_tables(partitions, T0, MOST, released)
+    return sorted(TABLES.index(table) + 1 for table in result)
 
 
 def those(*numbers):
@@ -386,18 +386,18 @@ def tells_frequencies(found, l):  # noqa: E741
 )
 def test_rda_tells_nothing_further(people, l):  # noqa: E741
     for bag in bags_of_posteriors(people, l):
-        found = releases(bag, rda(l))
-        assert exchangeable(found)
-        tells_frequencies(found, l)
+        result = releases(bag, rda(l))
+        assert exchangeable(result)
+        tells_frequencies(result, l)
 
 
 @pytest.mark.parametrize("bag", ["aabb", "aabc", "abcd", slow("aabbc")])
 def test_ria_tells_nothing_further(bag):
     """Bags of which there are releases of several groups."""
-    found = releases(codes_of(bag), ria(2))
-    assert max(len(release) for release in found) > 1
-    assert exchangeable(found)
-    tells_frequencies(found, 2)
+    result = releases(codes_of(bag), ria(2))
+    assert max(len(release) for release in result) > 1
+    assert exchangeable(result)
+    tells_frequencies(result, 2)
 
 
 @pytest.mark.parametrize(("people", "l"), [(4, 2), (5, 2), (6, 3), slow(6, 2)])
@@ -435,9 +435,9 @@ def test_a_chosen_l_tells_nothing(method, required, monkeypatch):
             return [0] * len(table)
 
     for bag in ("aabc",) if required == "any_of" else ("aabb", "aabc"):
-        found = releases(codes_of(bag), run)
-        assert exchangeable(found)
-        tells_frequencies(found, 2)
+        result = releases(codes_of(bag), run)
+        assert exchangeable(result)
+        tells_frequencies(result, 2)
 
 
 def alike(lots, n_cells):
@@ -461,16 +461,16 @@ def test_exchanged_cells_are_as_likely(bag, few, monkeypatch):
 
     @cache
     def releases_of(table):
-        found = Counter()
+        counts = Counter()
         codes = np.array([ord(value) for value in table])[cells]
         for groups, weight in outcomes(lambda lots: transversals(cells, codes, 1, alike(lots, 4))):
-            found[release_of(groups.reshape(-1), table)] += weight
-        return found
+            counts[release_of(groups.reshape(-1), table)] += weight
+        return counts
 
     for _ in range(3):
         table = tuple(chance.sample(bag, 8))
-        found = sorted(releases_of(table).items(), key=str)
-        for release, weight in chance.sample(found, min(len(found), 8)):
+        results = sorted(releases_of(table).items(), key=str)
+        for release, weight in chance.sample(results, min(len(results), 8)):
             for bits in (1, 2, 3):
                 other = list(table)
                 for people, _values in release:
@@ -494,11 +494,11 @@ def test_rda_is_never_stuck():
 
 
 def test_gsa_reveals_equal_pairs():
-    found = releases((0, 0, 1, 1), gsa(2, range(4)))
+    result = releases((0, 0, 1, 1), gsa(2, range(4)))
     release = frozenset({((0, 2), (0, 1)), ((1, 3), (0, 1))})
-    assert set(found[release]) == {(0, 0, 1, 1), (1, 1, 0, 0)}
-    assert worst(found) == HALF
-    assert not exchangeable(found)
+    assert set(result[release]) == {(0, 0, 1, 1), (1, 1, 0, 0)}
+    assert worst(result) == HALF
+    assert not exchangeable(result)
 
 
 # ---- GSA where it divides ------------------------------------------------------------------------
@@ -574,7 +574,7 @@ def boxed(found, place):
             boxes[box][1].extend(values)
         seen = frozenset((tuple(sorted(p)), tuple(sorted(v))) for p, v in boxes.values())
         merged[seen].update(weights)
-    return [pair for own in merged.items() for pair in posteriors(*own)], merged
+    return [pair for item in merged.items() for pair in posteriors(*item)], merged
 
 
 def test_boxes_of_rda():
@@ -600,8 +600,8 @@ def test_frequencies_in_boxes_of_gsa():
     seen = frozenset({((0, 2), (0, 1)), ((1, 3, 4, 5), (0, 1, 2, 3))})
     had, total = Fraction(0), Fraction(0)
     for table in tables_of(sorted(seen), 6):
-        found = {r: Counter({table: w}) for r, w in released(table, gsa(2, place)).items()}
-        chance = sum(boxed(found, place)[1].get(seen, Counter()).values())
+        results = {r: Counter({table: w}) for r, w in released(table, gsa(2, place)).items()}
+        chance = sum(boxed(results, place)[1].get(seen, Counter()).values())
         total += chance
         had += chance * (table[1] == 1)
     assert had / total == Fraction(2, 5)
@@ -630,13 +630,13 @@ def test_what_breaks_the_papers_algorithms(bag, method, posterior):
 
 
 def test_the_best_of_several_runs():
-    found = releases(AABCD, plain.best_of(plain.rda(2), 2, plain.within_groups))
-    assert worst(found) == Fraction(2, 3)
-    assert found == plain.releases_of_best(AABCD, plain.rda(2), 2, plain.within_groups)
+    result = releases(AABCD, plain.best_of(plain.rda(2), 2, plain.within_groups))
+    assert worst(result) == Fraction(2, 3)
+    assert result == plain.releases_of_best(AABCD, plain.rda(2), 2, plain.within_groups)
     # By the width of groups.
     for runs, posterior in ((1, "1/2"), (2, "1/2"), (3, "17/27"), (5, "137/171")):
-        found = plain.releases_of_best(AABBC, plain.rda(2), runs, plain.widths)
-        assert worst(found) == Fraction(posterior)
+        result = plain.releases_of_best(AABBC, plain.rda(2), runs, plain.widths)
+        assert worst(result) == Fraction(posterior)
 
 
 def by_seed(variant, seed=0):
@@ -653,11 +653,11 @@ def test_a_seed_that_somebody_knows(variant):
 
 def test_gda_is_unsafe(caplog):
     with caplog.at_level(logging.WARNING, logger="foreknow"):
-        found = releases(AABC, by_seed("gda"))
+        result = releases(AABC, by_seed("gda"))
     release = frozenset({((0, 2), (0, 1)), ((1, 3), (0, 2))})
-    assert set(found[release]) == {AABC}
-    assert worst(found) == 1
+    assert set(result[release]) == {AABC}
+    assert worst(result) == 1
     assert "GDA is unsafe" in caplog.text
-    found = releases((0, 0, 1, 1), by_seed("gda"))
-    assert not exchangeable(found)
-    assert sum(len(weights) for weights in found.values()) == len(tables((0, 0, 1, 1)))
+    result = releases((0, 0, 1, 1), by_seed("gda"))
+    assert not exchangeable(result)
+    assert sum(len(weights) for weights in result.values()) == len(tables((0, 0, 1, 1)))

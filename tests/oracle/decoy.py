@@ -24,16 +24,17 @@ def divided(bag, sizes):
     """
     if len(sizes) == 1:
         return {(tuple(bag),): 1} if sum(bag) == sizes[0] else {}
-    found = {}
+    results = {}
     for own in product(*(range(x + 1) for x in bag)):
         if sum(own) == sizes[0]:
             times = prod(map(comb, bag, own))
             left = tuple(a - b for a, b in zip(bag, own, strict=True))
             for rest, more in divided(left, sizes[1:]).items():
-                found[own, *rest] = times * more
+                results[own, *rest] = times * more
     # Of each way, values can be given to people in as many ways as that.
     return {
-        way: prod(factorial(sum(own)) // prod(map(factorial, own)) for own in way) for way in found
+        way: prod(factorial(sum(own)) // prod(map(factorial, own)) for own in way)
+        for way in results
     }
 
 
@@ -65,16 +66,16 @@ def placements(dealt, sizes):
     >>> placements(((1, 1), (1, 1)), (3, 1))
     {((1, 1), (2, 0)): 3, ((2, 0), (1, 1)): 3}
     """
-    found = {(): (1, tuple(sizes))}
+    result = {(): (1, tuple(sizes))}
     for bag in dealt:
         more = {}
-        for before, (many, left) in found.items():
+        for before, (many, left) in result.items():
             for own in product(*(range(x + 1) for x in left)):
                 if sum(own) == sum(bag):
                     rest = tuple(a - b for a, b in zip(left, own, strict=True))
                     more[*before, own] = (many * prod(map(comb, left, own)), rest)
-        found = more
-    return {own: many for own, (many, _) in found.items()}
+        result = more
+    return {own: many for own, (many, _) in result.items()}
 
 
 class Group:
@@ -134,30 +135,30 @@ class Group:
     def _without(self, weights, used, secret, m):
         """That m more people of any cells do not have a secret; beside how many people."""
         for own in combinations_with_replacement(range(len(self.sizes)), m):
-            found, ways, more = weights, 1, Counter()
+            result, ways, counts = weights, 1, Counter()
             for cell in own:
-                taken = sum(many for (c, _), many in used.items() if c == cell) + more[cell]
-                other = sum(many for (c, v), many in used.items() if c == cell and v != secret)
-                none = self.sizes[cell] - self.counts[:, cell, secret] - other - more[cell]
-                found, ways = found * none, ways * (self.sizes[cell] - taken)
-                more[cell] += 1
+                taken = sum(many for (c, _), many in used.items() if c == cell) + counts[cell]
+                total = sum(many for (c, v), many in used.items() if c == cell and v != secret)
+                none = self.sizes[cell] - self.counts[:, cell, secret] - total - counts[cell]
+                result, ways = result * none, ways * (self.sizes[cell] - taken)
+                counts[cell] += 1
             if ways > 0:
-                yield found, ways
+                yield result, ways
 
     def _least(self, pairs):
         """The least of some ratios of sums (with the number of ways), as a fraction."""
-        spared, found = float(self.spared), {}
+        spared, results = float(self.spared), {}
         for top, bottom, ways in pairs:
             below = bottom[0] + spared * bottom[1]
             if below:
                 key = (*map(int, top), *map(int, bottom), ways)
-                found[key] = (top[0] + spared * top[1]) / below / ways
-        if not found:
+                results[key] = (top[0] + spared * top[1]) / below / ways
+        if not results:
             return None
-        near = min(found.values()) * (1 + 1e-9) + 1e-15
+        near = min(results.values()) * (1 + 1e-9) + 1e-15
         return min(
             self._exact(key[:2]) / Fraction(self._exact(key[2:4])) / key[4]
-            for key, ratio in found.items()
+            for key, ratio in results.items()
             if ratio <= near
         )
 
@@ -216,28 +217,28 @@ def worst(groups, secret, facts):
     (Fraction(1, 3), Fraction(1, 2))
     """
     # Of what was looked at so far: the least product for so many people, with a target and without.
-    found = {(False, 0, 0): Fraction(1)}
+    result = {(False, 0, 0): Fraction(1)}
     for ways in groups:
         more = {}
-        for (has, k, m), ratio in found.items():
+        for (has, k, m), ratio in result.items():
             for k_, m_ in product(range(facts[1] - k + 1), range(facts[2] - m + 1)):
                 own = None
-                for one in ways:
-                    own = least(own, one.factor(secret, k_, m_))
+                for way in ways:
+                    own = least(own, way.factor(secret, k_, m_))
                 if own is not None:
                     key = has, k + k_, m + m_
                     more[key] = least(more.get(key), ratio * own)
                 if has:
                     continue
                 own = None
-                for one in ways:
+                for way in ways:
                     for l in range(facts[0] + 1):  # noqa: E741
-                        own = least(own, one.odds(secret, (l, k_, m_)))
+                        own = least(own, way.odds(secret, (l, k_, m_)))
                 if own is not None:
                     key = True, k + k_, m + m_
                     more[key] = least(more.get(key), ratio * own)
-        found = more
-    odds = min((ratio for (has, *_), ratio in found.items() if has), default=None)
+        result = more
+    odds = min((ratio for (has, *_), ratio in result.items() if has), default=None)
     return Fraction(0) if odds is None else 1 / (1 + odds)
 
 
@@ -249,7 +250,7 @@ def worst(groups, secret, facts):
 # Nothing here knows the library.
 
 
-def worst_of_implications(weights, wanted, k, basic=False):
+def worst_of_implications(weights, expected, k, basic=False):
     """Highest posterior that somebody has a value among the wanted, given k basic implications.
 
     `basic`: of up to two atoms each before and after the arrow; else of one atom, and all end with
@@ -277,7 +278,7 @@ def worst_of_implications(weights, wanted, k, basic=False):
         for (a, b), (c, d) in product(pairs, repeat=2)
     }
     for goal in atoms:
-        if goal[1] not in wanted:
+        if goal[1] not in expected:
             continue
         own = told if basic else {(every ^ true[a]) | true[goal] for a in atoms}
         left = {every}
@@ -312,11 +313,11 @@ def beliefs(weights):
     Fraction(3, 4)
     """
     whole, n = Fraction(sum(weights.values())), len(next(iter(weights)))
-    found = [{} for _ in range(n)]
+    results = [{} for _ in range(n)]
     for world, weight in weights.items():
-        for own, value in zip(found, world, strict=True):
-            own[value] = own.get(value, 0) + weight / whole
-    return found
+        for result, value in zip(results, world, strict=True):
+            result[value] = result.get(value, 0) + weight / whole
+    return results
 
 
 def keeps(share, table, kind, limit):
@@ -381,7 +382,7 @@ def worst_posterior(weights, secret, most):
     people, values = range(len(worlds[0])), sorted({x for world in worlds for x in world})
     has = {(p, x): np.array([w[p] == x for w in worlds]) for p in people for x in values}
     hit = {p: np.logical_or.reduce([has[p, x] for x in values if x in secret]) for p in people}
-    best, found = -1.0, None
+    best, result = -1.0, None
     for target in people:
         others = [p for p in people if p != target]
         outside = [x for x in values if x not in secret]
@@ -391,14 +392,18 @@ def worst_posterior(weights, secret, most):
             if out
         ] or [np.ones(len(worlds), dtype=bool)]
         ruled.append(np.ones(len(worlds), dtype=bool))
-        for known in (own for k in range(most[1] + 1) for own in combinations(others, k)):
+        for known in (
+            combination for k in range(most[1] + 1) for combination in combinations(others, k)
+        ):
             rest = [p for p in others if p not in known]
-            families = [own for m in range(most[2] + 1) for own in combinations(rest, m)]
+            families = [
+                combination for m in range(most[2] + 1) for combination in combinations(rest, m)
+            ]
             links = [
-                np.logical_and.reduce([hit[target] | ~hit[p] for p in own])
-                if own
+                np.logical_and.reduce([hit[target] | ~hit[p] for p in family])
+                if family
                 else np.ones(len(worlds), dtype=bool)
-                for own in families
+                for family in families
             ]
             for theirs in product(values, repeat=len(known)):
                 told = np.ones(len(worlds), dtype=bool)
@@ -413,8 +418,8 @@ def worst_posterior(weights, secret, most):
                     chance = np.divide(hits, total, out=np.zeros_like(hits), where=total > 0)
                     at = int(chance.argmax())
                     if chance[at] > best + 1e-12:
-                        best, found = chance[at], (left[at], hit[target])
-    left, hits = found
+                        best, result = chance[at], (left[at], hit[target])
+    left, hits = result
     total = sum(x for x, own in zip(exact, left, strict=True) if own)
     return sum(x for x, own in zip(exact, left & hits, strict=True) if own) / total
 
@@ -446,7 +451,7 @@ def one_trial(values, part, many, unsafe, swaps, decoys):
     seats = [[] for _ in range(many)]
     for turn, value in enumerate(x for x in order for _ in range(often[x])):
         seats[turn % many].append(value)
-    planned = ["".join(sorted(own)) for own in seats]
+    planned = ["".join(sorted(seat)) for seat in seats]
 
     def bag(world, people):
         return tuple(sorted(world[p] for p in people))
@@ -497,15 +502,15 @@ def worlds(values, groups):
     members = defaultdict(list)
     for person, group in enumerate(groups):
         members[group].append(person)
-    dealt = [sorted(set(permutations(values[p] for p in own))) for own in members.values()]
-    found = []
+    dealt = [sorted(set(permutations(values[p] for p in member))) for member in members.values()]
+    results = []
     for bags in product(*dealt):
         world = [None] * len(values)
         for own, bag in zip(members.values(), bags, strict=True):
             for person, value in zip(own, bag, strict=True):
                 world[person] = value
-        found.append(tuple(world))
-    return found
+        results.append(tuple(world))
+    return results
 
 
 def posteriors(values, groups, algorithm, release):
@@ -518,13 +523,13 @@ def posteriors(values, groups, algorithm, release):
     everything = worlds(values, groups)
     weights = {}
     for world in everything:
-        made = algorithm(world)
-        chances = made if isinstance(made, dict) else {made: Fraction(1)}
+        result = algorithm(world)
+        chances = result if isinstance(result, dict) else {result: Fraction(1)}
         if chances.get(release):
             weights[world] = chances[release]
-    whole = sum(weights.values())
-    found = defaultdict(Fraction)
+    total = sum(weights.values())
+    by_key = defaultdict(Fraction)
     for world, weight in weights.items():
         for person, value in enumerate(world):
-            found[person, value] += weight / whole
-    return dict(found), len(everything), len(weights)
+            by_key[person, value] += weight / total
+    return dict(by_key), len(everything), len(weights)

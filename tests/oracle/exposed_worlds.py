@@ -56,16 +56,16 @@ class Release:
                 left &= ~self.where[target, x]
             rulings.append(left)
         best = Fraction(0)
-        for known in subsets(k, others):
-            domains = [[self.table[p]] if truly else self.values for p in known]
+        for subset in subsets(k, others):
+            domains = [[self.table[p]] if truly else self.values for p in subset]
             for values in product(*domains):
-                said = self.everywhere
-                for person, x in zip(known, values, strict=True):
-                    said &= self.where[person, x]
-                if not said:
+                everywhere = self.everywhere
+                for person, x in zip(subset, values, strict=True):
+                    everywhere &= self.where[person, x]
+                if not everywhere:
                     continue
-                for family in subsets(m, [p for p in others if p not in known]):
-                    left = said
+                for family in subsets(m, [p for p in others if p not in subset]):
+                    left = everywhere
                     for relative in family:
                         left &= ~self.where[relative, value] | hit
                     for allowed in rulings:
@@ -126,16 +126,16 @@ def _several_surest(groups, table, target, value, amounts, semantics):
     others = [person for person in range(len(table)) if person != target]
     labels = sorted({x for _, bag in groups for x in bag} - {value})
     best = Fraction(0)
-    for known in subsets(k, [p for p in others if value not in table[p]]):
-        for family in subsets(m, [p for p in others if p not in known]):
+    for subset in subsets(k, [p for p in others if value not in table[p]]):
+        for family in subsets(m, [p for p in others if p not in subset]):
             for chosen in subsets(l, labels):
                 facts = [
-                    *(many_worlds.lacks(p, value) for p in known),
+                    *(many_worlds.lacks(p, value) for p in subset),
                     *(many_worlds.implies(p, target, value) for p in family),
                     *(many_worlds.brings(target, x, value) for x in chosen),
                 ]
-                found = many_worlds.posterior(all_worlds, facts, target, value)
-                best = max(best, found or Fraction(0))
+                posterior = many_worlds.posterior(all_worlds, facts, target, value)
+                best = max(best, posterior or Fraction(0))
     return best
 
 

@@ -15,14 +15,14 @@ from math import prod
 
 def worlds(groups, weigh):
     """Who has what in each world of positive weight, and that weight; `groups` are (rows, bag)."""
-    found = [((), Fraction(1))]
+    results = [((), Fraction(1))]
     for rows, bag in groups:
         own = [
             (world, prod((weigh(row, x) for row, x in zip(rows, world, strict=True)), start=1))
             for world in sorted(set(permutations(bag)))
         ]
-        found = [(a + b, v * w) for (a, v), (b, w) in product(found, own) if w]
-    return found
+        results = [(a + b, v * w) for (a, v), (b, w) in product(results, own) if w]
+    return results
 
 
 def joint(row, value):
@@ -52,11 +52,13 @@ def surest(groups, secret, amounts, weigh=joint):
     best = Fraction(0)
     for target in people:
         rest = [person for person in people if person != target]
-        for known in combinations(rest, min(knows, len(rest))):
-            free = [person for person in rest if person not in known]
+        for combination in combinations(rest, min(knows, len(rest))):
+            free = [person for person in rest if person not in combination]
             for linked in combinations(free, min(links, len(free))):
                 for ruled_out in combinations(others, min(ruled, len(others))):
-                    best = max(best, _surest_of(every, secret, target, known, linked, ruled_out))
+                    best = max(
+                        best, _surest_of(every, secret, target, combination, linked, ruled_out)
+                    )
     return best
 
 

@@ -69,13 +69,13 @@ class Dealing:
 
     def without(self, left, person, excluded):
         """Deal to the next person, who has none of some values."""
-        found = {}
+        results = {}
         for counts, ways in left.items():
             for i, (value, count) in enumerate(zip(self.values, counts, strict=True)):
                 if count and value not in excluded:
                     rest = (*counts[:i], count - 1, *counts[i + 1 :])
-                    found[rest] = found.get(rest, 0) + ways * count
-        return found
+                    results[rest] = results.get(rest, 0) + ways * count
+        return results
 
     def chance(self, left):
         if not left:
@@ -105,11 +105,11 @@ def _of_one_class(space, left, people, subsets, most):
     yield 0, left
     if not people or not left:
         return
-    for at, excluded in enumerate(subsets, start=1):
+    for position, excluded in enumerate(subsets, start=1):
         if len(excluded) > most:
             break
         after = space.without(left, people[0], excluded)
-        rest = _of_one_class(space, after, people[1:], subsets[:at], most - len(excluded))
+        rest = _of_one_class(space, after, people[1:], subsets[:position], most - len(excluded))
         for used, final in rest:
             yield len(excluded) + used, final
 
@@ -268,10 +268,10 @@ def basic_implications(space):
 
 def _joined(atoms, join):
     """Every non-empty set of atoms, joined."""
-    found = set()
+    results = set()
     for atom in atoms:
-        found |= {join(one, atom) for one in found} | {atom}
-    return found
+        results |= {join(result, atom) for result in results} | {atom}
+    return results
 
 
 # ---- minimize ------------------------------------------------------------------------------------

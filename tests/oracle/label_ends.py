@@ -21,11 +21,11 @@ def covered(label, universe):
     if label.startswith("<"):
         end = _ends(label[1:], universe)
         return end and {value for value in universe if value < end[0]}
-    if found := re.fullmatch("(.+) or (more|later|less|earlier)", label):
-        end = _ends(found[1], universe)
-        if end is None or (found[2] in ("later", "earlier")) != (universe is DAYS):
+    if match := re.fullmatch("(.+) or (more|later|less|earlier)", label):
+        end = _ends(match[1], universe)
+        if end is None or (match[2] in ("later", "earlier")) != (universe is DAYS):
             return None
-        upwards = found[2] in ("more", "later")
+        upwards = match[2] in ("more", "later")
         return {v for v in universe if (v >= end[0] if upwards else v <= end[1])}
     low, _, high = label.partition(" to ")
     first, last = _ends(low, universe), _ends((high or low).removeprefix("<"), universe)

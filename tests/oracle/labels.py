@@ -23,21 +23,21 @@ def numbers_of(label):
     if " | " in label:
         parts = [numbers_of(part) for part in label.split(" | ")]
         return None if None in parts else set().union(*parts)
-    if found := re.fullmatch(r"(\d+) or more", label):
-        return {n for n in NUMBERS if n >= int(found[1])}
-    if found := re.fullmatch(r"(\d+) to (<?)(\d+)", label):
-        low, high = int(found[1]), int(found[3])
-        if low > high or (low == high and found[2]):  # which is no range; but it says both
+    if match := re.fullmatch(r"(\d+) or more", label):
+        return {n for n in NUMBERS if n >= int(match[1])}
+    if match := re.fullmatch(r"(\d+) to (<?)(\d+)", label):
+        low, high = int(match[1]), int(match[3])
+        if low > high or (low == high and match[2]):  # which is no range; but it says both
             return {low, high}
-        return {n for n in NUMBERS if low <= n < high or (n == high and not found[2])}
+        return {n for n in NUMBERS if low <= n < high or (n == high and not match[2])}
     return {int(label)} if re.fullmatch(r"\d+", label) and not re.fullmatch("0.+", label) else None
 
 
 def keeps_top(label, top):
     """Whether it stands for all numbers from a top on, or for none of these."""
-    found = numbers_of(label)
+    result = numbers_of(label)
     above = {n for n in NUMBERS if n >= top}
-    return found is not None and (above <= found or not above & found)
+    return result is not None and (above <= result or not above & result)
 
 
 def whole(values, node_of):
@@ -69,15 +69,15 @@ def meanings(label, own, kind, rows=()):
         return [lambda value: value == label]
     if kind == "tree":
         return [_below(label, rows)] if label.rstrip("+") not in ("*", "* (level 9)") else [_all]
-    told = re.fullmatch(r"(.*) \(level (\d+)\)\+*", label, re.DOTALL)
-    told = told if told and (kind == "mask" or told[1] == "*") else None
-    text = told[1] if told else label
+    match = re.fullmatch(r"(.*) \(level (\d+)\)\+*", label, re.DOTALL)
+    match = match if match and (kind == "mask" or match[1] == "*") else None
+    text = match[1] if match else label
     text = text.rstrip("+") if text.rstrip("+")[-1:] in ("*", '"') else text
     if text == "*":
         return [_all]
     if kind == "mask":
-        stars = [int(told[2])] if told else range(1, len(text) - len(text.rstrip("*")) + 1)
-        ways = [_begins(text[:-many], len(text)) for many in stars]
+        stars = [int(match[2])] if match else range(1, len(text) - len(text.rstrip("*")) + 1)
+        ways = [_begins(text[:-star], len(text)) for star in stars]
         return [way for way in ways if any(map(way, own))]
     null = text.startswith("missing | ")
     text = text.removeprefix("missing | ")
@@ -98,11 +98,15 @@ def _begins(start, length):
 
 
 def _below(label, rows):
-    told = re.fullmatch(r"(.*) \(level (\d+)\)\+*", label, re.DOTALL)
-    name, levels = (told[1], [int(told[2])]) if told else (label, range(1, len(rows[0])))
+    match = re.fullmatch(r"(.*) \(level (\d+)\)\+*", label, re.DOTALL)
+    name, levels = (match[1], [int(match[2])]) if match else (label, range(1, len(rows[0])))
     if name == "*" and all(row[level] != "*" for row in rows for level in range(1, len(row))):
         return _all
-    level = next(at for at in levels if at < len(rows[0]) and any(row[at] == name for row in rows))
+    level = next(
+        level
+        for level in levels
+        if level < len(rows[0]) and any(row[level] == name for row in rows)
+    )
     below = {row[0] for row in rows if row[level] == name}
     return lambda value: value in below
 
@@ -113,7 +117,7 @@ def covered(label, own, kinds, register, rows=()):
     ways = [meanings(part, values, kind, rows) for part, values, kind in about]
     counts = [set()]
     for tests in ways:
-        counts = [one | {(len(one), test)} for one in counts for test in tests]
+        counts = [count | {(len(count), test)} for count in counts for test in tests]
     return {sum(all(test(person[at]) for at, test in way) for person in register) for way in counts}
 
 

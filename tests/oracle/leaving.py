@@ -20,8 +20,8 @@ def fewest(group, is_safe):
     for kept in product(*(range(many + 1) for many in bag.values())):
         left = len(group) - sum(kept)
         if left < least and sum(kept):
-            rest = "".join(value * many for value, many in zip(bag, kept, strict=True))
-            if is_safe(rest):
+            text = "".join(value * many for value, many in zip(bag, kept, strict=True))
+            if is_safe(text):
                 least = left
     return least
 
@@ -113,11 +113,11 @@ def close(t, everybody, steps=None):
 @cache
 def price_lists(distances):
     """All lists of prices from 0 up that distances allow; `distances` is a square of integers."""
-    most = max(map(max, distances))
+    highest = max(map(max, distances))
     places = range(len(distances))
     return [
         prices
-        for prices in product(range(most + 1), repeat=len(distances))
+        for prices in product(range(highest + 1), repeat=len(distances))
         if all(abs(prices[i] - prices[j]) <= distances[i][j] for i in places for j in places)
     ]
 

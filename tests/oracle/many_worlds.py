@@ -22,11 +22,11 @@ def members(groups):
     >>> members([(2, "aab"), (1, "")])
     [range(0, 2), range(2, 3)]
     """
-    found, first = [], 0
+    results, first = [], 0
     for size, _ in groups:
-        found.append(range(first, first + size))
+        results.append(range(first, first + size))
         first += size
-    return found
+    return results
 
 
 @cache
@@ -58,23 +58,23 @@ def worlds(groups, semantics, seen=lambda person, value: True):
     -------
     Counter of tuple of frozenset
     """
-    found = Counter({(): 1})
+    counts = Counter({(): 1})
     for people, (size, bag) in zip(members(groups), groups, strict=True):
-        here = Counter({(frozenset(),) * size: 1})
+        counter = Counter({(frozenset(),) * size: 1})
         for value, count in sorted(Counter(bag).items()):
-            before, here = here, Counter()
+            before, counter = counter, Counter()
             for world, earlier in before.items():
                 for holders, ways in deals(size, count, semantics).items():
                     after = tuple(
                         own | {value} if i in holders and seen(people[i], value) else own
                         for i, own in enumerate(world)
                     )
-                    here[after] += earlier * ways
-        before, found = found, Counter()
+                    counter[after] += earlier * ways
+        before, counts = counts, Counter()
         for world, earlier in before.items():
-            for part, ways in here.items():
-                found[world + part] += earlier * ways
-    return found
+            for part, ways in counter.items():
+                counts[world + part] += earlier * ways
+    return counts
 
 
 def worlds_about(groups, semantics, target, value):
@@ -206,7 +206,7 @@ def small_releases(n_people, most_groups, n_values, most_count, semantics):
     [[(2, '')], [(2, 'a')], [(1, ''), (1, '')], [(1, ''), (1, 'a')], [(1, 'a'), (1, 'a')]]
     """
     letters = "abcdefgh"[:n_values]
-    found = {}
+    results = {}
     for sizes in _partitions(n_people, most_groups):
         tops = [min(size, most_count) if semantics == "set" else most_count for size in sizes]
         for tallies in product(*(product(range(top + 1), repeat=n_values) for top in tops)):
@@ -220,5 +220,5 @@ def small_releases(n_people, most_groups, n_values, most_count, semantics):
                 for order in permutations(range(n_values))
             )
             bags = ["".join(x * n for x, n in zip(letters, t, strict=True)) for t in tallies]
-            found.setdefault(shape, list(zip(sizes, bags, strict=True)))
-    return list(found.values())
+            results.setdefault(shape, list(zip(sizes, bags, strict=True)))
+    return list(results.values())

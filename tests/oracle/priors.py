@@ -119,14 +119,14 @@ def without_own(groups, chances, smoothing, at):
     """What all groups but one teach: their amounts, by kind and value."""
     total, each = amounts(groups, chances)
     held = [value for _, bag in groups for value in bag]
-    found = {}
+    results = {}
     for kind in set(groups[at][0]):
         others = sum(list(k).count(kind) for i, (k, _) in enumerate(groups) if i != at)
         for value in set(groups[at][1]):
             left = total.get((kind, value), 0) - each[at].get((kind, value), 0)
             share = smoothing * Fraction(held.count(value), len(held))
-            found[kind, value] = (left + share) / (others + smoothing)
-    return found
+            results[kind, value] = (left + share) / (others + smoothing)
+    return results
 
 
 # ---- art worlds ----------------------------------------------------------------------------------
@@ -168,7 +168,7 @@ def binary_of_art(rows, bag):
 
     None where that is so for some value.
     """
-    found = {}
+    results = {}
     everyone = range(len(rows))
     for x in set(bag):
         total = Fraction(0)
@@ -182,8 +182,8 @@ def binary_of_art(rows, bag):
                 share[t] += weight
         if not total:
             return None
-        found |= {(t, x): part / total for t, part in enumerate(share)}
-    return found
+        results |= {(t, x): part / total for t, part in enumerate(share)}
+    return results
 
 
 def highest_joint(rows, bag):
@@ -195,14 +195,14 @@ def highest_joint(rows, bag):
     >>> highest_joint([first, other, other], "abc")
     Fraction(25, 43)
     """
-    found = joint_of_art(rows, bag)
-    return None if found is None else max(found.values())
+    result = joint_of_art(rows, bag)
+    return None if result is None else max(result.values())
 
 
 def highest_binary(rows, bag):
     """The same where each value is had or not had."""
-    found = binary_of_art(rows, bag)
-    return None if found is None else max(found.values())
+    result = binary_of_art(rows, bag)
+    return None if result is None else max(result.values())
 
 
 def robust(people, values, r, reading, unique=True):
@@ -214,8 +214,8 @@ def robust(people, values, r, reading, unique=True):
         return False
     highest = highest_joint if reading == "joint" else highest_binary
     for rows in zip(*people, strict=True):
-        found = highest(rows, values)
-        if found is None or found > Fraction(1) / r:
+        result = highest(rows, values)
+        if result is None or result > Fraction(1) / r:
             return False
     return True
 
@@ -230,10 +230,10 @@ def keeps(people, values, asked, reading):
         prior; None where it does not matter.
     """
     for s, rows in enumerate(zip(*people, strict=True)):
-        found = joint_of_art(rows, values) if reading == "joint" else binary_of_art(rows, values)
-        if found is None:
+        result = joint_of_art(rows, values) if reading == "joint" else binary_of_art(rows, values)
+        if result is None:
             return False
-        for (t, x), posterior in found.items():
+        for (t, x), posterior in result.items():
             for about, at_most, below, times in asked[s]:
                 if x not in about:
                     continue
@@ -255,10 +255,10 @@ def groupings(n):
     if not n:
         yield []
         return
-    for rest in groupings(n - 1):
-        yield [*rest, [n - 1]]
-        for i in range(len(rest)):
-            yield [*rest[:i], [*rest[i], n - 1], *rest[i + 1 :]]
+    for grouping in groupings(n - 1):
+        yield [*grouping, [n - 1]]
+        for i in range(len(grouping)):
+            yield [*grouping[:i], [*grouping[i], n - 1], *grouping[i + 1 :]]
 
 
 def exists(people, values, r, reading, unique=True, asked=None):
@@ -289,11 +289,11 @@ def printed_condition(people, values, r):
         return False
     for rows in zip(*people, strict=True):
         for x in values:
-            least, most = min(row[x] for row in rows), max(row[x] for row in rows)
+            lowest, highest = min(row[x] for row in rows), max(row[x] for row in rows)
             allowed = Fraction(0)
-            if most < 1:
-                allowed = (size - r) * most / (most * (r - 1) / (1 - most) + size - 1)
-            if most - least > allowed:
+            if highest < 1:
+                allowed = (size - r) * highest / (highest * (r - 1) / (1 - highest) + size - 1)
+            if highest - lowest > allowed:
                 return False
     return True
 

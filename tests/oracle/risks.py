@@ -64,14 +64,14 @@ def uniques(rows, places):
 
 def minimal_uniques(rows, one, most):
     """Sets of columns by which a row is unique, and by no part of them."""
-    found = []
+    results = []
     for places in sets_of(len(one), most):
         if alike(rows, one, places) != 1:
             continue
         parts = chain.from_iterable(combinations(places, k) for k in range(1, len(places)))
         if all(alike(rows, one, part) > 1 for part in parts):
-            found.append(places)
-    return found
+            results.append(places)
+    return results
 
 
 def suda_score(rows, one, most):
@@ -157,8 +157,8 @@ def seated(theta, alpha, people):
     for seat in range(people):
         after = {}
         for sizes, chance in worlds.items():
-            for at, size in enumerate(sizes):
-                grown = tuple(sorted([*sizes[:at], size + 1, *sizes[at + 1 :]]))
+            for position, size in enumerate(sizes):
+                grown = tuple(sorted([*sizes[:position], size + 1, *sizes[position + 1 :]]))
                 share = chance * (size - alpha) / (theta + seat)
                 after[grown] = after.get(grown, 0) + share
             opened = (theta + alpha * len(sizes)) / (theta + seat) if seat else Fraction(1)
@@ -316,8 +316,8 @@ def chosen(cover, sizes, taken=frozenset()):
 
 def presence_in_worlds(people, cover, sizes):
     """How likely each of so many people is in the table, where all ways are equally likely."""
-    found, ways = Counter(), 0
+    counts, ways = Counter(), 0
     for inside in chosen(cover, sizes):
         ways += 1
-        found.update(inside)
-    return [Fraction(found[person], ways) for person in range(people)]
+        counts.update(inside)
+    return [Fraction(counts[person], ways) for person in range(people)]

@@ -86,8 +86,8 @@ def worst_negations(groups, value, most, seen=itself):
     values = sorted({seen(own) for group in groups for own, _ in group})
     best = Fraction(0)
     for many in range(most + 1):
-        for told in combinations(product(people, values), many):
-            left = [w for w in all_worlds if all(w[person] != own for person, own in told)]
+        for combination in combinations(product(people, values), many):
+            left = [w for w in all_worlds if all(w[person] != own for person, own in combination)]
             for target in people if left else ():
                 hits = sum(world[target] == value for world in left)
                 best = max(best, Fraction(hits, len(left)))
@@ -119,17 +119,19 @@ def worlds_of_statement(groups, semantics, prior=None):
     dict of world -> Fraction
     """
     prior = prior or {}
-    found = {(): Fraction(1)}
+    results = {(): Fraction(1)}
     for names, bag in groups:
-        here = Counter()
+        counts = Counter()
         for deal in deals(names, bag, semantics):
             weight = Fraction(1)
             for pair in deal:
                 weight *= prior.get(pair, 1)
             had = tuple((name, frozenset(v for who, v in deal if who == name)) for name in names)
-            here[had] += weight
-        found = {w + part: a * b for w, a in found.items() for part, b in here.items() if a * b}
-    return found
+            counts[had] += weight
+        results = {
+            w + part: a * b for w, a in results.items() for part, b in counts.items() if a * b
+        }
+    return results
 
 
 def deals(names, bag, semantics):

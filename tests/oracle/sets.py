@@ -15,20 +15,20 @@ def meant(given, values):
     (['B20', 'B20.1'], {'2.0'})
     """
     if isinstance(given, dict):
-        found = set()
+        results = set()
         for value in values:
             if value.replace(".", "").replace("-", "").isdecimal():
                 above = "from" not in given or Fraction(value) >= Fraction(str(given["from"]))
                 below = "to" not in given or Fraction(value) <= Fraction(str(given["to"]))
-                found |= {value} if above and below else set()
-        return found
-    found = set()
+                results |= {value} if above and below else set()
+        return results
+    results = set()
     for text in given:
         for value in values:
             begins = value[: len(text) - 1] == text[:-1]
             if value == text or (text[-1] == "*" and begins):
-                found.add(value)
-    return found
+                results.add(value)
+    return results
 
 
 def of_tenths(bags):
@@ -78,8 +78,8 @@ def windows_of(values, wide, share=False):
         begins = {v - wide for v in values}
     changes = sorted(begins | set(values))
     between = [(one + other) / 2 for one, other in pairwise(changes)]
-    found = {frozenset(v for v in values if holds(x, v)) for x in (*changes, *between)}
-    return sorted(found - {frozenset()}, key=sorted)
+    results = {frozenset(v for v in values if holds(x, v)) for x in (*changes, *between)}
+    return sorted(results - {frozenset()}, key=sorted)
 
 
 # ---- merged windows ------------------------------------------------------------------------------

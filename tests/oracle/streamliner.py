@@ -16,10 +16,10 @@ import numpy as np
 
 
 def by_colour(table):
-    found = {}
+    results = {}
     for person, value in enumerate(table):
-        found.setdefault(value, []).append(person)
-    return found
+        results.setdefault(value, []).append(person)
+    return results
 
 
 def join_late(groups, late, table):
@@ -31,11 +31,11 @@ def join_late(groups, late, table):
 
 
 def numbered(groups, people):
-    found = [0] * people
+    result = [0] * people
     for number, group in enumerate(groups):
         for person in group:
-            found[person] = number
-    return found
+            result[person] = number
+    return result
 
 
 def rda(l, *, pick="lot", ties="value"):  # noqa: E741
@@ -89,7 +89,7 @@ def widths(groups):
     members = {}
     for person, group in enumerate(groups):
         members.setdefault(group, []).append(person)
-    return sum((max(own) - min(own)) * len(own) for own in members.values())
+    return sum((max(member) - min(member)) * len(member) for member in members.values())
 
 
 def releases_of_best(bag, method, runs, cost):
@@ -98,7 +98,7 @@ def releases_of_best(bag, method, runs, cost):
     The best of k runs costs at least c with the k-th power of the chance that one does; among
     equally cheap groups each has its share of that.
     """
-    found = {}
+    results = {}
     for table in tables(bag):
         once, costs = Counter(), {}
         for groups, chance in outcomes(lambda lots, t=table: method(t, lots)):
@@ -106,11 +106,11 @@ def releases_of_best(bag, method, runs, cost):
             once[release] += chance
             costs[release] = cost(groups)
         for release, chance in once.items():
-            least = sum(p for r, p in once.items() if costs[r] >= costs[release])
+            total = sum(p for r, p in once.items() if costs[r] >= costs[release])
             more = sum(p for r, p in once.items() if costs[r] > costs[release])
-            best = chance / (least - more) * (least**runs - more**runs)
-            found.setdefault(release, Counter())[table] += best
-    return found
+            best = chance / (total - more) * (total**runs - more**runs)
+            results.setdefault(release, Counter())[table] += best
+    return results
 
 
 def ria(pick):
@@ -207,22 +207,22 @@ def tables(bag):
 
 def release_of(groups, table):
     """What is published: who is together, and the bag of each group."""
-    found = {}
+    results = {}
     for person, group in enumerate(groups):
-        found.setdefault(int(group), []).append(person)
+        results.setdefault(int(group), []).append(person)
     return frozenset(
-        (tuple(people), tuple(sorted(table[p] for p in people))) for people in found.values()
+        (tuple(people), tuple(sorted(table[p] for p in people))) for people in results.values()
     )
 
 
 def releases(bag, method):
     """release -> {table: probability of the release}, for all tables of a bag."""
-    found = {}
+    results = {}
     for table in tables(bag):
         for groups, chance in outcomes(lambda lots, t=table: method(t, lots)):
-            weights = found.setdefault(release_of(groups, table), Counter())
+            weights = results.setdefault(release_of(groups, table), Counter())
             weights[table] += chance
-    return found
+    return results
 
 
 def posteriors(release, weights):
@@ -260,8 +260,8 @@ def bags(people, l):  # noqa: E741
             yield ()
             return
         for size in range(min(n, most), 0, -1):
-            for rest in parts(n - size, size):
-                yield (size, *rest)
+            for part in parts(n - size, size):
+                yield (size, *part)
 
     for sizes in parts(people, people // l):
         yield tuple(v for v, size in enumerate(sizes) for _ in range(size))
@@ -290,7 +290,7 @@ def tables_of(release, people):
 
 def weights_of(release, people, blocks_of):
     """table -> how probable it makes the release; `blocks_of(table)`: lists of cells of people."""
-    found = Counter()
+    counts = Counter()
     for table in tables_of(release, people):
         weight = Fraction(1)
         for cells in blocks_of(table):
@@ -303,8 +303,8 @@ def weights_of(release, people, blocks_of):
             seated = frozenset(frozenset(place[p] for p in group) for group in made)
             weight *= _share(values, seated)
         if weight:
-            found[table] += weight
-    return found
+            counts[table] += weight
+    return counts
 
 
 @cache
@@ -395,7 +395,7 @@ def gda(values, ranks, l):  # noqa: E741
 
 def released(table, method):
     """release -> its probability, over all lots."""
-    found = Counter()
+    counts = Counter()
     for groups, chance in outcomes(lambda lots: method(table, lots)):
-        found[release_of(groups, table)] += chance
-    return found
+        counts[release_of(groups, table)] += chance
+    return counts

@@ -20,13 +20,13 @@ BOTH = pytest.mark.parametrize("semantics", ["set", "multiset"])
 
 def plain_worlds(groups, semantics):
     """Deal every single occurrence to every person, and drop what `set` forbids."""
-    found = Counter()
+    counts = Counter()
     for dealt in product(*(product(people, repeat=len(bag)) for people, bag in paired(groups))):
         given = list(zip(chain(*dealt), chain(*(bag for _, bag in groups)), strict=True))
         if semantics == "multiset" or len(set(given)) == len(given):
             everybody = range(sum(size for size, _ in groups))
-            found[tuple(frozenset(x for p, x in given if p == who) for who in everybody)] += 1
-    return found
+            counts[tuple(frozenset(x for p, x in given if p == who) for who in everybody)] += 1
+    return counts
 
 
 def paired(groups):
@@ -75,9 +75,9 @@ RELEASES = [
 @pytest.mark.parametrize("groups", RELEASES, ids=str)
 def test_fast_worst_case_is_plain(groups, semantics):
     for value in "abcd":
-        found = worst_cases(groups, value, (2, 2, 2), semantics)
-        assert list(found) == list(product(range(3), repeat=3))
-        for point, chance in found.items():
+        result = worst_cases(groups, value, (2, 2, 2), semantics)
+        assert list(result) == list(product(range(3), repeat=3))
+        for point, chance in result.items():
             assert chance == plain_worst(groups, value, point, semantics), (value, point)
 
 
@@ -98,15 +98,15 @@ def test_numbers_known_by_hand():
 
 @BOTH
 def test_small_releases_are_complete(semantics):
-    made = small_releases(3, 2, 2, 2, semantics)
-    assert [(3, "")] in made
-    assert [(1, ""), (2, "")] in made
-    assert len({renamed(groups) for groups in made}) == len(made)
+    result = small_releases(3, 2, 2, 2, semantics)
+    assert [(3, "")] in result
+    assert [(1, ""), (2, "")] in result
+    assert len({renamed(groups) for groups in result}) == len(result)
     tops = {"set": {1: 1, 2: 2, 3: 2}, "multiset": {1: 2, 2: 2, 3: 2}}[semantics]
     bags = {size: ["a" * i + "b" * j for i, j in square(top)] for size, top in tops.items()}
     every = [[(3, bag)] for bag in bags[3]]
-    every += [[(1, one), (2, two)] for one in bags[1] for two in bags[2]]
-    assert {renamed(groups) for groups in every} == {renamed(groups) for groups in made}
+    every += [[(1, bag), (2, two)] for bag in bags[1] for two in bags[2]]
+    assert {renamed(groups) for groups in every} == {renamed(groups) for groups in result}
 
 
 def square(top):

@@ -60,9 +60,9 @@ RELEASES = [["aab"], ["ab", "ac"], ["aa", "bc"], ["a", "abb"], ["abc", "b"]]
 
 @pytest.mark.parametrize("bags", RELEASES, ids="|".join)
 def test_fast_worst_case_is_plain(bags):
-    found = {value: worst_cases(bags, value, (2, 2, 2)) for value in "abcd"}
+    results = {value: worst_cases(bags, value, (2, 2, 2)) for value in "abcd"}
     for value, point in product("abcd", product(range(3), repeat=3)):
-        assert found[value][point] == plain_worst(bags, value, point), (bags, value, point)
+        assert results[value][point] == plain_worst(bags, value, point), (bags, value, point)
 
 
 def test_small_releases_are_complete():
@@ -89,8 +89,8 @@ SMALL = ["aaabbb", "aab|aab", "aaab|aaab", "aab|abc", "aabb|aab", "aabb|aac", "a
 LARGER = ["aaabc", "aabbc", "abcd", "aabc|ab"]
 
 
-def implies_of_implication(person, value, target, wanted):
-    return lambda world: world[person] != value or world[target] == wanted
+def implies_of_implication(person, value, target, expected):
+    return lambda world: world[person] != value or world[target] == expected
 
 
 # ---- the enumeration itself ------------------------------------------------------------------

@@ -31,11 +31,11 @@ def surest(found, values, ruled, known):
         for value in values:
             rest = [v for v in values if v != value]
             for out in combinations(rest, min(ruled, len(rest))):
-                for seen in combinations(others, min(known, len(others))):
+                for combination in combinations(others, min(known, len(others))):
                     told = {}
                     for world in found:
                         if world[target] not in out:
-                            key = tuple(world[home] for home in seen)
+                            key = tuple(world[home] for home in combination)
                             told.setdefault(key, []).append(world[target] == value)
                     for own in told.values():
                         best = max(best, Fraction(sum(own), len(own)))
@@ -50,9 +50,9 @@ def surest(found, values, ruled, known):
 def groups_of(memberships, values):
     """Of each release: who is in each group, and the bag that it shows."""
     releases = []
-    for own in memberships:
+    for membership in memberships:
         groups = {}
-        for person, group in enumerate(own):
+        for person, group in enumerate(membership):
             if group is not None:
                 groups.setdefault(group, []).append(person)
         releases.append(
@@ -80,12 +80,12 @@ def worlds_of_several(memberships, values):
 
 def posteriors(memberships, values):
     """How likely each value is for each person, all worlds alike."""
-    found = list(worlds_of_several(memberships, values))
+    results = list(worlds_of_several(memberships, values))
     told = {}
-    for world in found:
+    for world in results:
         for person, value in world.items():
             told.setdefault(person, Counter())[value] += 1
     return {
-        person: {value: Fraction(n, len(found)) for value, n in counts.items()}
+        person: {value: Fraction(n, len(results)) for value, n in counts.items()}
         for person, counts in told.items()
     }

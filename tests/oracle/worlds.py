@@ -15,11 +15,11 @@ def members(bags):
     >>> members([["x", "y"], ["x"]])
     [range(0, 2), range(2, 3)]
     """
-    found, first = [], 0
+    results, first = [], 0
     for bag in bags:
-        found.append(range(first, first + len(bag)))
+        results.append(range(first, first + len(bag)))
         first += len(bag)
-    return found
+    return results
 
 
 def arrangements(bag):
@@ -34,8 +34,8 @@ def arrangements(bag):
     for value in sorted(set(bag)):
         rest = list(bag)
         rest.remove(value)
-        for others in arrangements(rest):
-            yield (value, *others)
+        for arrangement in arrangements(rest):
+            yield (value, *arrangement)
 
 
 def worlds(bags):
@@ -165,12 +165,12 @@ def small_releases(n_people, most_groups, n_values):
     [['aa'], ['ab'], ['a', 'a'], ['a', 'b']]
     """
     letters = "abcdefgh"[:n_values]
-    found = {}
+    results = {}
     for sizes in _partitions(n_people, most_groups):
         bags = [map("".join, combinations_with_replacement(letters, size)) for size in sizes]
         for release in product(*bags):
-            found.setdefault(_shape(release, letters), list(release))
-    return list(found.values())
+            results.setdefault(_shape(release, letters), list(release))
+    return list(results.values())
 
 
 def _partitions(total, most, smallest=1):
@@ -180,9 +180,9 @@ def _partitions(total, most, smallest=1):
         if total >= smallest:
             yield (total,)
         for first in range(smallest, total):
-            for rest in _partitions(total - first, most - 1, first):
-                if rest:
-                    yield (first, *rest)
+            for partition in _partitions(total - first, most - 1, first):
+                if partition:
+                    yield (first, *partition)
 
 
 def _shape(release, letters):

@@ -51,9 +51,9 @@ def test_people_with_several_values(listed, tmp_path):
     of = {}
     for row in members.to_pylist():
         assert of.setdefault(row["pid"], row["age"]) == row["age"]
-    found = pq.read_table(tmp_path / "out" / "sensitive.parquet").to_pylist()
+    result = pq.read_table(tmp_path / "out" / "sensitive.parquet").to_pylist()
     bags = Counter((of[i], x) for i, own in enumerate(ill) for x in own)
-    assert {(row["age"], row["ill"]): row["count"] for row in found} == bags
+    assert {(row["age"], row["ill"]): row["count"] for row in result} == bags
     release = fk.named_release(tmp_path / "out", microdata=fk.Microdata(table, roles))
     assert sorted(release.members.names) == list(range(8))
     held = {
@@ -68,12 +68,12 @@ def test_folders_that_cannot_be_written(desk):
     for name in ("out", "out.owner", "mine"):
         (desk.folder / name).mkdir()
         more = ["--owner", "mine"] if name == "mine" else []
-        said = desk.refused(*desk.publish(*more, table="there is none.csv"))
-        assert f"'{name}' exists already" in said
+        message = desk.refused(*desk.publish(*more, table="there is none.csv"))
+        assert f"'{name}' exists already" in message
         (desk.folder / name).rmdir()
     assert "cannot be the owner's folder too" in desk.refused(*desk.publish("--owner", "out"))
-    said = desk.refused(*desk.publish("--owner", "out/owner"))
-    assert "cannot write 'out/owner': the folder" in said
+    message = desk.refused(*desk.publish("--owner", "out/owner"))
+    assert "cannot write 'out/owner': the folder" in message
 
 
 # ---- what is asked with it ---------------------------------------------------------------------
@@ -86,17 +86,18 @@ def test_columns_that_name_people(desk):
     rules = rules.replace(LABELS, "")
     desk.put("policy.toml", rules.replace('["name"]', '["name", "ssn"]\nunit = "row"'))
     desk.says(*desk.publish("-q"))
-    said = desk.refused("ask", "out", "-a", "N3")
-    assert "has several columns that may name people: name, ssn; say which, by --person" in said
-    said = desk.refused("ask", "out", "-a", "N3", "--person", "name")
+    message = desk.refused("ask", "out", "-a", "N3")
+    assert "has several columns that may name people: name, ssn; say which, by --person" in message
+    message = desk.refused("ask", "out", "-a", "N3", "--person", "name")
     assert (
-        "name 'N0' is in rows 1 and 8; name people by another column, such as --person row" in said
+        "name 'N0' is in rows 1 and 8; name people by another column, such as --person row"
+        in message
     )
     assert "has no column 'snn'; did you mean 'ssn'?" in desk.refused(
         "ask", "out", "-a", "1", "--person", "snn"
     )
-    one = desk.says("ask", "out", "-a", "903", "--person", "ssn")
-    assert one.replace("903", "4") == desk.says("ask", "out", "-a", "4", "--person", "row")
+    text = desk.says("ask", "out", "-a", "903", "--person", "ssn")
+    assert text.replace("903", "4") == desk.says("ask", "out", "-a", "4", "--person", "row")
     wrong = desk.refused("ask", "out", "-a", "903", "--person", "ssn", "-s", "diseas")
     assert "is no sensitive column; did you mean 'disease'" in wrong
 
@@ -104,23 +105,23 @@ def test_columns_that_name_people(desk):
 def test_worst_cases_name_people(desk):
     desk.says(*desk.publish("-q"))
     call = ["skyline", "out", "-c", "0.9", "-v", "flu", "--name-people"]
-    said = desk.refused(*call)
-    assert "'out' names nobody; add --table TABLE, the table that it was made of" in said
+    message = desk.refused(*call)
+    assert "'out' names nobody; add --table TABLE, the table that it was made of" in message
     assert "add --policy FILE" in desk.refused(*call, "--table", "table.csv")
-    found = desk.says(*call, "--table", "table.csv", "--policy", "policy.toml")
-    assert "For the owner" in found or "for the owner" in found
-    assert any(name in found for name in ("Ann", "Dora", "Eve", "Hal"))
+    text = desk.says(*call, "--table", "table.csv", "--policy", "policy.toml")
+    assert "For the owner" in text or "for the owner" in text
+    assert any(name in text for name in ("Ann", "Dora", "Eve", "Hal"))
     other = (desk.folder / "table.csv").read_text().replace("Hal,61,m,flu", "Hal,61,m,cold")
     desk.put("other.csv", other)
-    said = desk.refused(*call, "--table", "other.csv", "--policy", "policy.toml")
-    assert "is not the table that release.csv was made of" in said
+    message = desk.refused(*call, "--table", "other.csv", "--policy", "policy.toml")
+    assert "is not the table that release.csv was made of" in message
     (desk.folder / "out.owner" / "owner.json").unlink()  # without the key, by the values
-    said = desk.refused(*call, "--table", "other.csv", "--policy", "policy.toml")
-    assert "does not have the values that release.csv has in its groups" in said
-    said = desk.refused(
+    message = desk.refused(*call, "--table", "other.csv", "--policy", "policy.toml")
+    assert "does not have the values that release.csv has in its groups" in message
+    message = desk.refused(
         "skyline", "table.csv", "-c", "0.9", "--table", "table.csv", "-p", "policy.toml"
     )
-    assert "--table and --members are for --name-people of a published folder" in said
+    assert "--table and --members are for --name-people of a published folder" in message
 
 
 def test_members_of_another_release(desk):
@@ -128,18 +129,18 @@ def test_members_of_another_release(desk):
     desk.says(*desk.publish("-q", "--form", "bucketized", out="again"))
     desk.says(*desk.publish("-q", "--form", "bucketized", out="third"))
     for mine in ("out", "again"):
-        said = desk.refused(
+        message = desk.refused(
             "ask", "third", "-a", "Ann", "--members", f"{mine}.owner/members.parquet"
         )
-        assert "says who is in which group of another release than 'third'" in said
-    said = desk.refused("ask", "third", "-a", "Ann", "--members", "table.csv")
-    assert "'table.csv' cannot be read as Parquet" in said
+        assert "says who is in which group of another release than 'third'" in message
+    message = desk.refused("ask", "third", "-a", "Ann", "--members", "table.csv")
+    assert "'table.csv' cannot be read as Parquet" in message
     pq.write_table(
         pq.read_table(desk.folder / "out.owner" / "members.parquet").replace_schema_metadata(),
         desk.folder / "bare.parquet",
     )
-    said = desk.refused("ask", "out", "-a", "Ann", "--members", "bare.parquet")
-    assert "of another release than 'out'" in said
+    message = desk.refused("ask", "out", "-a", "Ann", "--members", "bare.parquet")
+    assert "of another release than 'out'" in message
 
 
 # ---- attack ------------------------------------------------------------------------------------
@@ -169,24 +170,24 @@ def five(desk):
 
 @pytest.mark.parametrize("engine", ["memory", "duckdb"])
 def test_publications_are_attacked(five, engine):
-    made = fk.publish("table.csv", "policy.toml", labels={"age": "exact"}, engine=engine)
-    assert fk.attack(made).certain == (2, 4, 5)
+    publication = fk.publish("table.csv", "policy.toml", labels={"age": "exact"}, engine=engine)
+    assert fk.attack(publication).certain == (2, 4, 5)
     with pytest.raises(fk.InputError, match="made by Mondrian, not by FullDomain"):
-        fk.attack(made, "fulldomain")
+        fk.attack(publication, "fulldomain")
     with pytest.raises(fk.InputError, match="leave out groups"):
-        fk.attack(made, groups=[0] * 5)
+        fk.attack(publication, groups=[0] * 5)
 
 
 def test_folders_without_their_table(five):
     table, moved = five.folder / "table.csv", five.folder / "moved.csv"
     table.rename(moved)
-    said = five.refused("attack", "out", "-p", "policy.toml")
-    assert "'table.csv' is neither here nor beside it" in said
-    assert "--release out (release='out')" in said
+    message = five.refused("attack", "out", "-p", "policy.toml")
+    assert "'table.csv' is neither here nor beside it" in message
+    assert "--release out (release='out')" in message
     assert five.run("attack", "moved.csv", "--release", "out", "-q")[0] == 1
     table.write_text(FIVE.replace("Ann,50", "Ann,40"))
-    said = five.refused("attack", "out", "-p", "policy.toml")
-    assert "is not the table that release.csv was made of" in said
+    message = five.refused("attack", "out", "-p", "policy.toml")
+    assert "is not the table that release.csv was made of" in message
     (five.folder / "out.owner").rename(five.folder / "lost")
     assert "which publish wrote" in five.refused("attack", "out", "-p", "policy.toml")
 
@@ -194,13 +195,13 @@ def test_folders_without_their_table(five):
 def test_mismatched_members_are_refused(five):
     call = ["attack", "table.csv", "-p", "policy.toml"]
     for more in (["--groups", "age"], ["--nothing"], ["--form", "bucketized"]):
-        said = five.refused(*call, "--release", "out", *more)
-        assert "leave out --groups, --nothing and --form" in said
+        message = five.refused(*call, "--release", "out", *more)
+        assert "leave out --groups, --nothing and --form" in message
     assert "--members goes with --release" in five.refused(*call, "--members", "x")
     for other in (FIVE.replace("Ann,50", "Ann,40"), FIVE + "Fay,30,flu\n"):
         five.put("other.csv", other)
-        said = five.refused("attack", "other.csv", *call[2:], "--release", "out")
-        assert "is not the table that release.csv was made of" in said
+        message = five.refused("attack", "other.csv", *call[2:], "--release", "out")
+        assert "is not the table that release.csv was made of" in message
 
 
 def test_certificates_come_before_other_policies(five):
@@ -221,9 +222,9 @@ def test_certificates_without_an_owners_counts(five):
     certificate = json.loads(path.read_text())
     certificate["scope"]["word"] = ["each group has at least 5 different p"]
     path.write_text(json.dumps(certificate))
-    said = five.refused("attack", "out")
-    assert "does not have all of the policy (the owner counted" in said
-    assert "add it by --policy FILE" in said
+    message = five.refused("attack", "out")
+    assert "does not have all of the policy (the owner counted" in message
+    assert "add it by --policy FILE" in message
 
 
 # ---- verify, and words of the command line ------------------------------------------------------
@@ -239,9 +240,11 @@ def test_verify_needs_no_owner(desk):
     (desk.folder / "elsewhere").rename(own)
     for option in ("--html", "--json"):  # no page for the owner is written into what is published
         name = f"page.{option[2:]}"
-        said = desk.refused(*desk.audit(option, f"out/{name}", release="out"))
-        assert f"'out/{name}' would lie in a folder that is to be published, and is for you" in said
-        assert "write it into 'out.owner'" in said
+        message = desk.refused(*desk.audit(option, f"out/{name}", release="out"))
+        assert (
+            f"'out/{name}' would lie in a folder that is to be published, and is for you" in message
+        )
+        assert "write it into 'out.owner'" in message
         desk.says(*desk.audit(option, f"out.owner/{name}", "-q", release="out"))
 
 
@@ -296,27 +299,34 @@ def test_statements_disclose_the_same(semantics, seed):
     chance = random.Random(seed)
     for value, total in zip(release.counts.values, release.counts.totals, strict=True):
         facts = fk.Facts(*(chance.randrange(4) for _ in range(3)))
-        found = facts.disclosure(release, value)
+        disclosure = facts.disclosure(release, value)
         if not total:
             continue
-        named = fk.name_people(release, found)
-        known = fk.Statements(*named.statements)
-        assert known.posterior(release, named.target, named.value).exact == found.exact, named
-        assert value in has[named.target]
-        people = [named.target, *(person for person, _ in named.known), *named.relatives]
+        named_people = fk.name_people(release, disclosure)
+        statements = fk.Statements(*named_people.statements)
+        assert (
+            statements.posterior(release, named_people.target, named_people.value).exact
+            == disclosure.exact
+        ), named_people
+        assert value in has[named_people.target]
+        people = [
+            named_people.target,
+            *(person for person, _ in named_people.known),
+            *named_people.relatives,
+        ]
         assert len(set(people)) == len(people)
-        for person, what in named.known:
+        for person, what in named_people.known:
             if semantics == "single":
                 assert has[person] == [what]
             else:
-                untrue = f'{what} not in "{person}"' in named.untrue
+                untrue = f'{what} not in "{person}"' in named_people.untrue
                 assert (what in has[person]) == untrue
         if semantics == "single":
-            assert not set(named.ruled_out) & set(has[named.target])
-        assert semantics == "multiset" or not named.untrue
-        assert len(named.known) <= facts.k
-        assert len(named.ruled_out) <= facts.l
-        assert len(named.relatives) <= facts.m
+            assert not set(named_people.ruled_out) & set(has[named_people.target])
+        assert semantics == "multiset" or not named_people.untrue
+        assert len(named_people.known) <= facts.k
+        assert len(named_people.ruled_out) <= facts.l
+        assert len(named_people.relatives) <= facts.m
 
 
 def release_of(rows, semantics="single"):
@@ -338,37 +348,39 @@ WARD = [
 
 def test_texts_and_sentence_under_single():
     release = release_of(WARD)
-    named = fk.name_people(release, fk.Facts(1, 1, 1).disclosure(release, "AIDS"))
-    assert named.statements == ("Tom != Flu", '"Ann Lee" = Cold', "Ed = AIDS -> Tom = AIDS")
-    assert named.sentence() == (
+    named_people = fk.name_people(release, fk.Facts(1, 1, 1).disclosure(release, "AIDS"))
+    assert named_people.statements == ("Tom != Flu", '"Ann Lee" = Cold', "Ed = AIDS -> Tom = AIDS")
+    assert named_people.sentence() == (
         "Someone who knows that Tom does not have Flu, that Ann Lee has Cold and that Tom has AIDS "
         "if Ed has it can be 60% sure that Tom has AIDS."
     )
-    assert repr(named) == "NamedWitness('Tom' has 'AIDS': 0.6 given 3 statements)"
-    said = named.to_dict()
-    assert said["statements"] == list(named.statements)
-    assert (said["target"], said["value"], said["exact"]) == ("Tom", "AIDS", "3/5")
+    assert repr(named_people) == "NamedWitness('Tom' has 'AIDS': 0.6 given 3 statements)"
+    text = named_people.to_dict()
+    assert text["statements"] == list(named_people.statements)
+    assert (text["target"], text["value"], text["exact"]) == ("Tom", "AIDS", "3/5")
 
 
 def test_names_that_are_words():
     release = release_of([("not", 1, "AIDS"), ('say "hi"', 1, "in"), ("b\\c", 1, "x y")])
-    named = fk.name_people(release, fk.Facts(1, 0, 1).disclosure(release, "AIDS"))
-    assert named.statements == ('"not" != "in"', r'"say \"hi\"" = AIDS -> "not" = AIDS')
+    named_people = fk.name_people(release, fk.Facts(1, 0, 1).disclosure(release, "AIDS"))
+    assert named_people.statements == ('"not" != "in"', r'"say \"hi\"" = AIDS -> "not" = AIDS')
     certain = fk.name_people(release, fk.Facts(1, 0, 2).disclosure(release, "AIDS"))
     assert certain.statements == (  # two links are enough, and nothing else is named
         r'"say \"hi\"" = AIDS -> "not" = AIDS',
         r'"b\\c" = AIDS -> "not" = AIDS',
     )
-    known = fk.Statements(*named.statements)
-    assert known.posterior(release, "not", "AIDS").exact == named.exact == Fraction(2, 3)
+    statements = fk.Statements(*named_people.statements)
+    assert (
+        statements.posterior(release, "not", "AIDS").exact == named_people.exact == Fraction(2, 3)
+    )
 
 
 def test_worst_cases_that_are_untrue():
     release = release_of([("A", 1, "x"), ("B", 1, "x"), ("C", 1, "x"), ("C", 1, "y")], "multiset")
-    named = fk.name_people(release, fk.Facts(k=1).disclosure(release, "x"))
-    assert named.statements == named.untrue == ("x not in B",)
-    known = fk.Statements(*named.statements)
-    assert known.posterior(release, "A", "x").exact == named.exact
+    named_people = fk.name_people(release, fk.Facts(k=1).disclosure(release, "x"))
+    assert named_people.statements == named_people.untrue == ("x not in B",)
+    statements = fk.Statements(*named_people.statements)
+    assert statements.posterior(release, "A", "x").exact == named_people.exact
 
 
 TALLY = pa.table({"group": [1, 1], "disease": ["AIDS", "Flu"], "count": [1, 1]})

@@ -422,11 +422,11 @@ def test_a_printed_call(at):
     assert whole(eval(call, {"fk": fk, "table": at.df}))
 
 
-@pytest.mark.parametrize(("do", "said"), TOLD, ids=range(len(TOLD)))
-def test_guess_says_what_to_type(at, do, said):
+@pytest.mark.parametrize(("do", "message"), TOLD, ids=range(len(TOLD)))
+def test_guess_says_what_to_type(at, do, message):
     with pytest.raises((fk.ForeknowError, AttributeError)) as caught:
         do(at)
-    assert said in str(caught.value)
+    assert message in str(caught.value)
     assert "\n" not in str(caught.value)
     assert len(str(caught.value)) < 600
 
@@ -518,12 +518,12 @@ SHELL = [
 ]
 
 
-@pytest.mark.parametrize(("words", "code", "said"), SHELL)
-def test_a_guess_in_a_shell(at, words, code, said, monkeypatch, capsys):
+@pytest.mark.parametrize(("words", "code", "message"), SHELL)
+def test_a_guess_in_a_shell(at, words, code, message, monkeypatch, capsys):
     monkeypatch.chdir(at.folder)
     ended, out, err = called(capsys, monkeypatch, *words.split())
     assert ended == code, err
-    assert said in " ".join((out + err).split())
+    assert message in " ".join((out + err).split())
     assert "json" not in words or json.loads(out)["format"] == "foreknow audit"
 
 
@@ -693,11 +693,11 @@ def test_call_does_what_is_meant(here, do):
     assert do(here)
 
 
-@pytest.mark.parametrize(("do", "said"), TOLD_ADVISED, ids=range(len(TOLD_ADVISED)))
-def test_call_says_what_to_type(here, do, said):
+@pytest.mark.parametrize(("do", "message"), TOLD_ADVISED, ids=range(len(TOLD_ADVISED)))
+def test_call_says_what_to_type(here, do, message):
     with pytest.raises((fk.ForeknowError, AttributeError)) as caught:
         do(here)
-    assert said in str(caught.value)
+    assert message in str(caught.value)
     assert len(str(caught.value)) < 600
 
 
@@ -961,11 +961,11 @@ def tables_with(table, keys):
     return tables
 
 
-@pytest.mark.parametrize(("table", "key", "value", "said"), KEYS_TYPED)
-def test_a_guessed_key(table, key, value, said):
+@pytest.mark.parametrize(("table", "key", "value", "message"), KEYS_TYPED)
+def test_a_guessed_key(table, key, value, message):
     with pytest.raises(fk.InputError) as caught:
         fk.Policy.from_dict(tables_with(table, {key: value}))
-    assert said in str(caught.value)
+    assert message in str(caught.value)
 
 
 LINE = re.compile(r'\w+ = (?:\{[^}]*\}|\[[^\]]*\]|"[^"]*"|[\d.]+)')
@@ -1133,11 +1133,11 @@ FIFTH = [
 ]
 
 
-@pytest.mark.parametrize(("words", "code", "said"), FIFTH)
-def test_later_lists_in_a_shell(here, words, code, said, capsys, monkeypatch):
+@pytest.mark.parametrize(("words", "code", "message"), FIFTH)
+def test_later_lists_in_a_shell(here, words, code, message, capsys, monkeypatch):
     ended, printed = typed(here, capsys, monkeypatch, *words.split())
     assert ended == code, printed
-    assert said in printed
+    assert message in printed
 
 
 def test_audit_by_a_certificate(here, capsys, monkeypatch, tmp_path):
@@ -1163,13 +1163,13 @@ def test_a_printed_command(here, capsys, monkeypatch, tmp_path):
         assert ended == (1 if command == "audit" else 0), printed
 
 
-@pytest.mark.parametrize(("words", "code", "said"), SHELL_ADVISED)
-def test_advice_in_a_shell(here, words, code, said, capsys, monkeypatch):
+@pytest.mark.parametrize(("words", "code", "message"), SHELL_ADVISED)
+def test_advice_in_a_shell(here, words, code, message, capsys, monkeypatch):
     (here.folder / "other.csv").write_bytes((here.folder / "table.csv").read_bytes())
     (here.folder / "folder2").mkdir(exist_ok=True)
     ended, printed = typed(here, capsys, monkeypatch, *words.split())
     assert ended == code, printed
-    assert said in printed
+    assert message in printed
 
 
 COMMAND = re.compile(

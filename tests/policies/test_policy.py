@@ -191,11 +191,11 @@ def test_files_that_cannot_be_meant(load, content, says, tmp_path):
     (tmp_path / "copy.csv").write_text(SEX)
     with pytest.raises(InputError) as caught:
         load(content)
-    said = str(caught.value)
-    assert "policy.toml" in said
+    text = str(caught.value)
+    assert "policy.toml" in text
     for part in says.removesuffix("$").split(" .* "):
-        assert part in said
-    assert not says.endswith("$") or said.endswith(says[:-1])
+        assert part in text
+    assert not says.endswith("$") or text.endswith(says[:-1])
 
 
 def test_files_that_cannot_be_read(load, tmp_path):
@@ -473,8 +473,8 @@ def test_what_a_requirement_becomes(requirement, expected):
         "codes": {"map": PAIRS, "sensitive": "ill"},
     }
     asked = {"sensitive": "ill", **requirement}
-    found = with_codes({"schema": schema, "require": [asked]}, None)["require"]
-    sets = [each.get("any_of") for each in found]
+    result = with_codes({"schema": schema, "require": [asked]}, None)["require"]
+    sets = [each.get("any_of") for each in result]
     assert [{*own} if isinstance(own, dict) else own for own in sets] == expected
 
 
@@ -559,17 +559,17 @@ def test_misspelt_words_of_maps():
     for asked in ({}, {"values": ["B20"]}, {"any_of": ["B20"]}):
         with pytest.raises(fk.InputError, match=r'has .AIDS.: .* add absent = \["AIDZ"\]'):
             fk.audit(table, policy({"facts": {}, **asked}, pairs=pairs))
-        meant = policy({"facts": {}, **asked, "absent": ["AIDZ"]}, pairs=pairs)  # as it says
-        assert fk.audit(table, meant).verdicts[-1].reached == Fraction(1, 4)
+        rules = policy({"facts": {}, **asked, "absent": ["AIDZ"]}, pairs=pairs)  # as it says
+        assert fk.audit(table, rules).verdicts[-1].reached == Fraction(1, 4)
     both = policy({"facts": {}, "values": ["AIDZ", "B20"]}, pairs=[["AIDS", "AIDZ"]])
     assert fk.audit(table, both).verdicts[1].reached == Fraction(1, 4)  # known to be one code
 
 
 def test_sets_come_last():
     """What messages call `require[1]` is the second requirement in the file."""
-    both = policy({"facts": {}}, {"facts": {}, "values": ["F0"], "name": "x"}, {"facts": {"l": 1}})
+    rules = policy({"facts": {}}, {"facts": {}, "values": ["F0"], "name": "x"}, {"facts": {"l": 1}})
     names = ["require[0]", "x", "require[2]"]
-    assert [asked.name for asked in both.requirements] == [
+    assert [requirement.name for requirement in rules.requirements] == [
         *names, *(f"{name} (old and new codes)" for name in names)
     ]  # fmt: skip
 

@@ -71,19 +71,19 @@ def recounted(path, columns):
     assert f"{rows:,} rows, {len(columns)} columns." in text
     counted = 0
     for line in text.splitlines():
-        found = re.match(r'(?:#   |  |sensitive = )("(?:[^"\\]|\\.)*"),?  (?:# )?(.*)', line)
-        if found is None:
+        match = re.match(r'(?:#   |  |sensitive = )("(?:[^"\\]|\\.)*"),?  (?:# )?(.*)', line)
+        if match is None:
             continue
-        name = tomllib.loads(f"x = {found[1]}")["x"]
+        name = tomllib.loads(f"x = {match[1]}")["x"]
         values = [value for value in map(str, columns[name]) if value not in ("", "None")]
-        many = len(set(values))
-        assert re.match(rf"{many:,} values?[,;]", found[2]), line
-        if span := re.search(r"(?:numbers|dates) (\S+) to ([^\s;,]+)", found[2]):
-            kind = float if "numbers" in found[2] else str
+        number = len(set(values))
+        assert re.match(rf"{number:,} values?[,;]", match[2]), line
+        if span := re.search(r"(?:numbers|dates) (\S+) to ([^\s;,]+)", match[2]):
+            kind = float if "numbers" in match[2] else str
             ends = kind(span[1]), kind(span[2])
             assert ends == (min(map(kind, values)), max(map(kind, values))), line
-        if filled := re.search(r"([\d,]+) values in ([\d,]+) rows", found[2]):
-            assert filled.groups() == (f"{many:,}", f"{len(values):,}")
+        if filled := re.search(r"([\d,]+) values in ([\d,]+) rows", match[2]):
+            assert filled.groups() == (f"{number:,}", f"{len(values):,}")
         counted += 1
     assert counted == len(columns)
     return text
@@ -100,8 +100,8 @@ def judged(text, values):
     counts = fk.GroupCounts.from_bags([values])
     asked = [v for v in map(str, counts.values) if v not in required.get("except", ())]
     reached = max(fk.Facts(l, k, m).disclosure(counts, value).exact for value in asked)
-    shown = re.search(r"such an adversary reaches ([\d.]+)%", unwrapped)[1]
-    assert reached * 100 <= Fraction(shown) < reached * 100 + Fraction(1, 100)
+    match = re.search(r"such an adversary reaches ([\d.]+)%", unwrapped)[1]
+    assert reached * 100 <= Fraction(match) < reached * 100 + Fraction(1, 100)
     limits = [Fraction(n, 100) for n in (10, 20, 25, 30, 40, 50, 60, 70, 75, 80, 90, 95, 99, 100)]
     least = Fraction(re.search(r"([\d.]+) is the strictest round limit that can be", unwrapped)[1])
     assert least == min(limit for limit in limits if limit > reached)
@@ -141,7 +141,7 @@ def test_two_commands_to_a_release(desk):
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("text", "message"),
     [
         ("", "is empty"),
         ("a,b\n", "has no rows"),
@@ -151,9 +151,9 @@ def test_two_commands_to_a_release(desk):
         ("age,ill\n30,Flu\n", "no column could be what must stay hidden"),
     ],
 )
-def test_tables_without_a_policy(text, said, desk):
+def test_tables_without_a_policy(text, message, desk):
     desk.put("table.csv", text)
-    assert said in desk.refused("init", "table.csv")
+    assert message in desk.refused("init", "table.csv")
 
 
 # ---- limits ------------------------------------------------------------------------------------
@@ -162,14 +162,14 @@ def test_tables_without_a_policy(text, said, desk):
 def test_numbers_near_each_other():
     pay = np.random.default_rng(7).integers(1000, 9000, 200).tolist()
     columns = people(200, diagnosis=None, plz=None, salary=pay)
-    found = suggested(columns)
-    assert found.policy.requirements[0].within.given == "10%"
-    assert publishes(columns, found.policy)
+    suggestion = suggested(columns)
+    assert suggestion.policy.requirements[0].within.given == "10%"
+    assert publishes(columns, suggestion.policy)
     columns["salary"][0] = None
-    found = suggested(columns)
-    assert found.policy.requirements[0].within is None
-    assert any("near each other" in question for question in found.questions)
-    assert publishes(columns, found.policy)
+    suggestion = suggested(columns)
+    assert suggestion.policy.requirements[0].within is None
+    assert any("near each other" in question for question in suggestion.questions)
+    assert publishes(columns, suggestion.policy)
 
 
 # ---- how values are written --------------------------------------------------------------------
@@ -179,13 +179,13 @@ def test_nulls_and_unusable_columns():
     columns = people(diagnosis=[None if i % 5 == 0 else ILL[i % 6] for i in range(120)])
     columns["sex"][0] = ""
     columns["lists"] = [[1]] * 120
-    found = suggested(columns)
-    assert str(found.policy.schema.missing) == "missing"
-    assert found.policy.options.format == "parquet"
-    (lists,) = [column for column in found.columns if column.name == "lists"]
+    suggestion = suggested(columns)
+    assert str(suggestion.policy.schema.missing) == "missing"
+    assert suggestion.policy.options.format == "parquet"
+    (lists,) = [column for column in suggestion.columns if column.name == "lists"]
     assert lists.role == "undecided"
     assert "cannot be used" in lists.reason
-    assert publishes(columns, tomllib.loads(found.to_toml()))
+    assert publishes(columns, tomllib.loads(suggestion.to_toml()))
     columns["diagnosis"][1] = "missing"
     assert str(suggested(columns).policy.schema.missing) == "missing?"
 
@@ -196,18 +196,20 @@ def test_years_of_two_digits(tmp_path):
     hired = [f"{i % 12 + 1}/{i % 28 + 1}/{(67 + i % 47) % 100:02d}" for i in range(120)]
     columns = {"hired": hired, "diagnosis": chance.choice(ILL, 120).tolist()}
     path = write(tmp_path / "t.csv", columns)
-    found = fk.suggest_policy(path)
-    reading = found.policy.schema.reading
+    suggestion = fk.suggest_policy(path)
+    reading = suggestion.policy.schema.reading
     assert reading.to_dict() == {"date_format": "%m/%d/%y", "latest_year": this_year}
-    assert found.columns[0].holds.endswith("dates 1967-01-01 to 2013-11-19")
-    assert not any("two digits" in question for question in found.questions)
+    assert suggestion.columns[0].holds.endswith("dates 1967-01-01 to 2013-11-19")
+    assert not any("two digits" in question for question in suggestion.questions)
     columns["hired"][0] = f"01/01/{(this_year + 2) % 100:02d}"  # or an appointment
-    asked = fk.suggest_policy(write(path, columns)).questions
-    assert any(f"taken for {this_year - 99} to {this_year}; if some" in one for one in asked)
+    questions = fk.suggest_policy(write(path, columns)).questions
+    assert any(
+        f"taken for {this_year - 99} to {this_year}; if some" in question for question in questions
+    )
     columns["hired"] = [f"{i % 12 + 1:02d}/{i % 11 + 1:02d}/{1950 + i % 40}" for i in range(120)]
-    found = fk.suggest_policy(write(path, columns), quasi_identifiers=["hired"])
-    (asked,) = [question for question in found.questions if question.startswith("hired")]
-    assert "--date-format dd/mm/yyyy or --date-format mm/dd/yyyy" in asked
+    suggestion = fk.suggest_policy(write(path, columns), quasi_identifiers=["hired"])
+    (questions,) = [question for question in suggestion.questions if question.startswith("hired")]
+    assert "--date-format dd/mm/yyyy or --date-format mm/dd/yyyy" in questions
 
 
 @pytest.mark.parametrize(
@@ -224,24 +226,26 @@ def test_amounts_are_read_or_asked(tmp_path, shown, reading):
     amounts = np.random.default_rng(6).integers(1000, 9000, 200)
     columns = {"sex": ["f", "m"] * 100, "salary": [shown.format(amount) for amount in amounts]}
     path = write(tmp_path / "t.csv", columns)
-    found = fk.suggest_policy(path)
-    assert found.policy.schema.reading.to_dict() == reading
-    assert any("within" in one.to_dict() for one in found.policy.requirements)
-    assert ("decimal" in str(found.questions)) == (shown == "{:,.0f}")
-    assert publishes(path, found.policy)
+    suggestion = fk.suggest_policy(path)
+    assert suggestion.policy.schema.reading.to_dict() == reading
+    assert any("within" in requirement.to_dict() for requirement in suggestion.policy.requirements)
+    assert ("decimal" in str(suggestion.questions)) == (shown == "{:,.0f}")
+    assert publishes(path, suggestion.policy)
 
 
 def test_cells_of_several_answers(tmp_path):
     answers = ["flu|cold", "cold", "flu", "gout|cold", "gout", "", "hiv|gout|flu", "hiv"]
     columns = {"age": [*range(20, 60)] * 4, "diagnosis": answers * 20}
     path = write(tmp_path / "t.csv", columns)
-    found = fk.suggest_policy(path, quasi_identifiers=["age"])
-    assert found.policy.schema.semantics == "set"
-    assert any('with "|" between, and are read as sets' in one for one in found.questions)
-    (tmp_path / "p.toml").write_text(found.to_toml(), "utf-8")
-    made = fk.publish(path, tmp_path / "p.toml")
-    assert made.audit.safe
-    assert sorted(map(str, made.release.counts.values)) == ["cold", "flu", "gout", "hiv"]
+    suggestion = fk.suggest_policy(path, quasi_identifiers=["age"])
+    assert suggestion.policy.schema.semantics == "set"
+    assert any(
+        'with "|" between, and are read as sets' in question for question in suggestion.questions
+    )
+    (tmp_path / "p.toml").write_text(suggestion.to_toml(), "utf-8")
+    publication = fk.publish(path, tmp_path / "p.toml")
+    assert publication.audit.safe
+    assert sorted(map(str, publication.release.counts.values)) == ["cold", "flu", "gout", "hiv"]
     columns["diagnosis"] = ["flu|flu", "flu|cold", "cold", "gout"] * 40  # no set has one twice
     assert fk.suggest_policy(write(path, columns)).policy.schema.semantics == "single"
 
@@ -268,15 +272,15 @@ def visits(name, each=4, many=60, **more):
 
 def test_a_number_named_known():
     for role in ({"quasi_identifiers": ["id", "ward"]}, {"sensitive": "id"}):
-        found = fk.suggest_policy(visits("id"), **role)
-        assert found.policy.schema.person is None
-        assert any(q.startswith("id: it looks like the number") for q in found.questions)
-        assert AS_IT_IS not in found.to_toml()
+        suggestion = fk.suggest_policy(visits("id"), **role)
+        assert suggestion.policy.schema.person is None
+        assert any(q.startswith("id: it looks like the number") for q in suggestion.questions)
+        assert AS_IT_IS not in suggestion.to_toml()
     table = visits("student")
     sex = pa.array([("f", "m")[i % 2] for i in range(len(table))])
-    found = fk.suggest_policy(table.set_column(1, "sex", sex))  # numbers within something
-    assert (found.policy.schema.person, found.repeated) == (None, ("student",))
-    assert AS_IT_IS not in found.to_toml()
+    suggestion = fk.suggest_policy(table.set_column(1, "sex", sex))  # numbers within something
+    assert (suggestion.policy.schema.person, suggestion.repeated) == (None, ("student",))
+    assert AS_IT_IS not in suggestion.to_toml()
 
 
 def test_what_names_nobody():
@@ -292,21 +296,21 @@ def test_what_names_nobody():
     ages = people(240)["age"]
     within = {"sex": [("f", "m")[i % 60 % 2] for i in range(240)], "stratum": [*range(60)] * 4}
     for more in (odd, within, {"agesq": [age * age for age in ages]}):
-        found = suggested(people(240, **more, plz=None, seen=None))
-        assert (found.policy.schema.person, found.repeated) == (None, ())
+        suggestion = suggested(people(240, **more, plz=None, seen=None))
+        assert (suggestion.policy.schema.person, suggestion.repeated) == (None, ())
 
 
 def test_namesakes_told_by_births():
     table = namesakes([dt.date(1961, 2, 3), dt.date(1958, 7, 9)])
-    found = fk.suggest_policy(table)
-    schema = found.policy.schema
-    assert (schema.unit, schema.person, found.repeated) == ("person", None, ("Patient",))
+    suggestion = fk.suggest_policy(table)
+    schema = suggestion.policy.schema
+    assert (schema.unit, schema.person, suggestion.repeated) == ("person", None, ("Patient",))
     alone = fk.suggest_policy(table.drop_columns("Patient"))
-    both = [[rule.points for rule in one.policy.requirements] for one in (found, alone)]
+    both = [[rule.points for rule in one.policy.requirements] for one in (suggestion, alone)]
     assert both[0] == both[1]
-    (question,) = (q for q in found.questions if q.startswith("Patient"))
+    (question,) = (q for q in suggestion.questions if q.startswith("Patient"))
     assert 'set person = "Fallnr", if each of these is another person' in question
-    policy = tomllib.loads(found.to_toml())
+    policy = tomllib.loads(suggestion.to_toml())
     with pytest.raises(fk.InputError, match="'Patient' repeats"):
         fk.publish(table, policy)
     policy["schema"]["person"] = "Fallnr"
@@ -331,12 +335,12 @@ def namesakes(births, many=120):
 def test_rows_of_one_name(births):
     """They are cases of a person, and the way out works."""
     table = namesakes(births)
-    found = fk.suggest_policy(table)
-    assert (found.policy.schema.unit, found.policy.schema.person) == ("row", "Patient")
-    policy = tomllib.loads(found.to_toml())
-    (question,) = (q for q in found.questions if q.startswith("Patient"))
+    suggestion = fk.suggest_policy(table)
+    assert (suggestion.policy.schema.unit, suggestion.policy.schema.person) == ("row", "Patient")
+    policy = tomllib.loads(suggestion.to_toml())
+    (question,) = (q for q in suggestion.questions if q.startswith("Patient"))
     assert "take it out here, and unit, person and of, and take the limit that is" in question
-    (limit,) = (n for n in found.notes if n.startswith("The limit where rows are people: "))
+    (limit,) = (n for n in suggestion.notes if n.startswith("The limit where rows are people: "))
     limit = tomllib.loads(limit.partition(": ")[2].replace(", b", "\nb"))
     assert limit["below"] < policy["require"][0]["below"]
     policy["schema"]["identifiers"].remove("Patient")
@@ -361,9 +365,9 @@ def test_homes_of_several_people():
     (note,) = of_homes(fk.suggest_policy(table))
     assert "Up to 3 people share a value of home" in note
     homes = ["H0"] * 30 + [f"H{i // 3 + 1}" for i in range(570)]
-    found = suggested(people(600, household=homes), sensitive="diagnosis")
-    (note,) = of_homes(found)
-    m = found.policy.requirements[0].points[0].adversary.m
+    suggestion = suggested(people(600, household=homes), sensitive="diagnosis")
+    (note,) = of_homes(suggestion)
+    m = suggestion.policy.requirements[0].points[0].adversary.m
     assert "Up to 30 rows share a value of household" in note
     assert m == 29 or note.startswith("DECIDE")
     assert m >= 2
@@ -374,9 +378,9 @@ def test_a_diagnosis_is_hidden(name):
     hidden = {name: [ILL[i % 5] if name != "note" else f"{i % 5}" for i in range(120)]}
     less = {"diagnosis": None, "plz": None, "seen": None}
     ward = {"ward": [f"W{i % 9}" for i in range(120)]} if name != "note" else {}
-    found = suggested(people(**less, **hidden, **ward))
-    assert found.policy.schema.sensitive == name
-    asked = any(question.startswith("note: marks") for question in found.questions)
+    suggestion = suggested(people(**less, **hidden, **ward))
+    assert suggestion.policy.schema.sensitive == name
+    asked = any(question.startswith("note: marks") for question in suggestion.questions)
     assert asked == (name == "note")
 
 
@@ -391,8 +395,8 @@ def published_numbers(table, schema):
     published = (*schema.quasi_identifiers, *schema.sensitives, *schema.other)
     for name in filter(NUMBERED.fullmatch, published):
         column = table[name].drop_null()
-        many = len(column.unique())
-        if pa.types.is_integer(column.type) and 10 <= many < len(column):
+        number = len(column.unique())
+        if pa.types.is_integer(column.type) and 10 <= number < len(column):
             yield name
 
 
@@ -408,15 +412,15 @@ def test_public_tables_of_people():
             frame = frame.drop(columns="rownames", errors="ignore").rename(columns=str)
             table = pa.Table.from_pandas(frame, preserve_index=False)
             try:
-                found = fk.suggest_policy(table)
+                suggestion = fk.suggest_policy(table)
             except fk.InputError:
                 continue
-            schema = found.policy.schema
+            schema = suggestion.policy.schema
             name = f"{package}::{item}"
             assert [*published_numbers(table, schema)] == [], name
             rows_alone = replace(schema, unit="row", person=None)
             assert fk.Microdata(table, rows_alone).numbers == (), name
-            assert (AS_IT_IS in found.to_toml()) == (not found.repeated), name
+            assert (AS_IT_IS in suggestion.to_toml()) == (not suggestion.repeated), name
             policies += 1
     assert policies > 1000
 
@@ -430,8 +434,9 @@ def test_unlisted_named_columns_are_mentioned():
     suggested = fk.suggest_policy(table, sensitive="ill", quasi_identifiers=["street", "age"])
     assert suggested.policy.schema.quasi_identifiers == ("age",)
     assert any(
-        "street: it has no role though you named it" in asked and "give it a hierarchy" in asked
-        for asked in suggested.questions
+        "street: it has no role though you named it" in question
+        and "give it a hierarchy" in question
+        for question in suggested.questions
     )
     with pytest.raises(
         fk.InputError, match="'street' cannot be a quasi-identifier as it is: most of"
@@ -507,8 +512,8 @@ def pesel(digits):
 
 
 def iban(number):
-    rest = f"{number:018d}"
-    return f"DE{98 - int(rest + '131400') % 97:02d}{rest}"
+    text = f"{number:018d}"
+    return f"DE{98 - int(text + '131400') % 97:02d}{text}"
 
 
 draw = np.random.default_rng(3)
@@ -556,25 +561,25 @@ def test_looks_of_people(what, values):
 def test_identifiers_by_their_looks(what):
     values = [*dict.fromkeys(LOOKS[what][0])][:60]
     table = pa.table(visits_of_people(len(values), info=values))
-    found = first_policy(table)
-    assert column(found, "info").role == "identifier"
-    assert f"its values look like {what}: " in found.to_toml()
-    assert found.policy.schema.identifiers == ("info",)
-    assert fk.publish(table, found.policy).audit.safe
+    suggestion = first_policy(table)
+    assert column(suggestion, "info").role == "identifier"
+    assert f"its values look like {what}: " in suggestion.to_toml()
+    assert suggestion.policy.schema.identifiers == ("info",)
+    assert fk.publish(table, suggestion.policy).audit.safe
 
 
 def test_names_that_several_have():
     table = pa.table(visits_of_people(600, doctor=[f"{g} {n}" for g in GIVEN for n in LAST] * 5))
-    found = first_policy(table)
-    assert column(found, "doctor").role == "undecided"
-    assert "look like names of people" in column(found, "doctor").reason
-    assert not found.repeated
-    assert fk.publish(table, found.policy).audit.safe
+    suggestion = first_policy(table)
+    assert column(suggestion, "doctor").role == "undecided"
+    assert "look like names of people" in column(suggestion, "doctor").reason
+    assert not suggestion.repeated
+    assert fk.publish(table, suggestion.policy).audit.safe
     cities = ["Helmut", "Martina", "Petra", "Anna", "Maria", "Jan", "Karl", "Lea", "Uwe", "Finn"]
-    found = first_policy(
+    suggestion = first_policy(
         pa.table(visits_of_people(600, city=cities * 60))
     )  # a city may be called so
-    assert column(found, "city").role == "quasi-identifier"
+    assert column(suggestion, "city").role == "quasi-identifier"
 
 
 # ---- hierarchy files ----------------------------------------------------------------------------
@@ -586,22 +591,24 @@ JOBS = "cook;food;*\nnurse;health;*\nclerk;office;*\nsmith;craft;*\nvet;health;*
 def test_files_that_do_not_fit(table_of_jobs, tmp_path):
     lacking = {"t_hierarchy_job": JOBS.replace("vet;health;*\n", ""), "t_hierarchy_sex": "f\nm\n"}
     table = table_of_jobs(**lacking)
-    found = first_policy(table)
-    assert column(found, "job").hierarchy is None
-    said = "t_hierarchy_job.csv beside the table does not list all of its values"
-    assert said in str(found.questions)
-    assert "t_hierarchy_sex.csv" in column(found, "sex").question
-    assert fk.publish(table, found.policy).audit.safe
+    suggestion = first_policy(table)
+    assert column(suggestion, "job").hierarchy is None
+    text = "t_hierarchy_job.csv beside the table does not list all of its values"
+    assert text in str(suggestion.questions)
+    assert "t_hierarchy_sex.csv" in column(suggestion, "sex").question
+    assert fk.publish(table, suggestion.policy).audit.safe
     for name in lacking:
         (tmp_path / f"{name}.csv").unlink()
     for others, taken in ((5, True), (6, False)):  # hardly any other values
-        more = "".join(f"job{i};other;*\n" for i in range(others))
-        found = first_policy(table_of_jobs(jobs=JOBS + more))
-        assert (column(found, "job").hierarchy == {"file": "jobs.csv"}) == taken
+        message = "".join(f"job{i};other;*\n" for i in range(others))
+        suggestion = first_policy(table_of_jobs(jobs=JOBS + message))
+        assert (column(suggestion, "job").hierarchy == {"file": "jobs.csv"}) == taken
     twice = visits_of_people()
     twice["job2"] = twice["job"]
-    found = first_policy(table_of_jobs(twice, jobs=JOBS))  # which fits two columns, and is of none
-    assert not any(one.hierarchy == {"file": "jobs.csv"} for one in found.columns)
+    suggestion = first_policy(
+        table_of_jobs(twice, jobs=JOBS)
+    )  # which fits two columns, and is of none
+    assert not any(one.hierarchy == {"file": "jobs.csv"} for one in suggestion.columns)
 
 
 # ---- what columns cost --------------------------------------------------------------------------
@@ -609,17 +616,17 @@ def test_files_that_do_not_fit(table_of_jobs, tmp_path):
 
 def test_what_gives_the_secret_away():
     roles = {"sensitive": "injury", "quasi_identifiers": ["month", "race", "sex"]}
-    found = fk.suggest_policy(deaths(), **roles)
-    month, race, rest = found.costs
+    suggestion = fk.suggest_policy(deaths(), **roles)
+    month, race, rest = suggestion.costs
     assert rest.startswith("Leaving out 'month' and 'race' would keep no more of the other columns")
     assert month.startswith(
         "DECIDE: 'month' gives 'injury' away: somebody who knows it, and nothing"
     )
     assert race.startswith("DECIDE: 'race' gives 'injury' away")
-    assert month in wrapped(found.to_toml())
-    decide = len(found.questions) + sum(n.startswith("DECIDE") for n in found.notes)
-    assert f"# {decide + 2} things need your decision" in found.to_toml()
-    assert fk.suggest_policy(deaths(), **roles).to_toml() == found.to_toml()
+    assert month in wrapped(suggestion.to_toml())
+    decide = len(suggestion.questions) + sum(n.startswith("DECIDE") for n in suggestion.notes)
+    assert f"# {decide + 2} things need your decision" in suggestion.to_toml()
+    assert fk.suggest_policy(deaths(), **roles).to_toml() == suggestion.to_toml()
     roles["quasi_identifiers"] = ["sex", "age"]
     assert fk.suggest_policy(deaths(), **roles).costs == ()
 
@@ -632,11 +639,11 @@ def test_where_decoy_serves():
     policy["publish"]["method"] = "decoy"
     assert fk.publish(table, policy).certificate.scope["method"] == "as required"
     income = np.random.default_rng(7).integers(1000, 9000, 600).tolist()
-    found = first_policy(pa.table(visits_of_people(income=income)), sensitive="income")
-    (near,) = [rule for rule in found.policy.requirements if rule.points]
+    suggestion = first_policy(pa.table(visits_of_people(income=income)), sensitive="income")
+    (near,) = [rule for rule in suggestion.policy.requirements if rule.points]
     assert near.within is not None
     assert near.points[0].adversary.m
-    assert "decoy" not in found.to_toml()
+    assert "decoy" not in suggestion.to_toml()
 
 
 ADULT = Path(__file__).resolve().parents[3] / "shared" / "data" / "adult.csv"
@@ -644,9 +651,9 @@ ADULT = Path(__file__).resolve().parents[3] / "shared" / "data" / "adult.csv"
 
 @pytest.mark.skipif(not ADULT.exists(), reason=f"there is no {ADULT.name} beside the repository")
 def test_adult_takes_ranges():
-    found = fk.suggest_policy(ADULT)
-    assert column(found, "age").left_out == {"intervals": [5, 10, 50]}
-    assert found.costs == ()
+    suggestion = fk.suggest_policy(ADULT)
+    assert column(suggestion, "age").left_out == {"intervals": [5, 10, 50]}
+    assert suggestion.costs == ()
 
 
 # ---- numbers that may stand for no value, by what can be counted of a column ---------------------
@@ -709,11 +716,11 @@ def test_codes_of_one_column(kind, tmp_path):
     if kind == "workbook":
         source = tmp_path / "t.xlsx"
         table.to_pandas().to_excel(source, index=False)
-    found = fk.suggest_policy(source)
-    (question,) = (q for q in found.questions if q.startswith("children"))
+    suggestion = fk.suggest_policy(source)
+    (question,) = (q for q in suggestion.questions if q.startswith("children"))
     assert "uncomment missing in [schema.reading]" in question
-    assert found.codes == {"children": ["99"]}
-    text = found.to_toml().replace("# missing = {", "missing = {")
+    assert suggestion.codes == {"children": ["99"]}
+    text = suggestion.to_toml().replace("# missing = {", "missing = {")
     policy = tomllib.loads(text)
     assert policy["schema"]["reading"]["missing"] == {"children": ["99"]}
     policy["schema"]["quasi_identifiers"] = ["age", "children"]
@@ -722,10 +729,10 @@ def test_codes_of_one_column(kind, tmp_path):
     of_age = next(a for a in frame.attributes if a.name == "age")
     assert max(n for n in of_children.domain if n is not None) == 3
     assert max(of_age.domain) == 99
-    made = fk.publish(source, policy)
-    assert made.audit.safe
+    publication = fk.publish(source, policy)
+    assert publication.audit.safe
     assert fk.audit(source, policy).counts.n_people == 120
-    labels = {*made.to_arrow()["children"].to_pylist()}
+    labels = {*publication.to_arrow()["children"].to_pylist()}
     assert not any("99" in str(label) for label in labels)
 
 
@@ -752,9 +759,9 @@ def test_hidden_codes_are_left_out(tmp_path):
     pl.DataFrame(codes).write_csv(path)
     text = fk.suggest_policy(path, sensitive="ill").to_toml()
     assert '# missing = { ill = ["99"] }' in text
-    made = fk.publish(path, tomllib.loads(text.replace("# missing = {", "missing = {")))
-    assert made.audit.safe
-    published = made.to_arrow()["ill"].to_pylist()
+    publication = fk.publish(path, tomllib.loads(text.replace("# missing = {", "missing = {")))
+    assert publication.audit.safe
+    published = publication.to_arrow()["ill"].to_pylist()
     assert ({*published}, len(published)) == ({"1", "2", "3", "4"}, 108)  # 12 are left out
 
 
@@ -789,10 +796,10 @@ def patients(most, values, shares, many=300):
 def test_commas_of_amounts(tmp_path, cells, asked):
     """In a file with commas between cells, one before three digits is taken for thousands."""
     wages = [cells[i % len(cells)].format(20_000 + 517 * i) for i in range(90)]
-    found = suggested(write(tmp_path / "t.csv", {"age": [*range(90)], "wage": wages}))
-    assert asked in " ".join(found.questions)
-    assert bool(asked) == bool(found.questions)
-    assert found.policy.requirements[0].secret.width is not None
+    suggestion = suggested(write(tmp_path / "t.csv", {"age": [*range(90)], "wage": wages}))
+    assert asked in " ".join(suggestion.questions)
+    assert bool(asked) == bool(suggestion.questions)
+    assert suggestion.policy.requirements[0].secret.width is not None
 
 
 def test_points_of_thousands(tmp_path):
@@ -804,19 +811,19 @@ def test_points_of_thousands(tmp_path):
         "wage: is 66.013 a number with three decimals? If its point stands between thousands, "
         'write decimal = "," in [schema.reading]'
     )
-    found = suggested(table, reading={"decimal": ","})
-    assert not found.questions
-    assert "66013" in " ".join(column.holds for column in found.columns)
+    suggestion = suggested(table, reading={"decimal": ","})
+    assert not suggestion.questions
+    assert "66013" in " ".join(column.holds for column in suggestion.columns)
 
 
 def test_visits_some_rare():
     """Where no limit on each value can be met over the visits of a person, one on the rare is."""
     table = patients(8, ["Flu", "Cold", "Gout", "HIV", "TB"], [0.5, 0.3, 0.14, 0.03, 0.03])
-    found = suggested(table)
-    assert [*found.policy.requirements[0].excluded] == ["Cold", "Flu", "Gout"]
-    assert "up to 8 rows, over which a limit is added up" in " ".join(found.notes)
-    assert "cannot be met" not in " ".join(found.notes)
-    assert publishes(table, found.policy)
+    suggestion = suggested(table)
+    assert [*suggestion.policy.requirements[0].excluded] == ["Cold", "Flu", "Gout"]
+    assert "up to 8 rows, over which a limit is added up" in " ".join(suggestion.notes)
+    assert "cannot be met" not in " ".join(suggestion.notes)
+    assert publishes(table, suggestion.policy)
 
 
 def test_visits_none_rare():

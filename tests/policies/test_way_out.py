@@ -112,10 +112,10 @@ def test_requirements_without_a_way():
     ]
     with pytest.raises(fk.NoSafeRelease) as caught:
         fk.publish(rows, asking(*rules, sensitive=["income", "illness"]))
-    said = str(caught.value)
-    assert "In of income, " in said
-    assert "For of illness no single line is enough: change several at once" in said
-    assert "In of illness" not in said
+    text = str(caught.value)
+    assert "In of income, " in text
+    assert "For of illness no single line is enough: change several at once" in text
+    assert "In of illness" not in text
     with pytest.raises(fk.NoSafeRelease, match="publish more people"):
         fk.publish(table(["flu", "flu"]), asking({"facts": {}, "below": 1}))
 
@@ -123,8 +123,8 @@ def test_requirements_without_a_way():
 def test_facts_of_priors():
     """The facts of priors are no line of a policy: typed beside the priors, it was refused."""
     chances = pa.table({"age": [20, 20], "value": ["flu", "cold"], "probability": [0.5, 0.5]})
-    known = fk.Priors(chances, facts=fk.Facts(3, 3, 3))
-    policy = fk.Policy([fk.Requirement(known, at_most="3/4")], fk.Schema(**HEAD))
+    priors = fk.Priors(chances, facts=fk.Facts(3, 3, 3))
+    policy = fk.Policy([fk.Requirement(priors, at_most="3/4")], fk.Schema(**HEAD))
     with pytest.raises(fk.NoSafeRelease, match="no single line is enough") as caught:
         fk.publish(table(["flu", "cold"] * 5), policy, method="mondrian")
     assert not ways(caught.value)
@@ -162,10 +162,10 @@ def test_what_keeps_everybody_together():
     ages, ill = [20] * 20 + [60] * 20, [*"ab"] * 9 + ["a"] * 2 + [*"ab"] * 9 + ["b"] * 2
     rows = pa.table({"age": ages, "ill": ill})
     loose, close = {"facts": {}, "below": 0.56}, {"t_closeness": {"t": 0.01}}
-    made = fk.publish(rows, asking(loose, close))
-    assert made.counts.n_groups == 1
-    said = "require[1] (t_closeness) keeps everybody in one group: without it there would be 2"
-    assert made.advice[1:] == (said,)
+    publication = fk.publish(rows, asking(loose, close))
+    assert publication.counts.n_groups == 1
+    text = "require[1] (t_closeness) keeps everybody in one group: without it there would be 2"
+    assert publication.advice[1:] == (text,)
     assert fk.publish(rows, asking(loose)).counts.n_groups == 2
 
 
@@ -206,8 +206,8 @@ def test_the_sample_is_the_same():
     policy, method, written, sample, _ = costs_of(deaths(9000), asking(LIMIT, **DEATHS), 3000)
     again = sample_of(written, policy, 3000)
     assert sample.n_people == again.n_people == 1000
-    for one, other in zip(sample.attributes, again.attributes, strict=True):
-        assert one.codes.tolist() == other.codes.tolist()
+    for attribute, other in zip(sample.attributes, again.attributes, strict=True):
+        assert attribute.codes.tolist() == other.codes.tolist()
     assert sample.everyone().totals == pytest.approx(written.everyone().totals / 9, abs=1)
     assert kept_by(method, sample, policy) == kept_by(method, again, policy)
 
@@ -255,11 +255,13 @@ def test_advice_never_stops_a_publication(roles, required, method):
     ward = np.random.default_rng(2).choice(["a", "b", "c", "d"], many)
     policy = asking(*required, **{**DEATHS, **roles})
     try:
-        made = fk.publish(deaths(many, who=np.arange(many), ward=ward), policy, method=method)
+        publication = fk.publish(
+            deaths(many, who=np.arange(many), ward=ward), policy, method=method
+        )
     except fk.NoSafeRelease:
         return
-    assert made.audit.safe
-    assert all(isinstance(said, str) for said in made.advice)
+    assert publication.audit.safe
+    assert all(isinstance(said, str) for said in publication.advice)
 
 
 @pytest.mark.skipif(not FARS.exists(), reason=f"there is no {FARS.name} beside the repository")
@@ -286,16 +288,16 @@ def said_of(lost, method="mondrian", schema=None, worst=4):
     """What is said of a release that lost so much of its columns."""
     options = fk.PublishOptions(method=method)
     policy = fk.Policy([fk.Requirement(fk.KAnonymity(2))], schema or fk.Schema(**ROLES), options)
-    made = KeptDetail(worst, dict(zip("abcd", lost, strict=True)))
-    judged = fk.audit(ROWS_CHOSEN, policy, learned=False)
+    result = KeptDetail(worst, dict(zip("abcd", lost, strict=True)))
+    audit = fk.audit(ROWS_CHOSEN, policy, learned=False)
     people = fk.Microdata(ROWS_CHOSEN, policy.schema)
-    return [*advice_of(method_of(method, policy), people, policy, judged, made, 0)]
+    return [*advice_of(method_of(method, policy), people, policy, audit, result, 0)]
 
 
 def test_columns_without_hierarchy_are_named():
     schema = fk.Schema(**ROLES, hierarchies={"a": fk.Intervals([3])})
-    said = said_of((1.0,) * 4, "fulldomain", schema, worst=1)
-    flat = next(own for own in said if own.startswith("Without a hierarchy"))
+    text = said_of((1.0,) * 4, "fulldomain", schema, worst=1)
+    flat = next(own for own in text if own.startswith("Without a hierarchy"))
     assert flat.startswith("Without a hierarchy 'b', 'c' or 'd' can only be published as it is")
 
 

@@ -77,7 +77,7 @@ def published(*require, table=TWELVE, **how):
 
 
 @pytest.mark.parametrize(
-    ("call", "said"),
+    ("call", "message"),
     [
         (shared(by="home", values=["pay"]), "'pay' is no sensitive column"),
         (shared(by="home", values=[]), "values: .* at least 1 item"),
@@ -107,8 +107,8 @@ def published(*require, table=TWELVE, **how):
         ),
     ],
 )  # fmt: skip
-def test_what_is_refused(call, said):
-    with pytest.raises(fk.InputError, match=said):
+def test_what_is_refused(call, message):
+    with pytest.raises(fk.InputError, match=message):
         call()
 
 
@@ -125,8 +125,8 @@ def test_households_are_not_followed(tmp_path):
 
 def test_first_policy_names_shared_columns():
     table = town(random.Random(3))
-    said = fk.suggest_policy(table, sensitive="income").to_toml().replace("\n# ", " ")
-    assert 'shared = { by = "home", values = ["income"] }' in said
+    text = fk.suggest_policy(table, sensitive="income").to_toml().replace("\n# ", " ")
+    assert 'shared = { by = "home", values = ["income"] }' in text
     assert "shared = {" not in fk.suggest_policy(table, sensitive="ill").to_toml()
 
 
@@ -142,10 +142,10 @@ def test_a_forged_certificate_is_refused(tmp_path):
     policy = asked({**LIMIT, "below": "0.9", "knowing": []}, **EXACT)
     fk.publish(TWELVE, policy, seed=1).write(tmp_path / "out")
     path = tmp_path / "out" / "certificate.json"
-    said = json.loads(path.read_text())
-    assert said["policy"]["require"][0]["knowing"] == ["home_shown"]
-    said["policy"]["require"][0]["knowing"] = []
-    path.write_text(json.dumps(said))
+    document = json.loads(path.read_text())
+    assert document["policy"]["require"][0]["knowing"] == ["home_shown"]
+    document["policy"]["require"][0]["knowing"] = []
+    path.write_text(json.dumps(document))
     with pytest.raises(fk.InputError, match="whose row shows it"):
         fk.verify(tmp_path / "out")
 
@@ -164,8 +164,8 @@ def test_households_without_values_are_dropped(tmp_path):
     policy = asked(limit, schema={**INCOME, "missing": "drop"}, **EXACT)
     fk.publish(in_one_ward(*rows), policy, seed=1).write(tmp_path / "out")
     shown = csv.read_csv(tmp_path / "out" / "release.csv").to_pylist()
-    found = sorted((row["home_shown"], row["income"]) for row in shown)
-    assert found == [("here", "1"), ("here", "2"), ("shown once", "shown once")]
+    results = sorted((row["home_shown"], row["income"]) for row in shown)
+    assert results == [("here", "1"), ("here", "2"), ("shown once", "shown once")]
 
 
 # ---- releases that do not say where a household's value stands ----------------------------------
@@ -215,17 +215,17 @@ SCHEMA = fk.Schema(**ROLES_COLUMNS, hierarchies={"zip": {"mask": 4}})
 
 
 def test_certificates_cannot_promise_more(tmp_path):
-    asked = [fk.Requirement(fk.KAnonymity(4, of=["age", "zip"]))]
-    policy = fk.Policy(asked, SCHEMA, fk.PublishOptions(labels={"sex": "exact"}))
+    requirements = [fk.Requirement(fk.KAnonymity(4, of=["age", "zip"]))]
+    policy = fk.Policy(requirements, SCHEMA, fk.PublishOptions(labels={"sex": "exact"}))
     fk.publish(drawn(random.Random(5)), policy).write(tmp_path / "out")
     path = tmp_path / "out" / "certificate.json"
-    said = path.read_text()
+    text = path.read_text()
     lies = [[["ill"]], [["nothing"]], [], ["age"], [[["age"]]]]
-    for k, of in ((1000, [["age"]]), (0, [["age"]]), *((1, own) for own in lies)):
-        told = json.loads(said)
-        for own in (told["policy"]["require"][0], told["findings"][0]["judged"]):
+    for k, of in ((1000, [["age"]]), (0, [["age"]]), *((1, ly) for ly in lies)):
+        document = json.loads(text)
+        for own in (document["policy"]["require"][0], document["findings"][0]["judged"]):
             own["k_anonymity"] = {"k": k, "of": of}
-        path.write_text(json.dumps(told))
+        path.write_text(json.dumps(document))
         with pytest.raises(fk.InputError):
             fk.verify(tmp_path / "out")
 
@@ -238,7 +238,7 @@ CASES = fk.Schema(quasi_identifiers=["age"], sensitive="ill", person="who", unit
 
 
 @pytest.mark.parametrize(
-    ("make", "said"),
+    ("make", "message"),
     [
         (lambda: fk.KAnonymity(2, of=[]), "of is a list of columns"),
         (lambda: fk.KAnonymity(2, of=[["age"], []]), "of is a list of columns"),
@@ -250,6 +250,6 @@ CASES = fk.Schema(quasi_identifiers=["age"], sensitive="ill", person="who", unit
         (required(fk.KAnonymity(2, of=["age"]), CASES), "rows are cases of 'who'"),
     ],
 )
-def test_absent_columns_are_refused(make, said):
-    with pytest.raises(fk.InputError, match=said):
+def test_absent_columns_are_refused(make, message):
+    with pytest.raises(fk.InputError, match=message):
         make()

@@ -44,9 +44,9 @@ def table_of(values, seed=0):
 
 
 def written(values, rules, folder, **more):
-    made = fk.publish(fk.Microdata(table_of(values), rules.schema), rules, **more)
-    made.write(folder)
-    return made
+    publication = fk.publish(fk.Microdata(table_of(values), rules.schema), rules, **more)
+    publication.write(folder)
+    return publication
 
 
 def policy(adversary=None, below="3/4", schema=SCHEMA, **about):
@@ -92,7 +92,7 @@ def test_second_reading_verifies_publication(tmp_path_factory, case):
     folder = tmp_path_factory.mktemp("made") / "out"
     rules = policy(adversary, "9/10", **about)
     try:
-        made = written(values, rules, folder, options=fk.PublishOptions(form=form))
+        result = written(values, rules, folder, options=fk.PublishOptions(form=form))
     except fk.NoSafeRelease:
         return
     except PolicyError:  # everybody has one of these
@@ -102,10 +102,10 @@ def test_second_reading_verifies_publication(tmp_path_factory, case):
         everybody = [meant(own, {*values}) == {*values} for own in plain]
         assert any(everybody)
         return
-    found = fk.verify(folder, rules)
-    assert fk.verify(folder).findings[0].reached == made.audit.verdicts[0].disclosure.exact
+    verification = fk.verify(folder, rules)
+    assert fk.verify(folder).findings[0].reached == result.audit.verdicts[0].disclosure.exact
     for key in ("absent", "idle", "begin_alike", "no_numbers"):
-        assert getattr(found.scope, key) == getattr(made.audit.scope, key)
+        assert getattr(verification.scope, key) == getattr(result.audit.scope, key)
 
 
 @pytest.mark.parametrize(
@@ -137,10 +137,10 @@ def test_non_numbers_match_no_range():
 def test_dates_are_in_ranges_too(tmp_path):
     days = [datetime.date(2024, 1, 1) + datetime.timedelta(days=i % 60) for i in range(240)]
     rules = policy(fk.Facts(0, 1, 0), any_of={"january": {"to": datetime.date(2024, 1, 31)}})
-    made = written(days, rules, tmp_path / "out")
+    result = written(days, rules, tmp_path / "out")
     assert rules.to_dict()["require"][0]["any_of"] == {"january": {"to": "2024-01-31"}}
     fk.verify(tmp_path / "out")
-    assert max(rules.requirements[0].sets(made.release.counts.values)["january"]) == "2024-01-31"
+    assert max(rules.requirements[0].sets(result.release.counts.values)["january"]) == "2024-01-31"
     moments = bags_of(["2024-01-31 23:59", "2024-02-01 00:00", "2024-03-01"])
     assert rules.requirements[0].sets(moments.values) == {"january": ("2024-01-31 23:59",)}
 
@@ -159,18 +159,18 @@ def test_a_policy_outlives_a_table(tmp_path):
         ],
         SCHEMA,
     )
-    made = written(["HIV", "Flu", "Cold", "Gout", "Ache"] * 20, rules, tmp_path / "out")
-    for scope in (made.audit.scope, fk.verify(tmp_path / "out").scope):
+    result = written(["HIV", "Flu", "Cold", "Gout", "Ache"] * 20, rules, tmp_path / "out")
+    for scope in (result.audit.scope, fk.verify(tmp_path / "out").scope):
         assert scope.idle == ("Syphilis", "lungs")
         assert scope.absent == (("Asthma", ""), ("COPD*", ""), ("HIW", "HIV"), ("Syphilis", ""))
-    assert made.audit.notes[:3] == (
+    assert result.audit.notes[:3] == (
         "Nobody has Syphilis: a requirement on it asks nothing of this table.",
         "Nobody has lungs: a requirement on it asks nothing of this table.",
         "Requirements name what nobody in the table has: 'Asthma', 'COPD*', 'HIW'. Did you mean "
         "'HIV' for 'HIW'?",
     )
-    assert [v.safe for v in made.audit.verdicts] == [True] * 4
-    assert made.audit.to_dict()["scope"]["idle"] == ["Syphilis", "lungs"]
+    assert [v.safe for v in result.audit.verdicts] == [True] * 4
+    assert result.audit.to_dict()["scope"]["idle"] == ["Syphilis", "lungs"]
     report = (tmp_path / "out" / "report.html").read_text()
     assert report.count("asks nothing</span>") == 4
     assert "Safe: both requirements hold; 2 ask nothing of this table" in report
@@ -196,8 +196,8 @@ def test_report_of_nothing_asked(desk):
         assert "Safe" not in shown
     assert '<header class="verdict plain">' in report
     code, out, _ = desk.run("audit", *asked, "--json", "-")
-    told = json.loads(out)
-    assert (code, told["safe"], told["nothing_judged"]) == (1, False, True)
+    document = json.loads(out)
+    assert (code, document["safe"], document["nothing_judged"]) == (1, False, True)
     audit = fk.audit(desk.folder / "table.csv", fk.Policy.load(idle))
     assert (audit.safe, audit.idle) == (False, True)
     assert "nothing was judged" in repr(audit)
@@ -212,12 +212,12 @@ def test_idle_release_is_not_verified(desk):
     assert (code, out) == (1, "")
     assert "nothing was judged" in err
     rules, place = fk.Policy.load(desk.folder / "idle.toml"), desk.folder / "out"
-    told = json.loads((place / "certificate.json").read_text())
-    told["policy"]["require"] = rules.published()["require"]
-    told["findings"] = [fk.audit(place, rules).verdicts[0].to_dict()]
-    told["scope"] |= {"unprotected": {"cold": 4, "flu": 4}}
-    told["scope"] |= {"absent": [["gout", ""]], "idle": ["gout"]}
-    (place / "certificate.json").write_text(json.dumps(told))
+    document = json.loads((place / "certificate.json").read_text())
+    document["policy"]["require"] = rules.published()["require"]
+    document["findings"] = [fk.audit(place, rules).verdicts[0].to_dict()]
+    document["scope"] |= {"unprotected": {"cold": 4, "flu": 4}}
+    document["scope"] |= {"absent": [["gout", ""]], "idle": ["gout"]}
+    (place / "certificate.json").write_text(json.dumps(document))
     for read in (fk.verify, fk.evidence_report):
         with pytest.raises(CertificateError, match="nothing was judged"):
             read(place)
@@ -233,9 +233,9 @@ def test_newcomers_may_have_none(tmp_path):
     schema = fk.Schema(quasi_identifiers=["age", "sex"], sensitive="ill", identifiers=["pid"])
     rules = policy(values=["HIV"], schema=schema)
     fk.publish(rows, rules, seed=1).write(tmp_path / "one")
-    made = fk.publish(more, rules, seed=1, after=tmp_path / "one")
-    made.write(tmp_path / "two")
-    assert (made.audit.idle, made.together.safe) == (True, True)
+    publication = fk.publish(more, rules, seed=1, after=tmp_path / "one")
+    publication.write(tmp_path / "two")
+    assert (publication.audit.idle, publication.together.safe) == (True, True)
     assert fk.verify(tmp_path / "two", after=tmp_path / "one").together
     two, one = (str(tmp_path / name) for name in ("two", "one"))
     assert main([two, "--after", one]) == 0
@@ -271,8 +271,8 @@ def test_misspelt_values_are_refused(about, near):
         fk.audit(counts, policy(**about))
     way = str(refused.value).partition("add absent = ")[2].partition(" to the")[0]
     if way:
-        asked = policy(**about, absent=json.loads(way))
-        assert json.loads(way)[0] not in dict(fk.audit(counts, asked).scope.absent)
+        rules = policy(**about, absent=json.loads(way))
+        assert json.loads(way)[0] not in dict(fk.audit(counts, rules).scope.absent)
     else:  # it differs by its spelling alone, which no list of absent values excuses
         assert near in ("AIDS", "7", "Breast cancer", "1200.50")
         texts = about.get("values", about.get("excluded"))
@@ -308,15 +308,15 @@ def test_absent_is_for_the_owner(tmp_path):
     rules = policy(any_of=["AIDZ", "Flu"], absent=["AIDZ"])
     rules.save(tmp_path / "policy.toml")
     assert fk.Policy.load(tmp_path / "policy.toml").requirements[0].absent == ("AIDZ",)
-    made = written(["AIDS", "Flu", "Cold", "Gout", "Ache"] * 20, rules, tmp_path / "out")
-    assert "absent" not in made.certificate.policy["require"][0]
+    result = written(["AIDS", "Flu", "Cold", "Gout", "Ache"] * 20, rules, tmp_path / "out")
+    assert "absent" not in result.certificate.policy["require"][0]
     fk.verify(tmp_path / "out", rules)
     with pytest.raises(CertificateError, match="nobody has 'AIDZ'"):
         fk.verify(tmp_path / "out", policy(any_of=["AIDZ", "Flu"]))
     place = tmp_path / "out" / "certificate.json"
-    told = json.loads(place.read_text())
-    told["policy"]["require"][0]["absent"] = ["AIDZ"]
-    place.write_text(json.dumps(told))
+    document = json.loads(place.read_text())
+    document["policy"]["require"][0]["absent"] = ["AIDZ"]
+    place.write_text(json.dumps(document))
     with pytest.raises(CertificateError, match="absent"):
         fk.verify(tmp_path / "out")
 
@@ -349,8 +349,8 @@ NEAR = fk.Policy([fk.Requirement(fk.Facts(), below=1, within="0.5")])
 )
 def test_groups_in_tenth_are_counted(bags):
     audit = fk.audit(bags_of(*bags), NEAR)
-    found = {end: (groups, people) for _, end, _, groups, people in audit.scope.extremes}
-    assert (found.get("lowest"), found.get("highest")) == of_tenths(bags)
+    results = {end: (groups, people) for _, end, _, groups, people in audit.scope.extremes}
+    assert (results.get("lowest"), results.get("highest")) == of_tenths(bags)
 
 
 # ---- sets of values: a label lists only what enough people of the table have ---------------------
@@ -398,58 +398,58 @@ def refused(said, table, rules, **how):
 def test_labels_list_no_rare_value(method, required, least, tmp_path):
     table = people()
     have = Counter(table["job"].to_pylist())
-    made = fk.publish(table, policy_labels(*required), method=method, seed=1)
+    publication = fk.publish(table, policy_labels(*required), method=method, seed=1)
     rare = {job for job, n in have.items() if n < least}
     assert rare
-    assert listed(made) <= {*have, "other", "*"} - rare
-    assert any(note.startswith("rare values: in job") for note in made.certificate.notes)
-    made.write(tmp_path / "out")
+    assert listed(publication) <= {*have, "other", "*"} - rare
+    assert any(note.startswith("rare values: in job") for note in publication.certificate.notes)
+    publication.write(tmp_path / "out")
     assert fk.verify(tmp_path / "out")
-    written = (tmp_path / "out" / "release.csv").read_text()
-    assert not any(job in written for job in rare)
+    text = (tmp_path / "out" / "release.csv").read_text()
+    assert not any(job in text for job in rare)
 
 
 def test_others_are_what_they_mean(tmp_path):
     """The share of the other values that a label covers, counted over all pairs of values."""
     rows = people()
-    made = fk.publish(rows, policy_labels(HALF), seed=3)
+    publication = fk.publish(rows, policy_labels(HALF), seed=3)
     jobs = sorted({*rows["job"].to_pylist()})
     of_label = {"other": RARE, "*": {*jobs}}
-    labels = made.to_arrow()["job"].to_pylist()
+    labels = publication.to_arrow()["job"].to_pylist()
     sets = [set().union(*(of_label.get(p, {p}) for p in label.split(" | "))) for label in labels]
     wanted = pytest.approx(sum((len(own) - 1) / (len(jobs) - 1) for own in sets) / len(rows))
-    assert made.utility.ncp["job"] == wanted
+    assert publication.utility.ncp["job"] == wanted
     microdata = fk.Microdata(rows, policy_labels().schema)
-    made.write(tmp_path / "out")
-    for release in (made, tmp_path / "out"):
+    publication.write(tmp_path / "out")
+    for release in (publication, tmp_path / "out"):
         assert fk.utility_report(release, microdata, queries=50).utility.ncp["job"] == wanted
     # Who is in which group is found by these labels.
-    assert fk.Learned(by=["age"]).disclosures(made.release)
-    groups = placed(made.release, microdata).tolist()
+    assert fk.Learned(by=["age"]).disclosures(publication.release)
+    groups = placed(publication.release, microdata).tolist()
     for job, group in zip(rows["job"].to_pylist(), groups, strict=True):
-        label = made.release.counts.groups[group][0]
+        label = publication.release.counts.groups[group][0]
         assert label == "*" or ("other" if job in RARE else job) in label.split(" | ")
     # And queries know what others may mean.
     one = policy_labels(columns=["job"])
-    made, microdata = (
+    publication, microdata = (
         fk.publish(rows, one, labels={"job": "set"}, seed=1),
         fk.Microdata(rows, one.schema),
     )
     (attribute,) = microdata.attributes
-    labels = sorted({*made.to_arrow()["job"].to_pylist()} - {"*"})
+    labels = sorted({*publication.to_arrow()["job"].to_pylist()} - {"*"})
     for label, codes in meant_by_sets(attribute, labels).items():
         wanted = set().union(*(of_label.get(part, {part}) for part in label.split(" | ")))
         assert {attribute.domain[code] for code in codes} == wanted
-    fk.query_error(made, microdata, queries=20)
+    fk.query_error(publication, microdata, queries=20)
 
 
 @pytest.mark.parametrize("method", ["mondrian", "fulldomain", "anatomy"])
 def test_rare_texts_are_refused(method):
     rows = people(name=[f"Frau Nr {i}" for i in range(240)])
     rules = policy_labels(fk.Requirement(fk.Facts(), below="1/2"), columns=["name", "age"])
-    said = refused("had by fewer than 5 people", rows, rules, method=method, form="generalized")
+    message = refused("had by fewer than 5 people", rows, rules, method=method, form="generalized")
     for way in ("a hierarchy", "its type", "identifiers", 'labels = { "name" = "exact" }'):
-        assert way in said
+        assert way in message
     assert fk.publish(rows, rules, form="bucketized").audit.safe  # which says exact values
     assert "Frau Nr 7" in listed(fk.publish(rows, rules, labels={"name": "exact"}), "name")
 
@@ -458,10 +458,10 @@ def test_numbers_as_sets_are_refused():
     rules = policy_labels(columns=["age"])
     own = policy_labels(columns=["age"], hierarchies={"age": fk.Intervals([10])})
     for of, way in ((rules, "ranges"), (own, "hierarchy")):
-        said = f'{way}: leave out labels = "set"'
-        refused(said, people(age=[*range(240)]), of, labels={"age": "set"})
-    made = fk.publish(people(age=[i % 4 for i in range(240)]), rules, labels={"age": "set"})
-    assert listed(made, "age") <= {"0", "1", "2", "3", "*"}
+        text = f'{way}: leave out labels = "set"'
+        refused(text, people(age=[*range(240)]), of, labels={"age": "set"})
+    publication = fk.publish(people(age=[i % 4 for i in range(240)]), rules, labels={"age": "set"})
+    assert listed(publication, "age") <= {"0", "1", "2", "3", "*"}
 
 
 def test_populations_exclude_merged_values():
@@ -511,12 +511,12 @@ def test_texts_almost_all_numbers(values, odd, rows, kind, tmp_path):
     if kind == "csv":
         source = tmp_path / "t.csv"
         pc.write_csv(table, source)
-    rules, said = policy_labels(columns=["born", "job"]), f"nearly all values read as {odd}"
+    rules, message = policy_labels(columns=["born", "job"]), f"nearly all values read as {odd}"
     for form in ("generalized", "bucketized"):
-        told = refused(said, source, rules, form=form)
+        told = refused(message, source, rules, form=form)
         for part in ("'born'", rows, "missing = [", '"text"'):
             assert part in told
-    with pytest.raises(fk.InputError, match=said):
+    with pytest.raises(fk.InputError, match=message):
         fk.audit(source, rules)
     spelled = [value for value in values if not value[0].isdigit()]
     missing = policy_labels(columns=["born", "job"], reading={"missing": ["00.00.1961", *spelled]})
@@ -533,23 +533,27 @@ def test_dates_stored_as_text(tmp_path):
         rows = zip(map(str, DAYS), [ILL[i % 3] for i in range(240)], strict=True)
         database.executemany("INSERT INTO t VALUES (?, ?)", rows)
     refused(r'add types = \{ "born" = "date" \}', source, policy_labels(columns=["born"]))
-    made = fk.publish(source, policy_labels(columns=["born"], types={"born": "date"}))
-    assert not listed(made, "born") & {*map(str, DAYS)}
-    found = fk.suggest_policy(source)
-    assert fk.publish(source, tomllib.loads(found.to_toml())).audit.safe
-    assert "born" in found.policy.schema.quasi_identifiers
+    publication = fk.publish(source, policy_labels(columns=["born"], types={"born": "date"}))
+    assert not listed(publication, "born") & {*map(str, DAYS)}
+    suggestion = fk.suggest_policy(source)
+    assert fk.publish(source, tomllib.loads(suggestion.to_toml())).audit.safe
+    assert "born" in suggestion.policy.schema.quasi_identifiers
 
 
 def test_first_policy_lists_no_rarity():
     rows = people(town=[f"Ort {i // 2}" for i in range(240)])
-    found = fk.suggest_policy(rows, sensitive="ill")
-    (town,) = [own for own in found.columns if own.name == "town"]
+    suggestion = fk.suggest_policy(rows, sensitive="ill")
+    (town,) = [column for column in suggestion.columns if column.name == "town"]
     assert town.role == "undecided"
     assert "labels would list them" in town.reason
-    assert "job" in found.policy.schema.quasi_identifiers
-    assert not listed(fk.publish(rows, tomllib.loads(found.to_toml()))) & {"queen", "pope", "nun"}
+    assert "job" in suggestion.policy.schema.quasi_identifiers
+    assert not listed(fk.publish(rows, tomllib.loads(suggestion.to_toml()))) & {
+        "queen",
+        "pope",
+        "nun",
+    }
     odd = people(age=[*map(str, range(239)), "old"])
-    (age,) = [own for own in fk.suggest_policy(odd).columns if own.name == "age"]
+    (age,) = [column for column in fk.suggest_policy(odd).columns if column.name == "age"]
     assert "nearly all of its values read as numbers" in age.reason
     # What must stay hidden may have any values.
     rows = pa.table({"age": [1, 2], "disease": ["Flu", "Cold"]})

@@ -68,8 +68,8 @@ HALF, TWO_THIRDS = Fraction(1, 2), Fraction(2, 3)
 
 
 def test_release_counts_what_is_published(tmp_path):
-    found = doors({"at": TIMES}, policy_of({"at": TIMES}), tmp_path)
-    (values,) = {tuple(map(str, made.counts.values)) for made in found}
+    result = doors({"at": TIMES}, policy_of({"at": TIMES}), tmp_path)
+    (values,) = {tuple(map(str, made.counts.values)) for made in result}
     assert values == tuple(f"2020-01-01 1{hour}:00:00" for hour in range(4))
 
 
@@ -83,7 +83,7 @@ def test_by_hand_times_are_refused():
 
 
 @pytest.mark.parametrize(
-    ("columns", "roles", "said"),
+    ("columns", "roles", "message"),
     [
         ({"at": [*TIMES[:5], "2020-01-01 10:00"]}, {}, "times of several zones"),
         ({"at": [*TIMES[:5], "2020-01-01T10:00Z"]}, {}, "times of several zones"),
@@ -95,13 +95,13 @@ def test_by_hand_times_are_refused():
         ({"who": ["7", "07", *"bcde"]}, {"person": "who", "unit": "row"}, "look like one"),
     ],
 )
-def test_every_door_refuses_alike(columns, roles, said, tmp_path):
+def test_every_door_refuses_alike(columns, roles, message, tmp_path):
     policy = policy_of({"ill": []} if "who" in columns else columns, **roles)
     for form in forms({"ill": [*"xyzxyz"], **columns}, tmp_path):
         people = [fk.Microdata(form, policy.schema)] if roles else []
         for given in (form, *people):
             for door in (fk.audit, fk.publish):
-                with pytest.raises(InputError, match=said):
+                with pytest.raises(InputError, match=message):
                     door(given, policy)
 
 
@@ -116,8 +116,8 @@ def test_who_uses_a_row_differs(tmp_path, monkeypatch):
         assert people.n_people == 2
         with pytest.raises(fk.NoSafeRelease):  # both earn 1.5
             fk.publish(form, policy)
-        made = fk.publish(form, policy_of(PARTLY, "ill", missing="drop"), seed=1).audit
-        assert reached(made) == [HALF]
+        audit = fk.publish(form, policy_of(PARTLY, "ill", missing="drop"), seed=1).audit
+        assert reached(audit) == [HALF]
     relation = duckdb.from_arrow(pa.table({**WARD, **PARTLY}))
     monkeypatch.setattr(DuckTable, "arrow", None)  # engines count without fetching
     assert reached(fk.audit(relation, policy, learned=False)) == [TWO_THIRDS, Fraction(3, 4)]
@@ -138,8 +138,8 @@ def test_changing_table_is_read_once(roles):
     schema = policy_of({"ill": []}, **roles).schema
     for make in (fk.Microdata, fk.Release.from_schema):
         times.clear()
-        made = make(frame.lazy().map_batches(turned), schema)
-        counts = made.counts if make is not fk.Microdata else made.everyone()
+        result = make(frame.lazy().map_batches(turned), schema)
+        counts = result.counts if make is not fk.Microdata else result.everyone()
         assert (counts.n_people, len(times)) == (6, 1)
 
 
@@ -155,7 +155,7 @@ def some_table(rng):
     """A raw table of odd values, and a schema with one thing that says who is counted."""
     n, names = rng.randint(4, 14), rng.sample([*VALUES], rng.choice([1, 2, 3]))
     people = {"ward": "12", "sex": "fm", "who": "abcdef", "home": "ABCDEF"}
-    columns = {name: rng.choices(of, k=n) for name, of in people.items()}
+    columns = {name: rng.choices(person, k=n) for name, person in people.items()}
     columns |= {name: rng.choices(VALUES[name], k=n) for name in names}
     columns["id"] = [f"p{i}" for i in range(n)]
     shared = dict(zip(columns["home"], columns[names[0]], strict=True))
@@ -179,7 +179,10 @@ def some_table(rng):
 def said_of(given, policy):
     """What an audit finds; or why it is refused, but for the rows and the names of tables."""
     try:
-        return [(own.safe, own.reached) for own in fk.audit(given, policy, learned=False).verdicts]
+        return [
+            (verdict.safe, verdict.reached)
+            for verdict in fk.audit(given, policy, learned=False).verdicts
+        ]
     except InputError as error:
         return re.split(r", first in row|; |: row \d+", str(error).split(": ", 1)[-1])[0]
 
@@ -225,9 +228,9 @@ def policy(own, *required):
 
 
 def test_differences_name_ways_out():
-    said = r"differ in unit \(nothing and 'row'\), so it is not clear who is counted, and by what: "
-    said += "read the table by the policy's, or leave columns and schema out of the policy"
-    with pytest.raises(SchemaError, match=said):
+    text = r"differ in unit \(nothing and 'row'\), so it is not clear who is counted, and by what: "
+    text += "read the table by the policy's, or leave columns and schema out of the policy"
+    with pytest.raises(SchemaError, match=text):
         fk.audit(fk.Microdata(CASES, schema(**OF_PID)), **ROLES, k_anonymity=2)
     with pytest.raises(SchemaError, match=r"differ in sensitive \('pay' and 'ill'\)"):
         fk.publish(fk.Microdata(CASES, schema()), policy(schema(sensitive="pay")))
@@ -243,16 +246,16 @@ def test_differences_name_ways_out():
 
 
 def test_publication_says_who_is_counted(tmp_path):
-    own, wanted = schema(**OF_PID), fk.Requirement(fk.KAnonymity(2))
-    made = fk.publish(fk.Microdata(CASES, own), policy(None, wanted), method="mondrian")
-    assert made.release.counts.n_groups == 1
-    assert made.audit.policy.schema == own
-    made.write(tmp_path / "out")
+    own, requirement = schema(**OF_PID), fk.Requirement(fk.KAnonymity(2))
+    publication = fk.publish(fk.Microdata(CASES, own), policy(None, requirement), method="mondrian")
+    assert publication.release.counts.n_groups == 1
+    assert publication.audit.policy.schema == own
+    publication.write(tmp_path / "out")
     five = fk.Requirement(fk.KAnonymity(5))
-    for given in made, made.release:
-        found = fk.audit(given, policy(None, five))
-        assert (found.verdicts[0].found.amount, found.safe) == (4, False)  # of six cases
-    for given in made, made.release, tmp_path / "out":
+    for given in publication, publication.release:
+        audit = fk.audit(given, policy(None, five))
+        assert (audit.verdicts[0].found.amount, audit.safe) == (4, False)  # of six cases
+    for given in publication, publication.release, tmp_path / "out":
         with pytest.raises(SchemaError, match="of the policy and of the release differ in unit"):
             fk.audit(given, policy(schema(), five))
     with pytest.raises(SchemaError, match="of the policy and of the release differ in unit"):
@@ -260,7 +263,7 @@ def test_publication_says_who_is_counted(tmp_path):
     some = policy(schema(unit="row"), fk.Requirement(fk.KAnonymity(2, of=["age"])))
     assert fk.verify(tmp_path / "out", some).findings[0].safe
     for rules in (
-        policy(own, wanted),
+        policy(own, requirement),
         policy(own, replace(LIMIT, knowing=["job"])),
         policy(schema(unit="row"), fk.Requirement(fk.KAnonymity(2, of="pid"))),
     ):
@@ -280,12 +283,12 @@ def test_several_releases_state_their_unit(tmp_path):
     for name, more in (("one", RULE), ("two", RULE), ("three", [])):
         table = RULED.append_column("who", [[f"{name}{i}" for i in range(4)]])
         own = schema(other=["sex"], impossible=more, identifiers=["who"])
-        made = fk.publish(table, of_o("2/3", own), method="mondrian", learned=False)
-        made.write(tmp_path / name)
+        publication = fk.publish(table, of_o("2/3", own), method="mondrian", learned=False)
+        publication.write(tmp_path / name)
     one, two, three = (tmp_path / name for name in ("one", "two", "three"))
     assert fk.audit(three, of_o("2/5")).safe  # one of four
-    found = fk.audit([one, two], of_o("2/5"))
-    assert (found.safe, str(found.verdicts[0].reached)) == (False, "1/2")
+    audit = fk.audit([one, two], of_o("2/5"))
+    assert (audit.safe, str(audit.verdicts[0].reached)) == (False, "1/2")
     for several in ([one, three], [three, two]):
         with pytest.raises(InputError, match=r"differ in who is counted \(impossible\)"):
             fk.audit(several, of_o("2/5"))
@@ -315,27 +318,27 @@ def test_people_beside_fit_the_policy(more):
         people = fk.Microdata(OF_ONE, schema(**read))
         with pytest.raises(SchemaError, match=f"of the people differ in {next(iter(more))}"):
             fk.audit(BARE, policy(schema(**said), LIMIT), people=people, learned=False)
-    people, wanted = fk.Microdata(CASES, schema(**OF_PID)), fk.Requirement(fk.KAnonymity(2))
+    people, requirement = fk.Microdata(CASES, schema(**OF_PID)), fk.Requirement(fk.KAnonymity(2))
     release = fk.Release.from_generalized(CASES.select(["age", "ill"]), **ROLES)
-    assert not fk.audit(release, policy(None, wanted), people=people).safe
+    assert not fk.audit(release, policy(None, requirement), people=people).safe
 
 
 def test_publications_keep_their_persons(tmp_path):
-    made = fk.publish(OF_ONE, policy(schema(**OF_PID)), method="mondrian", learned=False)
-    made.write(tmp_path / "out")
+    publication = fk.publish(OF_ONE, policy(schema(**OF_PID)), method="mondrian", learned=False)
+    publication.write(tmp_path / "out")
     for required in LIMIT, fk.Requirement(fk.KAnonymity(2)):
-        other = policy(schema(**OF_ROW), required)
-        for given in made, made.release:
+        rules = policy(schema(**OF_ROW), required)
+        for given in publication, publication.release:
             with pytest.raises(SchemaError, match=r"differ in person \('row' and 'pid'\)"):
-                fk.audit(given, other, learned=False)
+                fk.audit(given, rules, learned=False)
         with pytest.raises(InputError, match="does not show whose cases its rows are"):
-            fk.audit(tmp_path / "out", other, learned=False)
+            fk.audit(tmp_path / "out", rules, learned=False)
     # Without a person all that is said is of cases.
     of_cases = policy(schema(unit="row"), LIMIT)
-    assert fk.audit(made, of_cases, learned=False).in_cases
-    for known in fk.Microdata(OF_ONE, schema(**OF_PID)), made.release.owners[0]:
+    assert fk.audit(publication, of_cases, learned=False).in_cases
+    for known in fk.Microdata(OF_ONE, schema(**OF_PID)), publication.release.owners[0]:
         with pytest.raises(SchemaError, match="of the people differ in person"):
-            fk.audit(made, of_cases, people=known, learned=False)
+            fk.audit(publication, of_cases, people=known, learned=False)
 
 
 # ---- values and groups that a policy reads in another way ---------------------------------------
@@ -601,9 +604,9 @@ def test_lost_zeros_are_reported(tmp_path):
         "age": [20 + i % 30 for i in range(60)], "illness": [*"abc"] * 20,
         "zip": [(1067, 10115, 20095, 80331)[i % 4] + i // 4 for i in range(60)],
     })  # fmt: skip
-    asked = " ".join(fk.suggest_policy(frame).questions)
-    assert "lost the zeros they begin with" in asked
-    assert "dtype={'zip': str}" in asked
+    text = " ".join(fk.suggest_policy(frame).questions)
+    assert "lost the zeros they begin with" in text
+    assert "dtype={'zip': str}" in text
 
 
 # ---- out -----------------------------------------------------------------------------------------
@@ -631,12 +634,12 @@ def some_rows(rng):
 
 def smallest(rows, known, unit=None):
     """How many people, or different units, the smallest group shows by any value."""
-    found = defaultdict(set)
+    by_key = defaultdict(set)
     for number, row in enumerate(rows):
         own = dict(zip(COLUMNS, row, strict=True))
         if own["s1"] is not None or own["s2"] is not None:
-            found[own["q"], *(own[name] for name in known)].add(own[unit] if unit else number)
-    return min(map(len, found.values()))
+            by_key[own["q"], *(own[name] for name in known)].add(own[unit] if unit else number)
+    return min(map(len, by_key.values()))
 
 
 def audited(table, *require, **schema):
@@ -665,8 +668,8 @@ def test_whoever_shows_anything_is_counted():
                     of = {"k": units + more, "of": "who"}
                     require.append({"k_anonymity": of, "knowing": known})
                 held += [not more] * (3 if known != ["s1"] else 2)
-        made = audited(table_of(rows), *require)
-        assert [verdict.safe for verdict in made.verdicts] == held
+        result = audited(table_of(rows), *require)
+        assert [verdict.safe for verdict in result.verdicts] == held
 
 
 LOST = r"no s1 or s2 and show another"
@@ -678,18 +681,18 @@ def test_together_refuses_what_it_loses(nested):
     others = [(*row[:4], f"{row[4]}2") for row in PARTLY_SEEN]
     tables = [table_of(PARTLY_SEEN), table_of([*PARTLY_SEEN, *others] if nested else others)]
     with pytest.raises(UnsupportedError, match=f"{LOST}.*'unknown'"):
-        fk.together([fk.Release.from_groups(own, **how, missing="drop") for own in tables])
-    whole = [own.set_column(1, "s1", own["s1"].fill_null("unknown")) for own in tables]
-    both = fk.together([fk.Release.from_groups(own, **how) for own in whole])
+        fk.together([fk.Release.from_groups(table, **how, missing="drop") for table in tables])
+    whole = [table.set_column(1, "s1", table["s1"].fill_null("unknown")) for table in tables]
+    joined = fk.together([fk.Release.from_groups(own, **how) for own in whole])
     required = fk.Requirement(fk.Facts(), "3/4", sensitive="s2", knowing=[])
-    assert reached_of_each(fk.audit(both, fk.Policy([required]))) == [1]
+    assert reached_of_each(fk.audit(joined, fk.Policy([required]))) == [1]
 
 
 def test_silent_members_cannot_have_it():
     rows = [*zip("11", "AB", "OO", "mm", "ab", strict=True)]
     rows += [("1", None, "O", "f", "c"), ("1", None, "v", "f", "d"), ("1", "A", None, "f", "e")]
     rule = {"values": ["v"], "where": {"z": ["m"]}, "sensitive": "s2"}
-    made = audited(table_of(rows), asked("s2", [], "1"), impossible=[rule])
+    result = audited(table_of(rows), asked("s2", [], "1"), impossible=[rule])
     # Of the two women who show an s2 one has v, and both men have O.
-    assert made.counted[0].seen.possible.people.tolist() == [[2, 2]]
-    assert not made.safe
+    assert result.counted[0].seen.possible.people.tolist() == [[2, 2]]
+    assert not result.safe

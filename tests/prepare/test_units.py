@@ -53,9 +53,9 @@ def test_the_witness_names_the_groups():
 
 def test_the_risk_report_counts_people():
     cases = [("A", 0, "x")] * 3 + [("B", 1, "y"), ("C", 1, "y"), ("C", 1, "x")]
-    found = fk.risk_report(table_of(cases), policy=asked({"k_anonymity": 1}))
-    assert (found.people, found.uniques, found.prosecutor.highest) == (3, 1, 1)
-    assert not found.in_cases
+    report = fk.risk_report(table_of(cases), policy=asked({"k_anonymity": 1}))
+    assert (report.people, report.uniques, report.prosecutor.highest) == (3, 1, 1)
+    assert not report.in_cases
 
 
 def visits(rng, many=300, people=200):
@@ -84,7 +84,7 @@ def refused_of(call, said, error=fk.InputError):
 
 
 @pytest.mark.parametrize(
-    ("cases", "require", "how", "said"),
+    ("cases", "require", "how", "message"),
     [
         ([("A", 0, "x"), (None, 0, "y")], {"k_anonymity": 1}, {}, "row 2 names nobody in 'who'"),
         ([("A", 0, "x"), *[(None, 0, "y")] * 4], {"k_anonymity": 4}, {}, "row 2 names nobody"),
@@ -99,25 +99,27 @@ def refused_of(call, said, error=fk.InputError):
          {"facts": {}, "below": 0.9, "values": ["x"]}, {}, "'x'"),
     ],
 )  # fmt: skip
-def test_what_cannot_be_published(cases, require, how, said):
-    refused_of(lambda: fk.publish(table_of(cases), asked(require), **how), said, fk.ForeknowError)
-    if "look like" in said:
-        refused_of(lambda: judged(cases, {"k_anonymity": 2}), said)
+def test_what_cannot_be_published(cases, require, how, message):
+    refused_of(
+        lambda: fk.publish(table_of(cases), asked(require), **how), message, fk.ForeknowError
+    )
+    if "look like" in message:
+        refused_of(lambda: judged(cases, {"k_anonymity": 2}), message)
 
 
 @pytest.mark.parametrize(
-    ("schema", "require", "said"),
+    ("schema", "require", "message"),
     [
         ({}, {"facts": {}, "within": 5, "below": 0.9}, "within is unsupported where rows are"),
         ({}, {"priors": [{"by": [], "table": None}], "at_most_times": 2}, "priors"),
         ({"person": "nobody"}, {"facts": {}, "below": 0.9}, "does not show whose cases"),
     ],
 )
-def test_nothing_is_counted_before(schema, require, said, monkeypatch):
+def test_nothing_is_counted_before(schema, require, message, monkeypatch):
     """What is refused whatever the table has is refused before the table is counted."""
     monkeypatch.setattr(fk.Release, "counts", property(lambda release: pytest.fail("counted")))
     rows = table_of(TWO).append_column("pay", [[1, 2]])
-    refused_of(lambda: fk.audit(rows, asked(require, **{"sensitive": "pay", **schema})), said)
+    refused_of(lambda: fk.audit(rows, asked(require, **{"sensitive": "pay", **schema})), message)
 
 
 def test_unpublished_columns_may_be_known(tmp_path):
@@ -126,12 +128,12 @@ def test_unpublished_columns_may_be_known(tmp_path):
     roles = {"quasi_identifiers": ["ward", "age"], "sensitive": "ill"}
     required = {"facts": {"k": 1}, "below": 0.6, "knowing": ["sex"]}
     policy = {"schema": roles, "require": [required]}
-    made = fk.publish(table, policy, seed=1)
-    shown = fk.publish(table, {**policy, "schema": {**roles, "other": ["sex"]}}, seed=1)
-    assert "sex" not in made.tables["release"].column_names
-    assert made.audit.verdicts[0].reached == shown.audit.verdicts[0].reached
-    assert made.groups == shown.groups
-    made.write(tmp_path / "out")
+    publication = fk.publish(table, policy, seed=1)
+    made_release = fk.publish(table, {**policy, "schema": {**roles, "other": ["sex"]}}, seed=1)
+    assert "sex" not in publication.tables["release"].column_names
+    assert publication.audit.verdicts[0].reached == made_release.audit.verdicts[0].reached
+    assert publication.groups == made_release.groups
+    publication.write(tmp_path / "out")
     assert "sex known of everybody" in fk.verify(tmp_path / "out").claimed_scope.word[0]
     refused_of(lambda: fk.audit(tmp_path / "out", policy), "'sex' is not among the columns")
     how = {"form": "bucketized", "method": "mondrian"}
@@ -158,17 +160,17 @@ def test_values_are_no_households():
 
 def test_criteria_state_counting_cases():
     table, require = table_of([("A", 0, v) for v in "xyz"]), [{"l_diversity": {"l": 2}}]
-    found = fk.audit(table, asked(*require, {"k_anonymity": 1}), learned=False)
-    said = "; counted are cases, and all of them may be of one person"
-    assert [said in verdict.words for verdict in found.verdicts] == [True, False]
-    assert said in found.to_html()
+    audit = fk.audit(table, asked(*require, {"k_anonymity": 1}), learned=False)
+    text = "; counted are cases, and all of them may be of one person"
+    assert [text in verdict.words for verdict in audit.verdicts] == [True, False]
+    assert text in audit.to_html()
     people = {"quasi_identifiers": ["ward"], "sensitive": "ill"}
-    other = fk.audit(table, {"schema": people, "require": require}, learned=False)
-    assert said not in other.to_html()
+    audit_of_release = fk.audit(table, {"schema": people, "require": require}, learned=False)
+    assert text not in audit_of_release.to_html()
     for limits in ([], [{"facts": {}, "below": 1}]):
         notes = judged(TWO, {"k_anonymity": 2}, *limits).notes
-        said = "limits hold for the sum over a person's cases"
-        assert any(said in note for note in notes) == bool(limits)
+        text = "limits hold for the sum over a person's cases"
+        assert any(text in note for note in notes) == bool(limits)
         assert "the owner counts people" in notes[0]
 
 
@@ -364,11 +366,11 @@ def test_identifier_that_repeats_is_refused(kind, tmp_path):
     for engine in ("memory", "duckdb"):
         with pytest.raises(fk.InputError) as error:
             fk.publish(source, policy(), engine=engine)
-        said = str(error.value)
-        assert "'patient_id' repeats: 'P0' is in rows 1 and 2, and 120 rows have 24" in said
+        text = str(error.value)
+        assert "'patient_id' repeats: 'P0' is in rows 1 and 2, and 120 rows have 24" in text
         ways = 'person = "patient_id"', '"set" or "multiset"', 'unit = "row"'
         for way in ("one row for each person", *ways):
-            assert way in said
+            assert way in text
 
 
 @pytest.mark.parametrize("how", ["arrow", "csv"])
@@ -378,8 +380,8 @@ def test_two_people_have_one_name(how, tmp_path):
     assert fk.publish(table, policy(identifiers=["patient_id", "name"])).audit.safe
     assert fk.audit(table, policy(identifiers=["name", "patient_id"])).verdicts
     for others in (["id", "name"], ["visit_id", "name"]):  # which may number rows
-        said = refused(table, f'say person = "{others[0]}" in', identifiers=others)
-        assert 'person = "name"' not in said
+        message = refused(table, f'say person = "{others[0]}" in', identifiers=others)
+        assert 'person = "name"' not in message
         assert fk.publish(table, policy(identifiers=others, person=others[0])).audit.safe
         assert fk.publish(table, policy(identifiers=others[:1])).audit.safe
 
@@ -391,9 +393,9 @@ def test_number_is_of_one_person(name):
     table = visits_of_people(120, 1).drop_columns("patient_id")
     for own in (numbers, coded):
         again = table.append_column(name, pa.array(own))
-        said = refused(again, f"'{name}' repeats", identifiers=[name], person="visit_id")
-        assert f'say person = "{name}" with semantics' in said or own is coded
-        assert 'person = "visit_id"' not in said or own is coded
+        message = refused(again, f"'{name}' repeats", identifiers=[name], person="visit_id")
+        assert f'say person = "{name}" with semantics' in message or own is coded
+        assert 'person = "visit_id"' not in message or own is coded
 
 
 def test_every_row_needs_its_number():
@@ -413,19 +415,19 @@ def test_every_row_needs_its_number():
 
 
 def test_a_published_number_is_noted(tmp_path):
-    said = "patient_id is published, and looks like the number of a person"
+    text = "patient_id is published, and looks like the number of a person"
     more = {"identifiers": [], "quasi_identifiers": ["age", "patient_id"]}
     rules = policy(**more)
-    made = fk.publish(visits_of_people(), rules)
+    publication = fk.publish(visits_of_people(), rules)
     for found in (
-        made.audit,
+        publication.audit,
         fk.audit(visits_of_people(), rules),
         fk.audit(read(visits_of_people(), **more), rules),
     ):
         assert found.scope.numbers == ("patient_id",)
-        (note,) = [note for note in found.notes if note.startswith(said)]
+        (note,) = [note for note in found.notes if note.startswith(text)]
         assert 'unit = "row" and person = "patient_id"' in note
-    made.write(tmp_path / "out")
+    publication.write(tmp_path / "out")
     assert fk.verify(tmp_path / "out").claimed_scope.numbers == ("patient_id",)
     for table, schema, numbers in (
         (visits_of_people(), {"unit": "row", "person": "patient_id"}, ()),
@@ -448,8 +450,8 @@ TAGS = re.compile(r"(?s)<(script|style).*?</\1>|<[^>]*>")
 
 def assert_cases(text):
     rest = TOLD.sub("", " ".join(text.split()))
-    found = re.search(r".{0,60}\b(people|persons?)\b.{0,30}", rest, re.IGNORECASE)
-    assert found is None, found[0]
+    match = re.search(r".{0,60}\b(people|persons?)\b.{0,30}", rest, re.IGNORECASE)
+    assert match is None, match[0]
     assert "cases" in rest
 
 
@@ -467,9 +469,9 @@ def test_reports_speak_of_cases(desk):
     both = "visits.csv", "-p", "p.toml"
     desk.says("publish", *both, "-o", "out")
     for call in (["audit", *both], ["verify", "out"], ["risk", "out"]):
-        said = desk.says(*call)
-        assert "people may have several cases" in said
-        assert_cases(said)
+        message = desk.says(*call)
+        assert "people may have several cases" in message
+        assert_cases(message)
     for call in (
         ["evidence", "out", *both, "--queries", "5"],
         ["risk", *both],
@@ -480,24 +482,24 @@ def test_reports_speak_of_cases(desk):
         ["learned", "out", *both, "--by", "age"],
     ):
         assert_cases(desk.says(*call))
-    made = fk.publish("visits.csv", rules)
-    for said in (fk.verify("out"), made.certificate):
-        assert_cases(repr(said))
+    publication = fk.publish("visits.csv", rules)
+    for message in (fk.verify("out"), publication.certificate):
+        assert_cases(repr(message))
     assert_cases("\n".join(fk.audit("out", rules).notes))
     pages = ("out/report.html", "out.evidence.html", "c.html", "u.html")
     report, evidence, *others = ((desk.folder / page).read_text() for page in pages)
     for text in (report, evidence):
-        for said in ("people may have several cases", "120 cases", "Sick person"):
-            assert said in text
+        for message in ("people may have several cases", "120 cases", "Sick person"):
+            assert message in text
     for text in (report, *others):
         assert_cases(TAGS.sub(" ", text))
     assert "so none of these rows can be told" not in " ".join(evidence.split())
     assert "All of them may be those of one person" in " ".join(evidence.split())
     assert_cases(printed(fk.compare("visits.csv", rules, methods=["mondrian"], processes=0)))
-    own = fk.Microdata("visits.csv", rules.schema)
-    found = printed(fk.attack(own, fk.Mondrian(), rules, seconds=1))
-    assert_cases(found)
-    assert "120 cases" in found
+    microdata = fk.Microdata("visits.csv", rules.schema)
+    result = printed(fk.attack(microdata, fk.Mondrian(), rules, seconds=1))
+    assert_cases(result)
+    assert "120 cases" in result
 
 
 def test_refusals_and_certificates_say_cases(tmp_path):
@@ -510,10 +512,10 @@ def test_refusals_and_certificates_say_cases(tmp_path):
     assert "120 people" in fk.publish(visits_of_people(), policy(identifiers=[])).audit.summary()
     fk.publish(visits_of_people(), policy(unit="row")).write(tmp_path / "out")
     path = tmp_path / "out" / "certificate.json"
-    told = json.loads(path.read_text())
-    assert told["scope"]["cases"] is True
-    assert told["policy"]["schema"].pop("unit") == "row"
-    path.write_text(json.dumps(told))
+    document = json.loads(path.read_text())
+    assert document["scope"]["cases"] is True
+    assert document["policy"]["schema"].pop("unit") == "row"
+    path.write_text(json.dumps(document))
     with pytest.raises(fk.ForeknowError, match=r"cases"):
         fk.verify(tmp_path / "out")
     for more, said in (
@@ -529,26 +531,26 @@ def test_refusals_and_certificates_say_cases(tmp_path):
 
 def test_init_finds_repeated_people():
     table = visits_of_people(people=12, each=40)  # 12 numbers in 480 rows
-    found = fk.suggest_policy(table)
-    assert found.repeated == ("patient_id",)
-    assert "can be run as it is" not in found.to_toml()
-    assert 'unit = "row"\nperson = "patient_id"\n' in found.to_toml()
+    suggestion = fk.suggest_policy(table)
+    assert suggestion.repeated == ("patient_id",)
+    assert "can be run as it is" not in suggestion.to_toml()
+    assert 'unit = "row"\nperson = "patient_id"\n' in suggestion.to_toml()
     with pytest.raises(fk.NoSafeRelease):  # nobody's 40 rows together
-        fk.publish(table, found.policy)
+        fk.publish(table, suggestion.policy)
     assert "can be run as it is" in fk.suggest_policy(visits_of_people(each=1)).to_toml()
     # Names that only together name somebody need no role.
     names = {"last_name": [f"L{i % 11}" for i in range(120)]}
     names["first_name"] = [f"F{i // 11}" for i in range(120)]
-    found = fk.suggest_policy(visits_of_people(people=120, each=1, **names))
-    assert not found.repeated
-    assert not {*names} & {*found.policy.schema.identifiers}
+    suggestion = fk.suggest_policy(visits_of_people(people=120, each=1, **names))
+    assert not suggestion.repeated
+    assert not {*names} & {*suggestion.policy.schema.identifiers}
     # Dates of birth but for one are no numbers of people.
     born = [f"{i % 28 + 1:02d}.03.{1900 + i % 97}" for i in range(2716)]
     table = visits_of_people(people=2718, each=1, geb=[*born, "00.00.1961", born[0]])
-    found = fk.suggest_policy(table, sensitive="ill")
-    assert not found.repeated
-    assert "geb" not in found.policy.schema.columns
-    assert "nearly all of its values read as dates" in found.to_toml()
+    suggestion = fk.suggest_policy(table, sensitive="ill")
+    assert not suggestion.repeated
+    assert "geb" not in suggestion.policy.schema.columns
+    assert "nearly all of its values read as dates" in suggestion.to_toml()
 
 
 # ---- households, and other releases -------------------------------------------------------------
@@ -561,22 +563,22 @@ def test_init_finds_repeated_people():
 def test_rarely_shared_columns_are_named(name, how, tmp_path):
     table = visits_of_people(120, 1, **{name: [f"H{i // 3:03d}" for i in range(120)]})
     table = written(table, tmp_path, how)
-    said = f"People who share {name}: most of its values are those of two to nine rows."
-    made = fk.publish(table, policy())
-    for notes in (made.audit.notes, fk.audit(table, policy()).notes):
-        assert any(note.startswith(said) for note in notes)
+    text = f"People who share {name}: most of its values are those of two to nine rows."
+    publication = fk.publish(table, policy())
+    for notes in (publication.audit.notes, fk.audit(table, policy()).notes):
+        assert any(note.startswith(text) for note in notes)
     suggested = fk.suggest_policy(table, sensitive="ill")
     assert f"share a value of {name}" in suggested.to_toml()
     assert suggested.policy.requirements[0].points[0].adversary.m == 2  # of three who live there
     # What has no role is not named in what is published.
-    made.write(tmp_path / "out")
+    publication.write(tmp_path / "out")
     report, told = ((tmp_path / "out" / f).read_text() for f in ("report.html", "certificate.json"))
     assert f"share {name}" not in report
     assert f'"{name}"' not in told
     assert "a column that is not published" in report
     assert fk.verify(tmp_path / "out").claimed_scope.shared == ("",)
     other = "Other releases of the same people"
-    assert sum(note.startswith(other) for note in made.audit.notes) == 1
+    assert sum(note.startswith(other) for note in publication.audit.notes) == 1
     assert other in report
     rules = fk.Policy([fk.Requirement(fk.Facts(), below=0.9)])
     notes = fk.audit(fk.GroupCounts.from_bags([["a", "b"]]), rules).notes

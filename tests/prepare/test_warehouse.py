@@ -23,14 +23,14 @@ PROJECT = HERE / "examples" / "dbt"
 @pytest.fixture
 def project(tmp_path):
     """A copy of the project, and what makes its policy too strict for it."""
-    made = shutil.copytree(PROJECT, tmp_path / "dbt", ignore=shutil.ignore_patterns("target"))
-    policy = made / "policy.toml"
+    result = shutil.copytree(PROJECT, tmp_path / "dbt", ignore=shutil.ignore_patterns("target"))
+    policy = result / "policy.toml"
 
     def stricter():
         assert "below = 0.25" in policy.read_text()
         policy.write_text(policy.read_text().replace("below = 0.25", "below = 0.1"))
 
-    return made, stricter
+    return result, stricter
 
 
 def test_custom_test_shows_verdicts(project, monkeypatch):
@@ -48,25 +48,25 @@ def test_custom_test_shows_verdicts(project, monkeypatch):
 
 
 def test_model_is_its_policys_query():
-    asked = CliRunner().invoke(app, ["sql", "--policy", str(PROJECT / "policy.toml")]).output
+    output = CliRunner().invoke(app, ["sql", "--policy", str(PROJECT / "policy.toml")]).output
     _, _, *model = (PROJECT / "models" / "tally.sql").read_text().splitlines()
-    made = "\n".join(model).replace('{{ ref("release") }}', '"release"')
-    assert asked.splitlines()[1:] == f"{made};".splitlines()
+    result = "\n".join(model).replace('{{ ref("release") }}', '"release"')
+    assert output.splitlines()[1:] == f"{result};".splitlines()
 
 
 def test_dbt_stops_at_unsafe_release(project):
     dbt = Path(sys.executable).with_name("dbt")
     pytest.importorskip("dbt.adapters.duckdb", reason="there is no dbt (dbt-core, dbt-duckdb)")
     folder, stricter = project
-    known = os.pathsep.join(filter(None, [str(HERE / "src"), os.environ.get("PYTHONPATH")]))
-    around = {**os.environ, "PYTHONPATH": known, "DBT_SEND_ANONYMOUS_USAGE_STATS": "false"}
+    text = os.pathsep.join(filter(None, [str(HERE / "src"), os.environ.get("PYTHONPATH")]))
+    around = {**os.environ, "PYTHONPATH": text, "DBT_SEND_ANONYMOUS_USAGE_STATS": "false"}
 
     def build():
         command = [dbt, "--no-use-colors", "build", "--profiles-dir", "."]
-        found = subprocess.run(
+        output = subprocess.run(
             command, cwd=folder, env=around, capture_output=True, text=True, timeout=240
         )
-        return found.returncode, found.stdout
+        return output.returncode, output.stdout
 
     code, said = build()
     assert (code, "PASS=4 " in said) == (0, True), said
@@ -80,8 +80,8 @@ def test_dbt_stops_at_unsafe_release(project):
     code, said = build()
     assert (code, "FAIL" in said) == (1, True), said  # the test in SQL, before the audit
     audit = ["audit", "--counts", str(folder / "clinic.duckdb"), "--table", "tally"]
-    found = CliRunner().invoke(app, [*audit, "--policy", str(folder / "policy.toml")])
-    assert found.exit_code == 1
+    result = CliRunner().invoke(app, [*audit, "--policy", str(folder / "policy.toml")])
+    assert result.exit_code == 1
 
 
 # ---- the hook for pre-commit --------------------------------------------------------------------

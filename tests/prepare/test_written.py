@@ -79,16 +79,16 @@ def folder(request, tmp_path_factory):
 
 
 def test_what_is_read_and_drawn(folder):
-    found, drawn = read(folder), draw(folder)
-    assert found.num_rows == 240
-    kinds = {field.name: field.type for field in found.schema}
+    result, drawn = read(folder), draw(folder)
+    assert result.num_rows == 240
+    kinds = {field.name: field.type for field in result.schema}
     assert (kinds["age_lower"], kinds["weight_lower"]) == (pa.int64(), pa.float64())
     assert (kinds["income"], kinds["ill"]) == (pa.int64(), pa.string())
     assert {field.name: field.type for field in drawn.schema} == {
         "age": pa.int64(), "weight": pa.float64(), "day": pa.date32(), "town": pa.string(),
         "job": pa.string(), "ill": pa.string(), "income": pa.int64(),
     }  # fmt: skip
-    for label, row in zip(found.to_pylist(), drawn.to_pylist(), strict=True):
+    for label, row in zip(result.to_pylist(), drawn.to_pylist(), strict=True):
         for name in ("age", "weight", "day"):
             low, middle, high = (label[f"{name}_{of}"] for of in ("lower", "middle", "upper"))
             width = (high - low).days if name == "day" else high - low
@@ -121,19 +121,19 @@ def test_unreadable_releases_are_refused(folder, tmp_path):
 
 
 def test_seeds_agree_on_every_machine():
-    found = draw(WRITTEN / "facts-generalized-csv", 7)
-    assert found["age"].to_pylist()[:8] == [29, 26, 26, 28, 25, 37, 38, 24]
-    found = draw(WRITTEN / "set-generalized-csv", 7)["disease_shuffled"].to_pylist()
-    assert found[:3] == [["Fever", "Flu", "Gout"], ["Fever", "Flu"], ["HIV"]]
+    result = draw(WRITTEN / "facts-generalized-csv", 7)
+    assert result["age"].to_pylist()[:8] == [29, 26, 26, 28, 25, 37, 38, 24]
+    result = draw(WRITTEN / "set-generalized-csv", 7)["disease_shuffled"].to_pylist()
+    assert result[:3] == [["Fever", "Flu", "Gout"], ["Fever", "Flu"], ["HIV"]]
 
 
 def bags(rows, groups, column):
     """How often each value is in each group, whether rows have one or several."""
-    found = Counter()
+    counts = Counter()
     for row in rows:
         for value in row[column] if isinstance(row[column], list) else [row[column]]:
-            found[tuple(str(row[name]) for name in groups), str(value)] += 1
-    return found
+            counts[tuple(str(row[name]) for name in groups), str(value)] += 1
+    return counts
 
 
 def test_unlinked_columns_are_shuffled(tmp_path):
@@ -159,14 +159,14 @@ def test_values_in_labels_are_uniform():
         return flat_table._Labels(pa.array(texts)).drawn(generator(1, "draw")).to_pylist()
 
     for text, values in (("0 to 9", {*range(10)}), ("0 to 8 or missing", {None, *range(9)})):
-        found = Counter(drawn([text] * 10_000))
-        assert {*found} == values
-        assert all(abs(many - 1000) < 5 * 1000**0.5 for many in found.values())
+        result = Counter(drawn([text] * 10_000))
+        assert {*result} == values
+        assert all(abs(many - 1000) < 5 * 1000**0.5 for many in result.values())
     # Listed ones by what the column shows.
     texts = ["a"] * 9000 + ["b"] * 1000 + ["a | b"] * 10_000 + ["*"] * 5000
-    found = drawn(texts)
-    assert found[:10_000] == texts[:10_000]
-    for part in (found[10_000:20_000], found[20_000:]):
+    result = drawn(texts)
+    assert result[:10_000] == texts[:10_000]
+    for part in (result[10_000:20_000], result[20_000:]):
         assert abs(part.count("a") / len(part) - 0.9) < 0.02
 
 
@@ -186,7 +186,7 @@ def test_deals_are_equally_likely(semantics, counts, ways):
         assert all("z" in own or semantics == "multiset" for own in held[1::2])
         times[tuple(str([own.count(v) for own in held[::2]]) for v in "xy")] += 1
     assert len(times) == ways
-    assert all(abs(many - 100) < 5 * 10 for many in times.values())
+    assert all(abs(time - 100) < 5 * 10 for time in times.values())
 
 
 def recertified(folder, path, before):
@@ -252,10 +252,10 @@ def test_file_that_holds_something_else(how, monkeypatch):
 
 
 def test_copy_that_differs_is_refused(monkeypatch, tmp_path):
-    made = fk.publish(TABLE, POLICY, seed=1)
+    publication = fk.publish(TABLE, POLICY, seed=1)
     damaged(monkeypatch, entries.shutil, "copyfile", last_line_twice)
     with pytest.raises(InternalError, match="differs from what was written"):
-        made.write(tmp_path / "out")
+        publication.write(tmp_path / "out")
     assert not (tmp_path / "out").exists()
 
 
@@ -350,8 +350,8 @@ def put(folder, book):
 )  # fmt: skip
 def test_type_is_of_all_texts(kind, texts):
     kinds = {"integer": pa.int64(), "number": pa.float64(), "date": pa.date32()}
-    for own in texts:
-        column = pa.array(own, pa.string())
+    for text in texts:
+        column = pa.array(text, pa.string())
         assert type_of(column) == kind
         assert typed(column).type == kinds.get(kind, pa.string())
         assert typed(column).null_count == column.null_count
@@ -427,7 +427,7 @@ def test_only_titles_are_publishers_words(copy):
 
 
 @pytest.mark.parametrize(
-    ("content", "said"),
+    ("content", "message"),
     [
         ("{", "is not JSON"),
         ("[" * 100 + "]" * 100, "levels deep"),
@@ -438,8 +438,8 @@ def test_only_titles_are_publishers_words(copy):
         ('{"resources": "\\ud800"}', "half a character"),
     ],
 )
-def test_code_book_is_hostile_input(content, said, copy):
-    refused(copy, content, said)
+def test_code_book_is_hostile_input(content, message, copy):
+    refused(copy, content, message)
 
 
 def test_code_books_belong_to_releases(copy, tmp_path):
@@ -663,9 +663,9 @@ def test_owners_file_verifies_them(folder_of_priors, kept, tmp_path):
 
 
 def test_exchanged_priors_are_refused(folder_of_priors, kept):
-    other = json.loads(kept.read_text())
-    other["tables"][0]["rows"][0][1] = ["0", "1", "0", "0", "0"]
-    kept.write_text(json.dumps(other))
+    document = json.loads(kept.read_text())
+    document["tables"][0]["rows"][0][1] = ["0", "1", "0", "0", "0"]
+    kept.write_text(json.dumps(document))
     code, said = verify(folder_of_priors)
     assert (code, "the file of priors is not what was certified" in said) == (2, True)
     # Equal priors have other digests in other releases: a key of the owner's is in them.

@@ -185,11 +185,11 @@ def test_tables_are_published_alike(tmp_path, case):
     table = patients(rows, missing=["disease"] if has_holes else [])
     table = table.append_column("weight 2", table["weight"])
     source = written(table, tmp_path / f"patients{suffix}")
-    made = both(source, policy)
-    assert (made[1].audit.scope.left_out > 0) == (policy["schema"].get("missing") == "drop")
-    suppressed = [publication.audit.scope.people_suppressed for publication in made]
+    result = both(source, policy)
+    assert (result[1].audit.scope.left_out > 0) == (policy["schema"].get("missing") == "drop")
+    suppressed = [publication.audit.scope.people_suppressed for publication in result]
     assert suppressed[0] == suppressed[1]
-    same_folders(made, tmp_path, source, policy)
+    same_folders(result, tmp_path, source, policy)
 
 
 def test_a_relation_is_counted(tmp_path):
@@ -234,10 +234,10 @@ def test_errors_of_an_engine(tmp_path):
     ):
         with pytest.raises(fk.InputError, match=said):
             fk.publish(table, policy, engine=engine)
-    made = fk.publish(source, rules(missing="drop"), engine="duckdb")
+    publication = fk.publish(source, rules(missing="drop"), engine="duckdb")
     written(patients(200, seed=2), source)
     with pytest.raises(fk.InputError, match=r"changed|other rows"):
-        made.write(tmp_path / "out")
+        publication.write(tmp_path / "out")
     assert {path.name for path in tmp_path.iterdir()} == {"patients.parquet", "twice.csv"}
 
 
@@ -257,9 +257,9 @@ def test_both_zeros_are_one_value(tmp_path, form):
     policy = {"schema": schema, "require": [{"facts": {"l": 1}, "below": 0.9}]}
     sizes = []
     for engine in ("memory", "duckdb"):
-        made = fk.publish(source, policy, engine=engine, form=form)
-        assert (made.certificate.source["digest_kind"] == OF_COUNTS) == (engine == "duckdb")
-        made.write(tmp_path / engine)
+        publication = fk.publish(source, policy, engine=engine, form=form)
+        assert (publication.certificate.source["digest_kind"] == OF_COUNTS) == (engine == "duckdb")
+        publication.write(tmp_path / engine)
         assert fk.verify(tmp_path / engine).people == 60
         members = pq.read_table(tmp_path / f"{engine}.owner/members.parquet").drop_columns("row")
         called = zip(*[column.to_pylist() for column in members.columns], strict=True)
@@ -271,9 +271,9 @@ def in_parts(tmp_path, engine, **how):
     """A release in parts of at most 70 rows, and its folder."""
     source = written(patients(300), tmp_path / "patients.parquet")
     policy = rules({**FACTS, "knowing": []}, publish={"rows_per_part": 70, **how}, other=["city"])
-    made = fk.publish(source, policy, engine=engine)
-    made.write(tmp_path / engine)
-    return made, tmp_path / engine
+    publication = fk.publish(source, policy, engine=engine)
+    publication.write(tmp_path / engine)
+    return publication, tmp_path / engine
 
 
 @pytest.fixture(scope="module")
@@ -301,7 +301,7 @@ def linked(parts):
 
 
 @pytest.mark.parametrize(
-    ("change", "said"),
+    ("change", "message"),
     [
         (lambda parts: (parts / SECOND).unlink(), "does not exist"),
         (lambda parts: (parts / "part-00099.parquet").write_bytes(b"PAR1"), "among the parts"),
@@ -313,16 +313,16 @@ def linked(parts):
         (reversed_columns, "00001.parquet and part-00000.parquet have other"),
     ],
 )
-def test_parts_that_were_not_certified(folder, change, said):
+def test_parts_that_were_not_certified(folder, change, message):
     change(folder / "release.parquet")
     if change is reversed_columns:
         problems = Certificate.load(folder / "certificate.json").check(folder)
-        assert any(said in problem for problem in problems)
+        assert any(message in problem for problem in problems)
         return
-    with pytest.raises(fk.InputError, match=said):
+    with pytest.raises(fk.InputError, match=message):
         fk.verify(folder)
-    if "_SUCCESS" in said:
-        with pytest.raises(fk.InputError, match=said):
+    if "_SUCCESS" in message:
+        with pytest.raises(fk.InputError, match=message):
             fk.audit(folder, fk.Policy([fk.Requirement(fk.KAnonymity(1))]))
 
 
@@ -387,9 +387,9 @@ def test_microdata_are_rounded_too():
     policy = policy_of()
     schema = fk.Schema(**policy["schema"])
     microdata = fk.Microdata(table, schema)
-    made = fk.publish(microdata, policy, seed=1)
-    assert fk.utility_report(made, microdata, policy=policy)
-    assert all(pay % 100 == 0 for pay in map(Decimal, made.to_arrow()["pay"].to_pylist()))
+    publication = fk.publish(microdata, policy, seed=1)
+    assert fk.utility_report(publication, microdata, policy=policy)
+    assert all(pay % 100 == 0 for pay in map(Decimal, publication.to_arrow()["pay"].to_pylist()))
 
 
 @pytest.mark.parametrize(("column", "step"), [("pay", 700), ("cost", 700), ("pay", -100)])

@@ -77,12 +77,12 @@ STEPS = {
 
 
 @pytest.mark.thinned(2)
-@pytest.mark.parametrize(("error", "kind", "said"), ERRORS, ids=lambda e: type(e).__name__)
+@pytest.mark.parametrize(("error", "kind", "message"), ERRORS, ids=lambda e: type(e).__name__)
 @pytest.mark.parametrize("step", STEPS)
-def test_failures_at_any_step(step, error, kind, said, tmp_path, monkeypatch):
+def test_failures_at_any_step(step, error, kind, message, tmp_path, monkeypatch):
     publication = three_groups()
     monkeypatch.setattr(*STEPS[step], raising(error))
-    with pytest.raises(kind, match=said) as caught:
+    with pytest.raises(kind, match=message) as caught:
         publication.write(tmp_path / "out")
     assert type(caught.value) is kind
     assert kind is OutputError or error in (caught.value, caught.value.__cause__)
@@ -105,14 +105,14 @@ def aside():
 
 
 @pytest.mark.parametrize(
-    ("error", "kind", "said"), [*ERRORS, NO_MEMORY], ids=lambda e: type(e).__name__
+    ("error", "kind", "message"), [*ERRORS, NO_MEMORY], ids=lambda e: type(e).__name__
 )
 @pytest.mark.parametrize("step", ASIDE)
-def test_failures_aside(step, error, kind, said, monkeypatch):
-    kind, said = OTHERWISE.get((step, error), (kind, said))
+def test_failures_aside(step, error, kind, message, monkeypatch):
+    kind, message = OTHERWISE.get((step, error), (kind, message))
     before = aside()
     monkeypatch.setattr(*ASIDE[step], raising(error))
-    with pytest.raises(kind, match=said) as caught:
+    with pytest.raises(kind, match=message) as caught:
         three_groups()
     assert type(caught.value) is kind
     error.with_traceback(None)  # whose frames hold the files
@@ -129,14 +129,14 @@ def harmless(table):
 
 @pytest.mark.parametrize("fmt", ["csv", "parquet"])
 @pytest.mark.parametrize(
-    ("form", "keep", "said"),
+    ("form", "keep", "message"),
     [
         ("generalized", lambda table: table.slice(0, 6), "differs from what was written"),
         ("generalized", harmless, None),
         ("bucketized", lambda table: table[1 - ("count" in table.column_names) :], "do not match"),
     ],
 )
-def test_tables_that_read_back_otherwise(form, keep, said, fmt, monkeypatch):
+def test_tables_that_read_back_otherwise(form, keep, message, fmt, monkeypatch):
     """A writer that writes other rows than it was given."""
     name = {"csv": "write_csv", "parquet": "write_in_parts"}[fmt]
     write = getattr(formats, name)
@@ -146,7 +146,7 @@ def test_tables_that_read_back_otherwise(form, keep, said, fmt, monkeypatch):
 
     monkeypatch.setattr(formats, name, other_rows)
     kinds = InternalError if form == "generalized" else (InternalError, NoSafeRelease)
-    with pytest.raises(kinds, match=said):
+    with pytest.raises(kinds, match=message):
         three_groups(form, fmt)
 
 
@@ -640,11 +640,11 @@ def test_a_command_told_to_end(tmp_path):
     run = process_of(tmp_path)
     when_aside(tmp_path, run)
     run.send_signal(signal.SIGTERM)
-    said = run.communicate()[1].decode()
-    assert run.returncode == 143, said
+    text = run.communicate()[1].decode()
+    assert run.returncode == 143, text
     assert listing(tmp_path) == []
-    assert "nothing was left half-written" in said
-    assert "Traceback" not in said
+    assert "nothing was left half-written" in text
+    assert "Traceback" not in text
 
 
 @pytest.mark.parametrize(

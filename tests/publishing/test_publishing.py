@@ -112,11 +112,11 @@ def test_a_folder_is_the_release(form, fmt, escaped, tmp_path):
     exact = [verdict.disclosure.exact for verdict in publication.audit.verdicts]
     for path in (tmp_path / "out", *(tmp_path / "out").glob(f"*.{fmt}")):
         opened = open_published(path, schema())
-        judged = fk.audit(opened.release, publication.audit.policy)
-        assert judged.safe
-        assert [verdict.disclosure.exact for verdict in judged.verdicts] == exact
-        one, other = opened.release.counts.values, publication.release.counts.values
-        assert {*map(str, one)} == {*map(str, other)}
+        audit = fk.audit(opened.release, publication.audit.policy)
+        assert audit.safe
+        assert [verdict.disclosure.exact for verdict in audit.verdicts] == exact
+        values, other = opened.release.counts.values, publication.release.counts.values
+        assert {*map(str, values)} == {*map(str, other)}
         assert repr(opened) == f"Published({opened.release.name}, {form})"
 
 
@@ -180,16 +180,16 @@ def test_known_values_with_marks(tmp_path):
 
 @pytest.mark.usefixtures("tiny_tables")
 @pytest.mark.parametrize(
-    ("quasi", "values", "form", "said"),
+    ("quasi", "values", "form", "message"),
     [
         ([1, 1, 2, 2], ["", "t"] * 2, "generalized", "a sensitive value"),
         ([1, 1, 2, 2], ["", "t"] * 2, "bucketized", "a sensitive value"),
         (["", "", "b", "b"], ["s", "t"] * 2, "generalized", "a value of 'q'"),
     ],
 )
-def test_empty_texts_in_csv(quasi, values, form, said, tmp_path):
+def test_empty_texts_in_csv(quasi, values, form, message, tmp_path):
     table = {"q": quasi, "disease": values}
-    with pytest.raises(OutputError, match=f'empty text is {said}.*"parquet"'):
+    with pytest.raises(OutputError, match=f'empty text is {message}.*"parquet"'):
         small(table, ["q"], form=form)
     small(table, ["q"], form=form, fmt="parquet").write(tmp_path / form)
     rows = pq.read_table(tmp_path / form / f"{TABLES[form][-1]}.parquet").to_pylist()
@@ -391,8 +391,8 @@ def shuffled(g, x):
 )
 def test_every_order_is_as_likely(order):
     g, ways = draw(), list(permutations(range(4)))
-    seen = Counter(ways.index(tuple(map(int, order(g)))) for _ in range(1200))
-    assert even(seen, 50, 24)
+    counts = Counter(ways.index(tuple(map(int, order(g)))) for _ in range(1200))
+    assert even(counts, 50, 24)
 
 
 @pytest.mark.parametrize(
@@ -411,9 +411,9 @@ def test_every_order_is_as_likely(order):
     ],
 )
 def test_every_number_is_as_likely(numbers, n):
-    seen = Counter(np.asarray(numbers(draw())).ravel().tolist())
-    assert set(seen) == set(range(n))
-    assert even(seen, sum(seen.values()) / n, n)
+    counts = Counter(np.asarray(numbers(draw())).ravel().tolist())
+    assert set(counts) == set(range(n))
+    assert even(counts, sum(counts.values()) / n, n)
 
 
 def test_the_generator_is_like_numpy():
@@ -495,8 +495,8 @@ def grouped(values, hierarchy, groups, style=None):
     schema = fk.Schema(quasi_identifiers=["q"], sensitive="d", hierarchies=hierarchies)
     table = pa.table({"q": values, "d": ["x"] * len(values)})
     (attribute,) = Microdata(table, schema).attributes
-    made = coarsened(attribute, groups, int(groups.max()) + 1, style_of(attribute, style))
-    return [made.labels[group] for group in groups]
+    result = coarsened(attribute, groups, int(groups.max()) + 1, style_of(attribute, style))
+    return [result.labels[group] for group in groups]
 
 
 def covers_extents(extent, value):
@@ -527,14 +527,14 @@ def test_labels_cover_all_members(kind, data):
     labels = grouped(own, hierarchy, groups)
     known = {"order": {"about": "text", "order": ORDER}, "tree": {"about": "text", "tree": ROWS}}
     known |= {kind: {"about": about} for kind in ("intervals", "periods")}
-    found = Extents(labels, **known.get(kind, {}))
+    result = Extents(labels, **known.get(kind, {}))
     for value, label in zip(own, labels, strict=True):
-        extent = found.of[label]
+        extent = result.of[label]
         assert covers_extents(extent, value), (label, extent, value)
         if extent.exact and value is not None and about != "text":
             assert extent.lower == extent.upper == value
-    if any(label is not None and not found.of[label].everything for label in labels):
-        assert found.about == about
+    if any(label is not None and not result.of[label].everything for label in labels):
+        assert result.about == about
 
 
 @examples(3000, 50, deadline=None)
@@ -546,9 +546,9 @@ def test_texts_like_labels_stay_texts(data):
     groups = np.append(groups, [groups.max() + 1] * 2)
     labels = grouped(own, None, groups)
     assume(labels[-1] != "*")
-    found = Extents(labels, "text")
+    result = Extents(labels, "text")
     for value, label in zip(own, labels, strict=True):
-        assert covers_extents(found.of[label], value), (label, found.of[label], value)
+        assert covers_extents(result.of[label], value), (label, result.of[label], value)
 
 
 # ---- publishing under `set` and `multiset`: what is written, judged, and not told ----------------
@@ -643,8 +643,8 @@ def test_people_seen_to_have_nothing(tmp_path):
     publication = fk.publish(fk.Microdata(table, roles), policy)
     assert publication.audit.scope.without_value == 3
     assert publication.certificate.scope["without_value"] == 3
-    said = "3 people are in groups in which nobody has any diagnosis: that they have none"
-    assert any(note.startswith(said) for note in publication.audit.notes)
+    text = "3 people are in groups in which nobody has any diagnosis: that they have none"
+    assert any(note.startswith(text) for note in publication.audit.notes)
     publication.write(tmp_path / "out")
     assert fk.verify(tmp_path / "out").scope.without_value == 3
 

@@ -102,9 +102,9 @@ def verdict_of(exact, limit="0.5", ruled_out=(), known=0, family=0, group=17):
     )
     facts = Facts(len(ruled_out), known, family)
     requirement = Requirement(facts, below=limit, values=[value])
-    found = Disclosure(value, float(exact), lambda: exact, lambda: witness)
+    disclosure = Disclosure(value, float(exact), lambda: exact, lambda: witness)
     own = requirement.points[0].limit
-    return unjudged(Explanation(0, requirement, facts, own, found, safe=found.keeps(own)))
+    return unjudged(Explanation(0, requirement, facts, own, disclosure, safe=disclosure.keeps(own)))
 
 
 # ---- several values of a person -----------------------------------------------------------------
@@ -197,9 +197,9 @@ def named_witness(label="Tom"):
 
 def utility(microdata, name):
     """What one group of everybody is worth."""
-    made = fk.publish(microdata, LOOSE, method="mondrian", seed=1)
-    found = fk.utility_report(made, microdata, queries=20, seed=1)
-    return fk.UtilityReport(name, found.form, found.utility, found.errors)
+    publication = fk.publish(microdata, LOOSE, method="mondrian", seed=1)
+    report = fk.utility_report(publication, microdata, queries=20, seed=1)
+    return fk.UtilityReport(name, report.form, report.utility, report.errors)
 
 
 def curves(label=None, groups=(16, 17, 18), bags=BAGS, name="three.csv", noun="diagnosis"):
@@ -264,9 +264,9 @@ def evil_verification():
 def evil_evidence():
     """Evidence of which every label is an attack."""
     one, two, three, four, five, six = EVIL
-    found = evil()
+    result = evil()
     certificate = fk.Certificate(
-        policy={"schema": found.policy.schema.to_dict()},
+        policy={"schema": result.policy.schema.to_dict()},
         form="generalized",
         format="csv",
         groups=(one, two),
@@ -284,7 +284,7 @@ def evil_evidence():
     )
     verification = evil_verification()
     worth = utility(evil_raw(), EVIL[2])
-    return fk.EvidenceReport(one, certificate, two, True, verification, found, found, worth, True)
+    return fk.EvidenceReport(one, certificate, two, True, verification, result, result, worth, True)
 
 
 # By the name in PAGES: an ordinary result, and one of hostile labels.
@@ -314,9 +314,11 @@ def compared(microdata, policy=LIMIT):
     """Methods at two limits; one refuses. How long it took is another time each time."""
     limits = ["0.7", "0.9"] if policy is LIMIT else ["1"]
     how = {"methods": ["mondrian", "art"], "limits": limits, "queries": 20, "processes": 0}
-    found = fk.compare(microdata, policy, **how)
-    each = tuple(replace(one, seconds=one.seconds and 1.0) for one in found.candidates)
-    return replace(found, candidates=each, name=microdata.schema.sensitive)
+    comparison = fk.compare(microdata, policy, **how)
+    each = tuple(
+        replace(candidate, seconds=candidate.seconds and 1.0) for candidate in comparison.candidates
+    )
+    return replace(comparison, candidates=each, name=microdata.schema.sensitive)
 
 
 RESULTS = {

@@ -68,7 +68,7 @@ def test_sentences_are_as_before():
     lines = []
     for facts in FACTS:
         verdicts = [verdict_of(exact, **facts) for exact in ("0.62", "0.42", 1)]
-        lines += [verdict_sentence(each, "diagnosis") for each in verdicts]
+        lines += [verdict_sentence(verdict, "diagnosis") for verdict in verdicts]
     lines += [verdict_sentence(verdict_of(exact, limit=limit)) for exact, limit in AT_THE_LIMIT]
     lines += [describe(facts, None, "value", how).knows for facts, how in ALLOWED]
     counts = GroupCounts.from_bags([["Flu", "AIDS", "AIDS", "Gout"]])
@@ -85,8 +85,8 @@ def test_sentences_are_as_before():
 
 
 def judged(counts, *requirements):
-    found = audit(counts, Policy(list(requirements)))
-    return verdict_sentence(found.verdicts[0], sensitive_noun(found.policy))
+    audit_of_release = audit(counts, Policy(list(requirements)))
+    return verdict_sentence(audit_of_release.verdicts[0], sensitive_noun(audit_of_release.policy))
 
 
 def headline(limits):
@@ -104,13 +104,13 @@ def test_headlines_are_as_before():
     first, second = small().policy.requirements
     besides = Requirement(Facts(), below=1, excluded=["Flu", "Gout"])
     limits = [["0.6"], ["0.5"], ["0.6", "0.6"], ["0.5", "0.6"], ["0.5", "0.5"], ["0.6"] * 3]
-    lines = [f"{each} -> {headline(each)}" for each in limits]
+    lines = [f"{limit} -> {headline(limit)}" for limit in limits]
     lines += [requirement_title(first, 1), requirement_title(replace(first, name="HIV rule"), 2)]
     lines += [values_phrase(each, "diagnosis") for each in (first, second, besides)]
     assert_as_before("headlines", lines)
-    found = evil()
-    for verdict in found.verdicts:
-        assert verdict_sentence(verdict, sensitive_noun(found.policy)).isprintable()
+    result = evil()
+    for verdict in result.verdicts:
+        assert verdict_sentence(verdict, sensitive_noun(result.policy)).isprintable()
 
 
 # ---- the page, the terminal and the notebook ----------------------------------------------------
@@ -128,19 +128,19 @@ def test_sections_and_figures():
     reader = Reader(render(audit(small().counts, policy)).html())
     assert "has the knowledge Oracle(amount=3)" in reader.text
     assert sum(tag == "figure" for tag, _ in reader.elements) == 1
-    found = small()  # generalization is shown where it is known
-    assert "NCP" not in render(found).html()
-    worth = replace(found.utility, ncp={"age": 0.25, "<zip>": 0.5})
-    assert "detail lost: <zip> 50.0%" in page_text(replace(found, utility=worth))
+    result = small()  # generalization is shown where it is known
+    assert "NCP" not in render(result).html()
+    worth = replace(result.utility, ncp={"age": 0.25, "<zip>": 0.5})
+    assert "detail lost: <zip> 50.0%" in page_text(replace(result, utility=worth))
 
 
 @pytest.mark.parametrize("semantics", ["set", "multiset"])
 def test_no_word_of_other_semantics(semantics):
-    found = register(semantics)
-    page = render(found)
+    result = register(semantics)
+    page = render(result)
     assert_as_before(f"audit-{semantics}", page_lines(page))
     wrong = ("ruled out", "other people", "other person", "the target does not", "nobody else")
-    for text in (Reader(page.html()).text, words(found, 160), Reader(page.summary()).text):
+    for text in (Reader(page.html()).text, words(result, 160), Reader(page.summary()).text):
         assert not [word for word in wrong if word in text]
     text = page_text(register(schema=False))  # then the release says which semantics it has
     assert "other people" not in text
@@ -168,15 +168,22 @@ HOLDS = "The requirement holds, but nothing limits inference"
 def limited(*required):
     """Whether an audit limits inference, its headline and its mood; it holds in any case."""
     policy = fk.Policy.from_dict({"schema": SCHEMA, "require": list(required)})
-    found = fk.audit(TABLE, policy, learned=False)
-    assert found.safe
-    assert ("safe" in repr(found)) == found.limits_inference
-    assert f'"limits_inference": {str(found.limits_inference).lower()}' in found.to_json()
-    return found.limits_inference, AuditPage(found).headline, AuditPage(found).mood
+    audit_of_release = fk.audit(TABLE, policy, learned=False)
+    assert audit_of_release.safe
+    assert ("safe" in repr(audit_of_release)) == audit_of_release.limits_inference
+    assert (
+        f'"limits_inference": {str(audit_of_release.limits_inference).lower()}'
+        in audit_of_release.to_json()
+    )
+    return (
+        audit_of_release.limits_inference,
+        AuditPage(audit_of_release).headline,
+        AuditPage(audit_of_release).mood,
+    )
 
 
 @pytest.mark.parametrize(
-    ("required", "said"),
+    ("required", "message"),
     [
         *(([rule], HOLDS) for rule in COUNTING),
         (COUNTING[:2], "Both requirements hold, but nothing limits inference"),
@@ -187,17 +194,17 @@ def limited(*required):
         ),
     ],
 )
-def test_counting_people_is_not_safe(required, said):
+def test_counting_people_is_not_safe(required, message):
     limits, headline, mood = limited(*required)
-    assert headline.startswith(said)
+    assert headline.startswith(message)
     assert (limits, mood) == (False, "")  # not green
 
 
 def test_what_counting_leaves_open():
     counts = GroupCounts.from_bags([["flu"], ["cold"] * 50])
     for rule in (fk.Risk(average=0.05), fk.Risk(uniqueness=0.05)):
-        said = "one person's prosecutor risk is up to 1, which is not limited"
-        assert str(rule.attained(counts)).endswith(said)
+        text = "one person's prosecutor risk is up to 1, which is not limited"
+        assert str(rule.attained(counts)).endswith(text)
         assert rule.holds(counts)
     assert "is not limited" not in str(fk.Risk(prosecutor=1, average=0.05).attained(counts))
     policy = fk.Policy.from_dict({"schema": SCHEMA, "require": COUNTING[-1:]})
@@ -216,7 +223,7 @@ def test_what_counting_leaves_open():
 
 
 @pytest.mark.parametrize(
-    ("requirement", "method", "limited", "said"),
+    ("requirement", "method", "limited", "message"),
     [
         (
             fk.Requirement(fk.KAnonymity(4)),
@@ -235,14 +242,14 @@ def test_what_counting_leaves_open():
         ),
     ],
 )
-def test_attacks_reach_no_unset_limit(requirement, method, limited, said):
+def test_attacks_reach_no_unset_limit(requirement, method, limited, message):
     table = pa.table({"age": list(range(20, 44)), "ill": ["flu", "hiv", "cold", "mumps"] * 6})
     schema = fk.Schema(quasi_identifiers=["age"], sensitive="ill")
     microdata, policy = fk.Microdata(table, schema), fk.Policy([requirement], schema)
-    found = fk.attack(microdata, getattr(fk, method)(), policy)
-    assert (found.limited, found.kept) == (limited, method == "Decoy")
-    assert said in found.summary().replace("\n", " ")
-    assert method == "Mondrian" or "inference" not in found.summary()
+    attack_result = fk.attack(microdata, getattr(fk, method)(), policy)
+    assert (attack_result.limited, attack_result.kept) == (limited, method == "Decoy")
+    assert message in attack_result.summary().replace("\n", " ")
+    assert method == "Mondrian" or "inference" not in attack_result.summary()
 
 
 # ---- priors --------------------------------------------------------------------------------------
@@ -263,25 +270,25 @@ def test_prior_sentences_are_unchanged(monkeypatch):
     missing = release(groups="xx", sexes="mm", values=("Flu", "HIV"), **nobody)
     flu = fk.Requirement(fk.Priors(SEX), "1/2", values=["Flu"])
     half = fk.Requirement(fk.Priors(SEX), "1/2")
-    asked = [
+    requirements = [
         (flu, release()),
         (fk.Requirement(fk.Priors(SEX), "1/4"), alike),
         (fk.Requirement(fk.Priors(SEX), at_most="1/2"), alike),
         *[(half, alike), (half, alone)],
         (fk.Requirement(fk.Priors(AGE), at_most="1/2"), missing),
     ]
-    verdicts = [fk.audit(found, fk.Policy([rule])).verdicts[0] for rule, found in asked]
-    assert [each.safe for each in verdicts] == [False, False, True, False, False, True]
+    verdicts = [fk.audit(found, fk.Policy([rule])).verdicts[0] for rule, found in requirements]
+    assert [verdict.safe for verdict in verdicts] == [False, False, True, False, False, True]
     # Then a group is out of reach of an exact answer.
     short = partial(priors_judged.posteriors, reach=1)
     monkeypatch.setattr(priors_judged, "posteriors", short)
     verdicts += fk.audit(release(), fk.Policy([flu])).verdicts
     assert verdicts[-1].disclosure.bounded
     lines = []
-    for each in verdicts:
-        used = describe(each.judged, each.disclosure.witness)
-        group = "–" if each.group is None else group_text(each.group)
-        lines += [f"{group}: {verdict_sentence(each, 'disease')}"]
+    for verdict in verdicts:
+        used = describe(verdict.judged, verdict.disclosure.witness)
+        group = "–" if verdict.group is None else group_text(verdict.group)
+        lines += [f"{group}: {verdict_sentence(verdict, 'disease')}"]
         lines += [f"  {who}: {what}" for who, what in used.details]
     for priors in (fk.Priors(SEX), fk.Priors([SEX, AGE], "binary")):
         lines.append(describe(priors, None, "disease").knows)
@@ -307,14 +314,14 @@ def test_priors_beside_others(tmp_path):
         fk.Requirement(fk.Facts(), "9/10"),
         fk.Requirement(fk.Implications(1), "9/10", values=["HIV"]),
     ]
-    found = fk.audit(release(), fk.Policy(rules))
-    assert_as_before("audit-priors", page_lines(render(found)))
-    for said in (words(found, 200), render(found).html()):
+    audit_of_release = fk.audit(release(), fk.Policy(rules))
+    assert_as_before("audit-priors", page_lines(render(audit_of_release)))
+    for said in (words(audit_of_release, 200), render(audit_of_release).html()):
         assert "people with sex m have it with probability 10%" in said
         assert "Priors(" not in said
         assert "PriorTable" not in said
-    assert "priors" in found._repr_html_()
-    found.to_json(tmp_path / "audit.json")
+    assert "priors" in audit_of_release._repr_html_()
+    audit_of_release.to_json(tmp_path / "audit.json")
     first, second, *_ = json.loads((tmp_path / "audit.json").read_text())["verdicts"]
     assert first["worst"]["exact"] == "997/1024"
     numbers = {"people": 1, "size": 2, "holders": 1, "prior": "1/10"}
@@ -328,11 +335,11 @@ def test_hostile_priors_are_harmless():
     priors = pa.table({one: [two, two], "value": [three, "Flu"], "probability": ["1/2", "1/2"]})
     table = pa.table({"gid": [one, one], one: [two, two], "disease": [three, "Flu"]})
     hostile = fk.Release.from_groups(table, group="gid", sensitive="disease")
-    found = fk.audit(hostile, fk.Policy([fk.Requirement(fk.Priors(priors), "1/2")]))
-    page = render(found).html()
+    audit_of_release = fk.audit(hostile, fk.Policy([fk.Requirement(fk.Priors(priors), "1/2")]))
+    page = render(audit_of_release).html()
     assert "<script>alert" not in page
     assert "<img src=http" not in page
-    assert words(found, 200)
+    assert words(audit_of_release, 200)
 
 
 # ---- audience ------------------------------------------------------------------------------------
@@ -436,8 +443,8 @@ HALF = fk.Requirement(fk.Facts(), "1/2")
 
 
 def test_published_pages_say_nothing():
-    found = small(safe=False)
-    kept, published = (Reader(render(found, published=yes).html()).text for yes in (False, True))
+    result = small(safe=False)
+    kept, published = (Reader(render(result, published=yes).html()).text for yes in (False, True))
     assert "People over each limit" in kept
     assert "People by how sure somebody could be of them" in kept
     for word in ("over each limit", "found out", "how sure somebody", "uspicion", "in groups"):
@@ -448,8 +455,8 @@ def test_published_pages_say_nothing():
 
 def test_the_figure_of_people():
     """Everybody is drawn once, and what is over the limit in red."""
-    (found,) = audited(["aab", "abc", "d"], HALF).exposed
-    (drawn,) = exposed_figure(found, "people")
+    (audit_of_release,) = audited(["aab", "abc", "d"], HALF).exposed
+    (drawn,) = exposed_figure(audit_of_release, "people")
     figure, colors = drawn.drawn, [bar.color for bar in drawn.drawn.bars]
     assert [bar.height for bar in figure.bars] == [0, 0, 0, 4, 0, 0, 2, 0, 0, 0, 1]
     assert colors == [colors[0]] * 5 + [colors[10]] * 6
@@ -459,11 +466,11 @@ def test_the_figure_of_people():
     assert figure.bars[-1].text == "one person: certain"
     assert figure.table.rows == [("30% to 40%", "4"), ("60% to 70%", "2"), ("certain", "1")]
     counts = fk.GroupCounts.from_people([[{"a", "b"}, {"a"}, {"b"}]], semantics="set")
-    found = fk.audit(counts, fk.Policy([HALF]))
-    (figure,) = exposed_figure(found.exposed[0], "people")
+    audit_of_release = fk.audit(counts, fk.Policy([HALF]))
+    (figure,) = exposed_figure(audit_of_release.exposed[0], "people")
     assert figure.caption.startswith("Of 4 values that people have")
-    assert found.exposed[0].over.at_most
-    assert "At most 3 people in one group could be found out" in found.summary()
+    assert audit_of_release.exposed[0].over.at_most
+    assert "At most 3 people in one group could be found out" in audit_of_release.summary()
 
 
 def listed(found):
@@ -487,8 +494,8 @@ def test_groups_are_listed_worst_first():
     assert not [cell for cell in cells if cell[:1] in ("=", "+", "-", "@")]
     frame = pa.table({"age": ["20", "20", "30"], "sex": ["f", "f", "m"], "x": ["a", "b", "c"]})
     release = fk.Release.from_generalized(frame, quasi_identifiers=["age", "sex"], sensitive="x")
-    found = fk.audit(release, fk.Policy([fk.Requirement(fk.Facts(), 1)]))
-    assert [row["group"] for row in listed(found)] == ["age 30, sex m"]
+    audit_of_release = fk.audit(release, fk.Policy([fk.Requirement(fk.Facts(), 1)]))
+    assert [row["group"] for row in listed(audit_of_release)] == ["age 30, sex m"]
 
 
 def test_the_list_of_a_command(place):

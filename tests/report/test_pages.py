@@ -135,29 +135,29 @@ def test_summaries_are_small_and_harmless(kind, hostile):
 @both
 def test_files_are_for_the_owner(kind, hostile, tmp_path):
     """A page says so, and only the owner reads it; JSON is versioned, and what Python finds."""
-    found = result(kind, hostile)
+    results_found = result(kind, hostile)
     path = tmp_path / "found.json"
-    found.to_json(path)
+    results_found.to_json(path)
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
-    read = json.loads(path.read_text("utf-8", "backslashreplace"))
-    assert read.pop("this_file_is") == "for the owner only"
-    assert (read["format"], read["version"]) == (type(found).format, 1)
-    assert read["foreknow"] == fk.__version__
-    assert list(read)[:3] == ["format", "version", "foreknow"]
+    document = json.loads(path.read_text("utf-8", "backslashreplace"))
+    assert document.pop("this_file_is") == "for the owner only"
+    assert (document["format"], document["version"]) == (type(results_found).format, 1)
+    assert document["foreknow"] == fk.__version__
+    assert list(document)[:3] == ["format", "version", "foreknow"]
     if hostile:  # half a character is no JSON
         return
-    assert read == json.loads(as_json(found.to_dict()))
-    page, path = render(found).html(), tmp_path / "page.html"
+    assert document == json.loads(as_json(results_found.to_dict()))
+    page, path = render(results_found).html(), tmp_path / "page.html"
     path.write_text("readable by all before")
-    found.to_html(path)
+    results_found.to_html(path)
     assert path.read_text("utf-8") == page
     if NIGHTLY and kind != "Attack":  # made once more
         assert render(RESULTS[kind][0]()).html() == page
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
     (line,) = re.findall(r'<p class="audience.*?</p>', page, re.DOTALL)
     assert re.sub("<[^>]*>", "", line).startswith("For the owner only: ")
-    assert render(found).kept in html.unescape(line)
-    assert render(found).headline in Reader(page).text
+    assert render(results_found).kept in html.unescape(line)
+    assert render(results_found).headline in Reader(page).text
 
 
 @pytest.mark.thinned(2)
@@ -165,19 +165,19 @@ def test_files_are_for_the_owner(kind, hostile, tmp_path):
 @both
 def test_terminals(kind, hostile):
     """At any width, without colour, and in encodings that lack a character."""
-    found = result(kind, hostile)
+    results_found = result(kind, hostile)
     for width in (30, 80, 200):
-        text = printed(found, width, no_color=True)
+        text = printed(results_found, width, no_color=True)
         assert max(map(len, text.splitlines())) <= width
         assert "\x1b" not in text
-    colored = printed(found, 80, force_terminal=True, color_system="truecolor")
+    colored = printed(results_found, 80, force_terminal=True, color_system="truecolor")
     assert "\x1b[31m\x1b" not in colored
     assert "\u202e" not in colored
     if kind != "SkylineReport":  # whose several values have one of their own
-        assert render(found).headline.rstrip(".") in words(found, 2000)
+        assert render(results_found).headline.rstrip(".") in words(results_found, 2000)
     for encoding in ("ascii", "cp1252"):
         stream = io.TextIOWrapper(io.BytesIO(), encoding=encoding)
-        Console(file=stream, width=80).print(found)
+        Console(file=stream, width=80).print(results_found)
         stream.flush()
         assert stream.buffer.getvalue().decode(encoding)
 
@@ -185,12 +185,12 @@ def test_terminals(kind, hostile):
 @every_kind
 def test_results_are_frozen(kind):
     """And have a short repr."""
-    found = result(kind)
+    results_found = result(kind)
     with pytest.raises(FrozenInstanceError):
-        setattr(found, fields(found)[0].name, None)
-    assert "\n" not in repr(found)
-    assert len(repr(found)) < 300
-    assert repr(found).startswith(f"{kind}(")
+        setattr(results_found, fields(results_found)[0].name, None)
+    assert "\n" not in repr(results_found)
+    assert len(repr(results_found)) < 300
+    assert repr(results_found).startswith(f"{kind}(")
 
 
 def test_no_page_names_people():
@@ -247,15 +247,15 @@ CARDS = [
 ]
 
 
-@pytest.mark.parametrize(("thing", "said"), CARDS, ids=lambda own: type(own).__name__)
-def test_cards(thing, said):
+@pytest.mark.parametrize(("thing", "message"), CARDS, ids=lambda own: type(own).__name__)
+def test_cards(thing, message):
     """Small harmless fragments."""
     reader = Reader(thing._repr_html_())
     assert {tag for tag, _ in reader.elements} <= HARMLESS
     assert reader.open == []
     assert len(thing._repr_html_()) < 6000
     text = " ".join(reader.text.split())
-    assert [words for words in said if words not in text] == []
+    assert [words for words in message if words not in text] == []
 
 
 def test_cards_are_listed_once():

@@ -110,8 +110,8 @@ ROUNDED = ("down", "nearest", "up")
 def test_probabilities_beside_their_limit(exact, limit, digits, to):
     for share in (exact, limit - Fraction(1, 10**9), limit + Fraction(1, 10**18), limit):
         share = min(max(share, Fraction(0)), Fraction(1))
-        found = Disclosure("AIDS", float(share), lambda share=share: share)
-        text = percent(found, limit, digits, to)
+        disclosure = Disclosure("AIDS", float(share), lambda share=share: share)
+        text = percent(disclosure, limit, digits, to)
         if share == limit:
             assert text == limit_text(limit)
             continue
@@ -137,9 +137,9 @@ def test_intervals_are_rounded_outwards():
     draw = random.Random(3)
     for _ in range(2000 if NIGHTLY else 200):
         low, mean, high = sorted(draw.random() ** draw.choice([1, 9]) for _ in range(3))
-        said = re.findall(r"[\d.]+%", interval_text(mean, low, high, 1))
-        assert number_of(said[1]) <= Fraction(repr(low))
-        assert number_of(said[2]) >= Fraction(repr(high))
+        matches = re.findall(r"[\d.]+%", interval_text(mean, low, high, 1))
+        assert number_of(matches[1]) <= Fraction(repr(low))
+        assert number_of(matches[2]) >= Fraction(repr(high))
     assert interval_text(0.5, 0.0, 1.0) == "50% (0% to 100%)"
     assert "100%" not in interval_text(0.9999, 0.99, 0.99999)
 
@@ -170,18 +170,18 @@ def near(said, true):
 @pytest.mark.thinned(8)
 @SEEDS
 def test_skylines_say_no_less(seed):
-    found = fk.skyline_report(release(seed), confidence=LIMITS[seed % 3])
-    for value in found.values:
-        laid = printed(Laid(value_blocks(found, value)), 160)
+    report = fk.skyline_report(release(seed), confidence=LIMITS[seed % 3])
+    for value in report.values:
+        laid = printed(Laid(value_blocks(report, value)), 160)
         rows = re.findall(r"^ *([\d,]+) +([\d,]+) +([\d,]+) .* ([\d.]+%) *$", laid, re.MULTILINE)
-        corners = notable_points(found.corners(value))
+        corners = notable_points(report.corners(value))
         for (*point, said), corner in zip(rows, corners, strict=True):
             assert tuple(int(x.replace(",", "")) for x in point) == corner.point
-            true = fk.Facts(*corner.point).disclosure(found.counts, value).exact
-            assert true <= number_of(said) < found.confidence
-    most = re.findall(r"they can be at most ([\d.]+%) sure", render(found).html())
-    every = [corner.found.exact for value in found.values for corner in found.corners(value)]
-    for number in map(number_of, most):  # of those that the page draws, in an order of its own
+            true = fk.Facts(*corner.point).disclosure(report.counts, value).exact
+            assert true <= number_of(said) < report.confidence
+    matches = re.findall(r"they can be at most ([\d.]+%) sure", render(report).html())
+    every = [corner.found.exact for value in report.values for corner in report.corners(value)]
+    for number in map(number_of, matches):  # of those that the page draws, in an order of its own
         assert any(true <= number < true + Fraction(1, 1000) for true in every)
 
 
@@ -189,12 +189,12 @@ def test_skylines_say_no_less(seed):
 @SEEDS
 def test_audits_say_no_less(seed):
     facts = fk.Facts(seed // 4 % 3, seed // 4 % 2, seed // 2 % 4)
-    found = fk.audit(release(seed), fk.Policy([fk.Requirement(facts, below=LIMITS[seed % 3])]))
-    (verdict,) = found.verdicts
+    audit = fk.audit(release(seed), fk.Policy([fk.Requirement(facts, below=LIMITS[seed % 3])]))
+    (verdict,) = audit.verdicts
     true = verdict.disclosure.exact
-    assert str(true) in json.dumps(found.to_dict())
-    text = Reader(render(found).html()).text
-    if found.safe:
+    assert str(true) in json.dumps(audit.to_dict())
+    text = Reader(render(audit).html()).text
+    if audit.safe:
         limit = Fraction(LIMITS[seed % 3])
         (only,) = {*map(number_of, re.findall(r"[\d.]+%(?= sure)", text))} - {limit}
         assert true <= only < limit

@@ -34,7 +34,9 @@ def random_rows(draw, most_people=10, most_columns=4):
 
 def frame(rows):
     columns = list(zip(*rows, strict=True))
-    made = {NAMES[at]: pa.array(column, pa.string()) for at, column in enumerate(columns)}
+    made = {
+        NAMES[position]: pa.array(column, pa.string()) for position, column in enumerate(columns)
+    }
     return pa.table(made)
 
 
@@ -85,7 +87,7 @@ def test_exact_figures_match_enumeration():
             assert each.classes == each.distinction * len(rows)
         pairs = [*combinations(every, 1), *combinations(every, 2)]
         assert {c.columns: c.without for c in found.contributions} == {
-            names(left): oracle.uniques(rows, [p for p in every if p not in left]) for left in pairs
+            names(pair): oracle.uniques(rows, [p for p in every if p not in pair]) for pair in pairs
         }
         assert all(c.added == found.uniques - c.without >= 0 for c in found.contributions)
         check_suda(rows, found.suda, size)
@@ -110,12 +112,12 @@ def check_suda(rows, found, size):
     least = [min(map(len, each)) for each in minimal.values()]
     assert found.people == tuple(least.count(k) for k in range(1, found.size + 1))
     total = sum(scores.values())
-    for at, share in enumerate(found.contributions.values()):
+    for position, share in enumerate(found.contributions.values()):
         own = sum(
             oracle.factorial(len(rows[0]) - len(places))
             for each in minimal.values()
             for places in each
-            if at in places
+            if position in places
         )
         assert share == (Fraction(own, total) if total else 0)
 
@@ -149,10 +151,10 @@ def test_dis_scores_equal_their_definition():
     for _ in range(CASES // 3):
         rows = random_rows(draw)
         fraction, size = Fraction(int(draw.integers(1, 10)), 10), int(draw.integers(1, 4))
-        found = report(rows, sampling_fraction=fraction, suda=size).suda
-        assert found.dis == pytest.approx(float(oracle.dis(rows, fraction)))
+        suda = report(rows, sampling_fraction=fraction, suda=size).suda
+        assert suda.dis == pytest.approx(float(oracle.dis(rows, fraction)))
         wanted = dict(zip(rows, oracle.dis_scores(rows, fraction, size), strict=True))
-        for each in found.listed():
+        for each in suda.listed():
             assert each.dis == pytest.approx(wanted[each.values])
 
 
@@ -161,17 +163,17 @@ def test_minimal_uniques_with_many_values():
     columns = [draw.integers(0, size, 2000).tolist() for size in (400, 400, 400, 2)]
     rows = list(zip(*columns, strict=True))
     table = pa.table(columns, names=list(NAMES[:4]))
-    found = fk.risk_report(table, quasi_identifiers=table.column_names).suda
+    suda = fk.risk_report(table, quasi_identifiers=table.column_names).suda
     unique = {}
     for places in oracle.sets_of(4, 3):
-        counted = Counter(tuple(row[place] for place in places) for row in rows)
-        unique[places] = [counted[tuple(row[place] for place in places)] == 1 for row in rows]
+        counts = Counter(tuple(row[place] for place in places) for row in rows)
+        unique[places] = [counts[tuple(row[place] for place in places)] == 1 for row in rows]
     sizes = []
     for at in range(len(rows)):
         own = [set(places) for places, alone in unique.items() if alone[at]]
         sizes += [len(one) for one in own if not any(other < one for other in own)]
-    assert found.minimal == tuple(sizes.count(size) for size in (1, 2, 3))
-    assert found.scores.sum() == sum(oracle.factorial(4 - size) for size in sizes)
+    assert suda.minimal == tuple(sizes.count(size) for size in (1, 2, 3))
+    assert suda.scores.sum() == sum(oracle.factorial(4 - size) for size in sizes)
 
 
 # ---- published numbers ---------------------------------------------------------------------------
@@ -182,10 +184,8 @@ def test_distinction_and_separation_match_arx():
     rows = [tuple(row.split()) for row in rows]
     stated = {"b": (0.4, 0.6), "c": (0.6, 0.7), "a": (0.6, 0.8), "bc": (0.8, 0.9)}
     stated |= {"ab": (1, 1), "ac": (1, 1), "abc": (1, 1)}
-    found = report(rows, subsets=3).sets
-    assert {
-        "".join(s.columns): (float(s.distinction), float(s.separation)) for s in found
-    } == stated
+    sets = report(rows, subsets=3).sets
+    assert {"".join(s.columns): (float(s.distinction), float(s.separation)) for s in sets} == stated
 
 
 # Classes of the 30,162 people of Adult by nine columns: how many have 1, 2, ... people.
@@ -253,9 +253,9 @@ def test_population_beside_a_folder(tmp_path):
 
 def test_population_uniqueness_matches_arx():
     sizes = np.repeat(np.arange(1, len(ADULT) + 1), ADULT)
-    found = of_sizes(sizes, 1)
-    assert float(found.prosecutor.average) == 0.6465751607983555
-    assert found.population.uniques / found.population.people == 0.5142895033485844
+    result = of_sizes(sizes, 1)
+    assert float(result.prosecutor.average) == 0.6465751607983555
+    assert result.population.uniques / result.population.people == 0.5142895033485844
     assert model(sizes, "0.1", "zayatz").share == pytest.approx(0.3207402393466189, rel=1e-12)
     assert model(sizes, "0.2", "zayatz").share == pytest.approx(0.3577099234829125, rel=1e-12)
     for fraction, stated in (("0.1", 0.27684993883653597), ("0.01", 0.1446083531167384)):
@@ -295,8 +295,8 @@ def test_suda_scores_match_sdcmicro(rows, stated):
 
 
 def test_suda_contributions_match_sdcmicro():
-    found = report([("2", "0", "0"), ("1", "3", "6"), ("1", "0", "0")]).suda
-    assert list(found.contributions.values()) == [Fraction(1, 2), Fraction(3, 8), Fraction(3, 8)]
+    suda = report([("2", "0", "0"), ("1", "3", "6"), ("1", "0", "0")]).suda
+    assert list(suda.contributions.values()) == [Fraction(1, 2), Fraction(3, 8), Fraction(3, 8)]
 
 
 # ---- models --------------------------------------------------------------------------------------
@@ -317,19 +317,21 @@ def samples(seed, many):
 def test_zayatz_equals_exact_binomials():
     for sizes in samples(1, 16 if NIGHTLY else 8):
         for fraction in (Fraction(1, 2), Fraction(1, 7), Fraction(9, 10)):
-            found = model(sizes, fraction, "zayatz")
+            result = model(sizes, fraction, "zayatz")
             population = round(sum(sizes) / fraction)
-            assert found.uniques == pytest.approx(float(oracle.zayatz(sizes, population)), rel=1e-9)
+            assert result.uniques == pytest.approx(
+                float(oracle.zayatz(sizes, population)), rel=1e-9
+            )
 
 
 def test_pitman_matches_an_independent_solution():
     solved = 0
     for sizes in samples(2, MANY):
-        found = model(sizes, "1/10", "pitman")
-        if found.uniques is None:
+        result = model(sizes, "1/10", "pitman")
+        if result.uniques is None:
             continue
         solved += 1
-        theta, alpha = found.parameters["theta"], found.parameters["alpha"]
+        theta, alpha = result.parameters["theta"], result.parameters["alpha"]
         assert oracle.pitman_slopes(sizes, theta, alpha) == pytest.approx((0, 0), abs=1e-5)
         if solved <= 3:
             wanted = oracle.pitman_solution(sizes)
@@ -345,42 +347,42 @@ def test_pitman_uniques_match_expectation():
         product *= (theta + alpha + seat - 1) / (theta + seat)
     assert product == wanted
     for sizes in samples(3, 12):
-        found = model(sizes, "1/5", "pitman")
-        if found.uniques is None:
+        result = model(sizes, "1/5", "pitman")
+        if result.uniques is None:
             continue
-        theta, alpha = found.parameters["theta"], found.parameters["alpha"]
+        theta, alpha = result.parameters["theta"], result.parameters["alpha"]
         population = round(sum(sizes) / Fraction(1, 5))
         steps = np.arange(1, population)
         product = population * np.prod((theta + alpha + steps - 1) / (theta + steps))
-        assert found.uniques == pytest.approx(product, rel=1e-9)
+        assert result.uniques == pytest.approx(product, rel=1e-9)
 
 
 def test_negative_binomial_matches_the_sample():
     solved = 0
     for sizes in samples(4, MANY):
         for fraction in (Fraction(1, 5), Fraction(1, 2)):
-            found = model(sizes, fraction, "snb")
-            if found.uniques is None:
+            result = model(sizes, fraction, "snb")
+            if result.uniques is None:
                 continue
             solved += 1
-            alpha, beta, classes = (found.parameters[key] for key in ("alpha", "beta", "classes"))
+            alpha, beta, classes = (result.parameters[key] for key in ("alpha", "beta", "classes"))
             assert classes == pytest.approx(float(oracle.shlosser(sizes, fraction)), rel=1e-9)
             ones, twos = oracle.slide_expected(classes, alpha, beta, float(fraction))
             assert (ones, twos) == pytest.approx((sizes.count(1), sizes.count(2)), rel=1e-6)
-            assert found.uniques == pytest.approx(classes * beta**alpha)
+            assert result.uniques == pytest.approx(classes * beta**alpha)
     assert solved > MANY / 3
 
 
 def test_class_risk_matches_its_sum():
     sizes = [*range(1, 12), 63, 64, 65, 66, 100]
     for fraction in ("1/50", "1/10", "49/100", "1/2", "9/10"):
-        found = of_sizes(sizes, fraction)
+        result = of_sizes(sizes, fraction)
         each = [oracle.inverse_size(size, Fraction(fraction)) for size in sizes]
         expected = sum(s * r for s, r in zip(sizes, each, strict=True))
-        assert found.journalist.highest == pytest.approx(each[0], rel=1e-9)
-        assert found.marketer.people == pytest.approx(expected, rel=1e-9)
-        assert found.marketer.estimate
-        assert found.journalist.estimate
+        assert result.journalist.highest == pytest.approx(each[0], rel=1e-9)
+        assert result.marketer.people == pytest.approx(expected, rel=1e-9)
+        assert result.marketer.estimate
+        assert result.journalist.estimate
 
 
 # How far off the estimate of the rule may be, by the sampling fraction: the median of five samples
@@ -441,9 +443,11 @@ def plain(found):
 
 def test_sources_and_populations_agree(tmp_path):
     opened = sources(tmp_path)
-    found = {name: fk.risk_report(source, quasi_identifiers=QIS) for name, source in opened.items()}
-    assert len({json.dumps(plain(each)) for each in found.values()}) == 1
-    assert found["arrow"].uniques == 2
+    results = {
+        name: fk.risk_report(source, quasi_identifiers=QIS) for name, source in opened.items()
+    }
+    assert len({json.dumps(plain(result)) for result in results.values()}) == 1
+    assert results["arrow"].uniques == 2
     names = [*opened]
     for one, two in zip(names, [*names[1:], names[0]], strict=True):
         own = fk.risk_report(opened[one], opened[two], quasi_identifiers=QIS)
@@ -481,7 +485,7 @@ FRACTION = "sampling fraction must be above 0 and at most 1"
 
 
 @pytest.mark.parametrize(
-    ("said", "given", "how"),
+    ("message", "given", "how"),
     [
         (r"'twn'.*'town'", [TABLE], {"quasi_identifiers": ["year", "twn"]}),
         ("'town'", [TABLE, TABLE.drop_columns(["town"])], {}),
@@ -504,8 +508,8 @@ FRACTION = "sampling fraction must be above 0 and at most 1"
         *((FRACTION, [TABLE], {"sampling_fraction": share}) for share in (0, -0.1, 1.01, "3/2")),
     ],
 )
-def test_mismatches_name_a_way_out(said, given, how):
-    with pytest.raises(InputError, match=said):
+def test_mismatches_name_a_way_out(message, given, how):
+    with pytest.raises(InputError, match=message):
         fk.risk_report(*given, **{"quasi_identifiers": QIS, **how})
 
 
@@ -513,10 +517,10 @@ def test_mismatches_name_a_way_out(said, given, how):
 
 
 def test_figures_round_up():
-    found = of_sizes([1] + [3000], None)
-    said = " ".join(found.summary().split())
-    assert "1 of 3,001 people is unique (0.04%)" in said
-    assert "prosecutor 100% 0.07%" in said
+    result = of_sizes([1] + [3000], None)
+    text = " ".join(result.summary().split())
+    assert "1 of 3,001 people is unique (0.04%)" in text
+    assert "prosecutor 100% 0.07%" in text
     almost = of_sizes([1] * 2999 + [2], None)
     assert "2,999 of 3,001 people are unique (99.94%)" in " ".join(almost.summary().split())
 
@@ -536,34 +540,34 @@ REGISTER = PATIENTS + "Ida,20,f,flu\nJon,21,m,cold\nKim,99,m,cold\n"
 
 
 def test_command_matches_python(desk):
-    said = desk.says("risk", "table.csv", *KNOWN, "--json", "risk.json")
-    assert "All 8 people are unique (100%) – table.csv" in said
-    assert "8 people, 8 classes by age and sex." in said
-    assert "prosecutor 100% 100% 8 100% exact" in said
-    assert "journalist's risk and uniqueness in the population are not measured" in said
-    assert "Not measured: name and disease." in said
+    text = desk.says("risk", "table.csv", *KNOWN, "--json", "risk.json")
+    assert "All 8 people are unique (100%) – table.csv" in text
+    assert "8 people, 8 classes by age and sex." in text
+    assert "prosecutor 100% 100% 8 100% exact" in text
+    assert "journalist's risk and uniqueness in the population are not measured" in text
+    assert "Not measured: name and disease." in text
     found = fk.risk_report(desk.folder / "table.csv", quasi_identifiers=["age", "sex"])
     found.to_json(desk.folder / "own.json")
     assert desk.json("own.json") == desk.json("risk.json")
     desk.says(*desk.publish("--seed", "1", "--quiet"))
-    said, found = desk.says("risk", "out"), fk.risk_report(desk.folder / "out")
-    assert f"{found.uniques} of 8 people" in said or "All 8 people" in said
-    assert "by age and sex" in said
+    text, found = desk.says("risk", "out"), fk.risk_report(desk.folder / "out")
+    assert f"{found.uniques} of 8 people" in text or "All 8 people" in text
+    assert "by age and sex" in text
     # Columns are said by options, or by the policy of the folder.
     assert "by age and sex" in " ".join(desk.run("risk", "table.csv")[1].split())
     (desk.folder / "policy.toml").unlink()
-    said = "say which columns others may know: --quasi-identifiers COLUMN,COLUMN"
-    assert said in desk.refused("risk", "table.csv")
+    text = "say which columns others may know: --quasi-identifiers COLUMN,COLUMN"
+    assert text in desk.refused("risk", "table.csv")
 
 
 def test_a_population_and_a_policy(desk):
     desk.put("register.csv", REGISTER)
     how = ["--threshold", "1/2", "--html", "risk.html", "--json", "risk.json"]
     given = ["--policy", "policy.toml", "--population", "register.csv"]
-    said = desk.says("risk", "table.csv", *given, *how)
-    assert "The population has 11 people." in said
-    assert "counted 7 63.7% 6 exact" in said
-    assert "journalist 100% 87.5% 6 75.0% exact" in said
+    text = desk.says("risk", "table.csv", *given, *how)
+    assert "The population has 11 people." in text
+    assert "counted 7 63.7% 6 exact" in text
+    assert "journalist 100% 87.5% 6 75.0% exact" in text
     read = desk.json("risk.json")
     assert (read["format"], read["journalist"]["above"]) == ("foreknow risk", 6)
     assert read["population"]["sampling_fraction"] == pytest.approx(8 / 11)
@@ -575,8 +579,8 @@ def test_a_population_and_a_policy(desk):
 
 def test_zayatz_replaces_failing_models():
     for fraction in ("1/10", "1/2"):
-        found = of_sizes([1] * 10, fraction).population
-        assert found.chosen.model == "zayatz"
+        population = of_sizes([1] * 10, fraction).population
+        assert population.chosen.model == "zayatz"
     even = of_sizes([1, 1, *[4] * 30], "1/10").population  # alike in size: no Pitman
     pitman = even.estimates[0]
     assert pitman.uniques is None

@@ -42,10 +42,10 @@ def test_figures_are_of_each_person():
     for _ in range(TIMES):
         bags = [draw.choices("ab", k=draw.randint(1, 4)) for _ in range(draw.randint(1, 5))]
         rows = [{"group": place} for place, bag in enumerate(bags) for _ in bag]
-        found, counts = figures(rows, ["group"]), fk.GroupCounts.from_bags(bags)
-        asked, strict = limits_of(draw, found)
+        result, counts = figures(rows, ["group"]), fk.GroupCounts.from_bags(bags)
+        asked, strict = limits_of(draw, result)
         rule = fk.Risk(**asked, strict=strict)
-        amount, holds = first_of(found, asked, strict)
+        amount, holds = first_of(result, asked, strict)
         assert (rule.measure(counts), rule.holds(counts)) == (amount, holds), (bags, rule)
         (verdict,) = fk.audit(counts, fk.Policy([fk.Requirement(rule)])).criteria
         assert verdict.safe == holds
@@ -91,8 +91,8 @@ def test_journalist_risk_end_to_end(tmp_path):
         fk.publish(table, policy_of(rule, labels={"age": "exact"}), method="fulldomain")
     assert "k_anonymity = 11" in "\n".join(refused.value.way_out)
     both = [fk.Requirement(rule), fk.Requirement(fk.KAnonymity(11))]
-    made = fk.publish(table, fk.Policy(both, SCHEMA))
-    made.write(tmp_path / "out")
+    publication = fk.publish(table, fk.Policy(both, SCHEMA))
+    publication.write(tmp_path / "out")
     pq.write_table(everybody, tmp_path / "all.parquet")
     fk.verify(tmp_path / "out", population=tmp_path / "all.parquet")
     with pytest.raises(fk.InputError, match="cannot be checked without the population"):
@@ -107,19 +107,19 @@ def test_lower_risk_claims_are_refused(tmp_path):
     rule = fk.Risk(prosecutor="1/3", average="1/3", uniqueness=0)
     fk.publish(table, policy_of(rule)).write(tmp_path / "out")
     path = tmp_path / "out" / "certificate.json"
-    said = json.loads(path.read_text())
+    document = json.loads(path.read_text())
     lies = [("prosecutor", "1/1000"), ("average", "1/1000"), ("strict", True), ("average", "x")]
     for key, lie in lies:
-        told = json.loads(json.dumps(said))
-        for own in (told["policy"]["require"][0], told["findings"][0]["judged"]):
+        fields = json.loads(json.dumps(document))
+        for own in (fields["policy"]["require"][0], fields["findings"][0]["judged"]):
             own["risk"][key] = lie
-        path.write_text(json.dumps(told))
+        path.write_text(json.dumps(fields))
         with pytest.raises(fk.InputError):
             fk.verify(tmp_path / "out")
 
 
 @pytest.mark.parametrize(
-    ("make", "said"),
+    ("make", "message"),
     [
         (lambda: fk.Risk(), "limits nothing: give prosecutor or average or uniqueness"),
         (lambda: fk.Risk(prosecutor=0), "prosecutor must be above 0 to 1"),
@@ -133,16 +133,16 @@ def test_lower_risk_claims_are_refused(tmp_path):
         (lambda: fk.Requirement(fk.Risk(0.1), below=0.5), "takes no values, except or limit"),
     ],
 )
-def test_invalid_limits_are_named(make, said):
-    with pytest.raises(fk.InputError, match=said):
+def test_invalid_limits_are_named(make, message):
+    with pytest.raises(fk.InputError, match=message):
         make()
 
 
 def test_decoy_refuses_averages():
-    asked = [fk.Requirement(fk.Facts(), 0.99)]
+    requirements = [fk.Requirement(fk.Facts(), 0.99)]
 
     def publish(rule):
-        policy = fk.Policy([*asked, fk.Requirement(rule)], SCHEMA, OPTIONS)
+        policy = fk.Policy([*requirements, fk.Requirement(rule)], SCHEMA, OPTIONS)
         return fk.publish(drawn(random.Random(6)), policy, method="decoy")
 
     assert min(publish(fk.Risk("1/3")).release.counts.sizes) >= 3
@@ -247,9 +247,9 @@ def test_every_door_takes_weights(tmp_path):
         assert report.individual.of_rows.tolist() == reports[0].individual.of_rows.tolist()
         assert report.to_dict()["individual"]["weights"] == "w"
         assert all(words in report.to_html() for words in ("stands for", "Estimated by"))
-    made = fk.publish(table, policy, seed=1)
-    assert "w" not in made.to_arrow().column_names
-    made.write(tmp_path / "out")
+    publication = fk.publish(table, policy, seed=1)
+    assert "w" not in publication.to_arrow().column_names
+    publication.write(tmp_path / "out")
     assert fk.risk_report(tmp_path / "out").individual is None
     assert fk.risk_report(tmp_path / "out", policy=policy).individual is None
 
@@ -331,13 +331,13 @@ def test_one_member_reveals_the_household(weights):
         missed = dict.fromkeys(homes, 1.0)
         for home, risk in zip(homes, risks, strict=True):
             missed[home] *= 1 - risk
-        found = [1 - chance for chance in missed.values()]
+        results = [1 - chance for chance in missed.values()]
         household = report.household
-        assert household.households == len(found)
-        assert household.highest == pytest.approx(max(found))
-        assert household.expected == pytest.approx(sum(found))
-        assert household.average == pytest.approx(sum(found) / len(found))
-        assert household.above == sum(risk > 0.2 + 1e-12 for risk in found)
+        assert household.households == len(results)
+        assert household.highest == pytest.approx(max(results))
+        assert household.expected == pytest.approx(sum(results))
+        assert household.average == pytest.approx(sum(results) / len(results))
+        assert household.above == sum(risk > 0.2 + 1e-12 for risk in results)
         assert "Households" in report.to_html()
 
 
@@ -431,20 +431,22 @@ def risks_of(rows, labels):
 def test_who_is_found_too_easily(tmp_path, form, seed):
     rows = survey(seed)
     table = pa.table(rows)
-    made = fk.publish(table, policy_that_tries(form), seed=1)
-    made.write(tmp_path / "out")
+    publication = fk.publish(table, policy_that_tries(form), seed=1)
+    publication.write(tmp_path / "out")
     kept = [i for i, ill in enumerate(rows["ill"]) if ill is not None]
     labels = list(zip(rows["age"], rows["town"], strict=True))
     if form == "generalized":
-        columns = pa.concat_tables(made.placed.members()).select(["age", "town"]).to_pydict()
+        columns = pa.concat_tables(publication.placed.members()).select(["age", "town"]).to_pydict()
         labels = list(zip(columns["age"], columns["town"], strict=True))
     risks = risks_of([rows["w"][i] for i in kept], [labels[i] for i in kept])
     highest = max(risks.values())
-    assert any("estimated by weights" in note for note in made.certificate.notes)
+    assert any("estimated by weights" in note for note in publication.certificate.notes)
     assert str(highest)[:6] not in (tmp_path / "out" / "certificate.json").read_text()
     above, below = min(1, highest * 1.15), highest * 0.85  # the formula is close to the series
-    again = fk.publish(table, policy_that_tries(form, stop=f"{above:.6f}"), seed=1)
-    assert again.to_arrow(next(iter(again.tables))) == made.to_arrow(next(iter(made.tables)))
+    made_release = fk.publish(table, policy_that_tries(form, stop=f"{above:.6f}"), seed=1)
+    assert made_release.to_arrow(next(iter(made_release.tables))) == publication.to_arrow(
+        next(iter(publication.tables))
+    )
     with pytest.raises(fk.NoSafeRelease, match="stopped by a trial: by the weights"):
         fk.publish(table, policy_that_tries(form, stop=f"{below:.6f}"), seed=1)
 
@@ -458,13 +460,13 @@ def test_other_kinds_of_publishing(tmp_path):
     assert fk.Policy.from_dict(policy.to_dict()).tries == policy.tries
     policy.save(tmp_path / "policy.toml")
     assert fk.Policy(tmp_path / "policy.toml").tries == (Try(stop="9/10", individual_risk=True),)
-    made = fk.publish(table, policy, seed=1)
-    assert "w" not in made.to_arrow().column_names
-    assert fk.audit(made.release, policy).trials in ((), None)
+    publication = fk.publish(table, policy, seed=1)
+    assert "w" not in publication.to_arrow().column_names
+    assert fk.audit(publication.release, policy).trials in ((), None)
 
 
 @pytest.mark.parametrize(
-    ("changes", "said"),
+    ("changes", "message"),
     [
         ({"schema": {**TRIED_SCHEMA, "weights": None}}, 'add weights = "COLUMN"'),
         ({"schema": {**TRIED_SCHEMA, "person": "p", "unit": "row"}}, "a row for each person"),
@@ -474,9 +476,9 @@ def test_other_kinds_of_publishing(tmp_path):
         ({"try": [{"individual_risk": True, "stop": 2}]}, "at most 1, not 2"),
     ],
 )
-def test_trials_that_mean_nothing(changes, said):
+def test_trials_that_mean_nothing(changes, message):
     tables = policy_that_tries("generalized") | changes
     if "schema" in changes:
         tables["schema"] = {k: v for k, v in tables["schema"].items() if v is not None}
-    with pytest.raises(fk.InputError, match=said):
+    with pytest.raises(fk.InputError, match=message):
         fk.Policy.from_dict(tables)

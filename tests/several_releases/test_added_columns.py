@@ -52,9 +52,9 @@ def two_years(folder, table, first, rules, before=None):
     fk.publish(table.slice(0, first).drop_columns("job"), before or policy(), seed=1).write(
         folder / "january"
     )
-    made = fk.publish(table, rules, after=[folder / "january"], seed=1)
-    made.write(folder / "march")
-    return made
+    publication = fk.publish(table, rules, after=[folder / "january"], seed=1)
+    publication.write(folder / "march")
+    return publication
 
 
 def bags_of(folder):
@@ -69,8 +69,8 @@ def bags_of(folder):
 def surest_of_two(bag):
     """How sure somebody is of a person's value at most, who knows one other of the group."""
     pairs = Counter(permutations(bag, 2))
-    known = Counter(other for _, other in permutations(bag, 2))
-    return max(Fraction(times, known[other]) for (_, other), times in pairs.items())
+    counts = Counter(other for _, other in permutations(bag, 2))
+    return max(Fraction(times, counts[other]) for (_, other), times in pairs.items())
 
 
 @pytest.mark.parametrize("seed", range(3))
@@ -78,13 +78,13 @@ def test_worst_case_of_all_releases(tmp_path, seed):
     """Whoever knows jobs is no surer of the people of a release without jobs."""
     rules = with_job(publish={"labels": {"ward": "exact", "job": "exact"}})
     table, before = register(random.Random(seed), 40), policy(publish={"labels": {"ward": "exact"}})
-    made = two_years(tmp_path, table, 15, rules, before)
+    result = two_years(tmp_path, table, 15, rules, before)
     bags = [*bags_of(tmp_path / "january"), *bags_of(tmp_path / "march")]
     assert len(bags) > 3
     worst = max(map(surest_of_two, bags))
     verified = fk.verify(tmp_path / "march", after=tmp_path / "january")
-    both = fk.audit([tmp_path / "january", tmp_path / "march"], rules)
-    for verdict in (made.together.verdicts[0], verified.together[0], both.verdicts[0]):
+    audit = fk.audit([tmp_path / "january", tmp_path / "march"], rules)
+    for verdict in (result.together.verdicts[0], verified.together[0], audit.verdicts[0]):
         assert verdict.reached == worst
 
 
@@ -146,14 +146,14 @@ def test_secret_in_all_worlds(tmp_path, seed):
     table, first = by_wards(random.Random(seed))
     exact = {"labels": {"ward": "exact"}}
     before, rules = hiding("ill", publish=exact), hiding("ill", "job", publish=exact)
-    made = two_years(tmp_path, table, first, rules, before)
+    result = two_years(tmp_path, table, first, rules, before)
     january, march = rows_of(tmp_path / "january"), rows_of(tmp_path / "march")
     assert [*map(len, march)] == [9, 9]
     ill = max(surest_in_worlds(rows, 0) for rows in [*january, *march])
     job = max(surest_in_worlds(rows, 1) for rows in march)
     verified = fk.verify(tmp_path / "march", after=tmp_path / "january")
-    both = fk.audit([tmp_path / "january", tmp_path / "march"], rules)
-    for verdicts in (made.together.verdicts, verified.together, both.verdicts):
+    audit = fk.audit([tmp_path / "january", tmp_path / "march"], rules)
+    for verdicts in (result.together.verdicts, verified.together, audit.verdicts):
         assert [verdict.reached for verdict in verdicts] == [ill, job]
 
 
@@ -164,11 +164,11 @@ def test_people_of_all_releases(tmp_path):
     rules = fk.Policy(
         [*rules.requirements, fk.Requirement(fk.KAnonymity(2), sensitive="job")], rules.schema
     )
-    made = two_years(tmp_path, table, 20, rules, hiding("ill"))
+    result = two_years(tmp_path, table, 20, rules, hiding("ill"))
     fewest = min(len(rows) for year in ("january", "march") for rows in rows_of(tmp_path / year))
     verified = fk.verify(tmp_path / "march", after=tmp_path / "january")
-    assert made.together.verdicts[2].reached == verified.together[2].reached == fewest
-    assert "has job, so that is judged of those that have" in str(made.since)
+    assert result.together.verdicts[2].reached == verified.together[2].reached == fewest
+    assert "has job, so that is judged of those that have" in str(result.since)
 
 
 @pytest.mark.parametrize("first", [True, False])
@@ -186,11 +186,11 @@ def test_shuffled_in_one_year(tmp_path, first):
 def test_added_other_column(tmp_path):
     """A column that is known of everybody divides the groups of the releases that show it."""
     table = register(random.Random(5), 80)
-    made = two_years(tmp_path, table, 40, hiding("ill", other=["job"]), hiding("ill"))
+    result = two_years(tmp_path, table, 40, hiding("ill", other=["job"]), hiding("ill"))
     bags = [*bags_of(tmp_path / "january"), *bags_of(tmp_path / "march")]
     worst = max(map(surest_of_two, bags))
     verified = fk.verify(tmp_path / "march", after=tmp_path / "january")
-    assert made.together.verdicts[0].reached == verified.together[0].reached == worst
+    assert result.together.verdicts[0].reached == verified.together[0].reached == worst
     assert len(bags) > len(rows_of(tmp_path / "january")) + len(rows_of(tmp_path / "march"))
 
 
@@ -199,10 +199,10 @@ def test_secret_of_third_release(tmp_path):
     table = register(random.Random(3), 160)
     two_years(tmp_path, table.slice(0, 100), 50, hiding("ill", "job"), hiding("ill"))
     before = [tmp_path / "january", tmp_path / "march"]
-    made = fk.publish(table, hiding("ill", "job"), after=before, seed=1)
-    made.write(tmp_path / "may")
+    publication = fk.publish(table, hiding("ill", "job"), after=before, seed=1)
+    publication.write(tmp_path / "may")
     verified = fk.verify(tmp_path / "may", after=before)
-    reached = [verdict.reached for verdict in made.together.verdicts]
+    reached = [verdict.reached for verdict in publication.together.verdicts]
     assert [verdict.reached for verdict in verified.together] == reached
     later = [fk.audit(folder, hiding("ill", "job")) for folder in (before[1], tmp_path / "may")]
     assert reached[1] == max(audit.verdicts[1].reached for audit in later)
@@ -233,8 +233,8 @@ def test_refused_secrets(tmp_path, more, before, as_label):
     ways_out = [{}, *[{"quasi_identifiers": ["ward", "job"]}] * as_label]
     for number, way_out in enumerate(ways_out):
         rules = hiding("ill", **before, **way_out)
-        made = two_years(tmp_path / str(number), table, 30, rules, hiding("ill", **before))
-        assert made.together.safe
+        result = two_years(tmp_path / str(number), table, 30, rules, hiding("ill", **before))
+        assert result.together.safe
 
 
 def test_order_of_secrets(tmp_path):

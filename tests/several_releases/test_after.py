@@ -53,9 +53,9 @@ def publish(table, after=(), rules=None, **how):
 def both_published(folder, first, second, rules=None, **how):
     """The second of two releases; the first is in `january`, the other in `march`."""
     publish(first, rules=rules, **how).write(folder / "january")
-    made = publish(second, folder / "january", rules, **how)
-    made.write(folder / "march")
-    return made
+    publication = publish(second, folder / "january", rules, **how)
+    publication.write(folder / "march")
+    return publication
 
 
 @pytest.fixture(scope="module")
@@ -85,43 +85,47 @@ def march(two, january):
 @pytest.mark.complete
 def test_newcomers_are_judged_with_all(january, tmp_path):
     private = january.with_name("january.owner") / "owner.json"
-    kept = json.loads(private.read_text())
-    private.write_text(json.dumps({**kept, "written": "2025-01-12"}))
-    made = publish(register(100, 420), january)
-    assert (made.since.new, made.since.stay, made.since.left) == (120, 200, 100)
-    assert made.since.changed == 0
-    assert made.counts.n_people == 120
-    assert made.together.safe
-    assert made.together.counts.n_people == 420
-    made.write(tmp_path / "march")
+    document = json.loads(private.read_text())
+    private.write_text(json.dumps({**document, "written": "2025-01-12"}))
+    publication = publish(register(100, 420), january)
+    assert (publication.since.new, publication.since.stay, publication.since.left) == (
+        120,
+        200,
+        100,
+    )
+    assert publication.since.changed == 0
+    assert publication.counts.n_people == 120
+    assert publication.together.safe
+    assert publication.together.counts.n_people == 420
+    publication.write(tmp_path / "march")
     report = (tmp_path / "march" / "report.html").read_text()
     assert "Published after one earlier release of 300 people" in report
     assert "knows when a person came" in report
-    said = json.loads((tmp_path / "march" / CERTIFICATE).read_text())["after"]
-    assert [each["people"] for each in said] == [300]
+    text = json.loads((tmp_path / "march" / CERTIFICATE).read_text())["after"]
+    assert [each["people"] for each in text] == [300]
     assert fk.verify(tmp_path / "march").people == 120
-    both = fk.audit([january, tmp_path / "march"], policy())
-    assert both.safe
-    assert both.counts.n_people == 420
-    reached = [verdict.reached for verdict in made.together.verdicts]
-    assert [verdict.reached for verdict in both.verdicts] == reached
+    audit = fk.audit([january, tmp_path / "march"], policy())
+    assert audit.safe
+    assert audit.counts.n_people == 420
+    reached = [verdict.reached for verdict in publication.together.verdicts]
+    assert [verdict.reached for verdict in audit.verdicts] == reached
     # Sizes and days of releases are said; days and names are not published.
     today = re.search(r"\d{4}-\d\d-\d\d", (tmp_path / "march.owner" / "owner.json").read_text())[0]
-    said = f"january (300 people, written on 2025-01-12) and march (120 people, written on {today})"
-    assert any(said in note for note in both.notes)
-    assert any(said.partition(" and")[0] in note for note in made.together.notes)
+    text = f"january (300 people, written on 2025-01-12) and march (120 people, written on {today})"
+    assert any(text in note for note in audit.notes)
+    assert any(text.partition(" and")[0] in note for note in publication.together.notes)
     for path in (tmp_path / "march").iterdir():
         assert not re.search(rf"2025-01-12|{today}|january", path.read_text())
-    private.write_text(json.dumps({**kept, "written": "in spring"}))
-    both = fk.audit([january, tmp_path / "march"], policy())
-    assert any("january (300 people) and" in note for note in both.notes)
+    private.write_text(json.dumps({**document, "written": "in spring"}))
+    audit = fk.audit([january, tmp_path / "march"], policy())
+    assert any("january (300 people) and" in note for note in audit.notes)
 
 
 def test_changes_of_every_column_count(january, tmp_path):
-    made = publish(register(0, 420, changed=["New illness"] * 50), [january])
-    assert made.since.changed == 50
-    assert "New illness" not in made.counts.values
-    assert "at least 50 of them have another value now" in str(made.since)
+    publication = publish(register(0, 420, changed=["New illness"] * 50), [january])
+    assert publication.since.changed == 50
+    assert "New illness" not in publication.counts.values
+    assert "at least 50 of them have another value now" in str(publication.since)
     both = [fk.Requirement(fk.Facts(), below=0.9, sensitive=s, knowing=[]) for s in ("ill", "pay")]
     rules, pay = policy(*both, sensitive=["ill", "pay"]), ["low", "high", "middle"] * 140
     publish(register(0, 300, pay=pay[:300]), rules=rules).write(tmp_path / "paid")
@@ -217,13 +221,13 @@ def test_newcomers_in_two_spellings(january):
 @pytest.mark.complete
 def test_near_names_are_mentioned(tmp_path):
     rows = register(0, 300, named="P-p{}".format), register(299, 420, named="Pp{}".format)
-    made = both_published(tmp_path, *rows)
-    assert made.since.alike == (("P-p299", "Pp299"),)
-    said = "names in two releases, such as"
+    result = both_published(tmp_path, *rows)
+    assert result.since.alike == (("P-p299", "Pp299"),)
+    text = "names in two releases, such as"
     both = [tmp_path / "january", tmp_path / "march"]
-    assert any(said in note for note in made.together.notes)
-    assert any(said in note for note in fk.audit(both, policy()).notes)
-    assert not any(said in note for note in fk.audit(both[0], policy()).notes)
+    assert any(text in note for note in result.together.notes)
+    assert any(text in note for note in fk.audit(both, policy()).notes)
+    assert not any(text in note for note in fk.audit(both[0], policy()).notes)
     assert "p299" not in (tmp_path / "march" / "report.html").read_text()
 
 
@@ -234,9 +238,9 @@ def test_forgotten_people_are_known_again(january, tmp_path):
     fk.forget(january, ["p7", "p8"])
     members = january.with_name("january.owner") / "members.parquet"
     assert b"p7" not in members.read_bytes()
-    made = publish(register(0, 420), january)
-    assert (made.since.new, made.since.stay) == (120, 300)
-    made.write(tmp_path / "march")
+    publication = publish(register(0, 420), january)
+    assert (publication.since.new, publication.since.stay) == (120, 300)
+    publication.write(tmp_path / "march")
     fk.forget(tmp_path / "march", "p350")
     assert fk.audit([january, tmp_path / "march"], policy()).counts.n_people == 420
     publish(register(0, 300)).write(tmp_path / "anew")
@@ -267,8 +271,8 @@ def test_keys_of_other_releases(january, tmp_path):
 def test_forgotten_numbers_in_any_spelling(tmp_path):
     publish(register(0, 300, named=int)).write(tmp_path / "january")
     fk.forget(tmp_path / "january", [str(i) for i in range(300)])
-    made = publish(register(0, 420, named=float), tmp_path / "january")
-    assert (made.since.new, made.since.stay) == (120, 300)
+    publication = publish(register(0, 420, named=float), tmp_path / "january")
+    assert (publication.since.new, publication.since.stay) == (120, 300)
 
 
 def test_forgotten_people_are_still_found(january, tmp_path):
@@ -346,8 +350,8 @@ def test_drafts_without_names_are_refused(january, tmp_path):
         publish(register(0, 500), january)
     shutil.rmtree(tmp_path / "draft")
     other = {"identifiers": [], "sensitive": "sex", "quasi_identifiers": ["age"]}
-    others = policy(fk.Requirement(fk.GroupSize(2)), **other)
-    publish(register(0, 420), rules=others).write(tmp_path / "others")
+    rules = policy(fk.Requirement(fk.GroupSize(2)), **other)
+    publish(register(0, 420), rules=rules).write(tmp_path / "others")
     assert publish(register(0, 500), january).since.new == 200
 
 
@@ -374,51 +378,51 @@ def test_links_span_all_releases(places, tmp_path):
     """Names of folders make no two groups one; the verifier finds what a publisher denies."""
     rules = policy(LINKS)
     *tables, last = tables_of(FEW, *[{"z": 3, "y": 3}] * (len(places) - 1), MANY)
-    before, said = [], []
+    before, texts = [], []
     for place, table in zip(places, tables, strict=True):
         (tmp_path / place).parent.mkdir(exist_ok=True)
-        made = publish(table, before, rules)
-        made.write(tmp_path / place)
+        publication = publish(table, before, rules)
+        publication.write(tmp_path / place)
         before.append(tmp_path / place)
         digest = hashlib.sha256((tmp_path / place / CERTIFICATE).read_bytes()).hexdigest()
-        said.append({"certificate": digest, "people": table.num_rows})
+        texts.append({"certificate": digest, "people": table.num_rows})
     first, alone = (publish(own, rules=rules) for own in (tables[0], last))
     assert round(first.audit.verdicts[0].probability, 3) == 0.72
     assert round(alone.audit.verdicts[0].probability, 3) == 0.701
     with pytest.raises(fk.NoSafeRelease, match=re.escape("together do not hold")):
         publish(last, before, rules)
-    forged = replace(alone.certificate, after=tuple(said))
+    forged = replace(alone.certificate, after=tuple(texts))
     replace(alone, certificate=forged).write(tmp_path / "last")
     with pytest.raises(fk.InputError, match="together: "):
         fk.verify(tmp_path / "last", after=before)
 
 
 def test_releases_are_verified_together(march, january, tmp_path):
-    found = fk.verify(march, after=january)
-    assert found.after == (("january", 300),)
-    assert "publisher's word" in found.summary()
+    verification = fk.verify(march, after=january)
+    assert verification.after == (("january", 300),)
+    assert "publisher's word" in verification.summary()
     notes = fk.audit([january, march], policy()).notes
-    for page in (" ".join(notes), " ".join(found.summary().split())):
+    for page in (" ".join(notes), " ".join(verification.summary().split())):
         assert "knows when a person came" in page
     with refused("not-asked-for", fk.InputError, key="after"):
         fk.verify(january, after=march)
     both = [january, march]
-    made = publish(register(0, 500), both)
-    made.write(tmp_path / "may")
+    publication = publish(register(0, 500), both)
+    publication.write(tmp_path / "may")
     with pytest.raises(fk.InputError, match="name all of them"):
         fk.verify(tmp_path / "may", after=january)
     assert len(fk.verify(tmp_path / "may", after=both).after) == 2
-    first, second = made.certificate.after
+    first, second = publication.certificate.after
     for place, (after, given) in enumerate(
         (([second], march), ([{**first, "people": 7}], january))
     ):
-        forged = replace(made.certificate, after=tuple(after))
-        replace(made, certificate=forged).write(tmp_path / str(place))
+        forged = replace(publication.certificate, after=tuple(after))
+        replace(publication, certificate=forged).write(tmp_path / str(place))
         with pytest.raises(fk.InputError, match=r"does not name|other people than"):
             fk.verify(tmp_path / str(place), after=given)
-    twice = replace(made.certificate, after=({**first, "people": 7}, first))
+    twice = replace(publication.certificate, after=({**first, "people": 7}, first))
     with pytest.raises(fk.InputError, match="named twice"):
-        replace(made, certificate=twice).write(tmp_path / "twice")
+        replace(publication, certificate=twice).write(tmp_path / "twice")
 
 
 def test_an_earlier_lie_is_found(march, january):
@@ -427,9 +431,9 @@ def test_an_earlier_lie_is_found(march, january):
     lie = json.loads(earlier.read_text("utf-8"))
     lie["findings"][0]["value"] = "nobody's"
     earlier.write_text(json.dumps(lie), "utf-8")
-    said = json.loads(later.read_text("utf-8"))
-    said["after"][0]["certificate"] = hashlib.sha256(earlier.read_bytes()).hexdigest()
-    later.write_text(json.dumps(said), "utf-8")
+    document = json.loads(later.read_text("utf-8"))
+    document["after"][0]["certificate"] = hashlib.sha256(earlier.read_bytes()).hexdigest()
+    later.write_text(json.dumps(document), "utf-8")
     with pytest.raises(fk.InputError, match="january: "):
         fk.verify(march, after=january)
 
@@ -453,11 +457,11 @@ def test_recognition_needs_one_release(tmp_path):
     table = pa.table({"pid": names, "age": ages, "sex": ["f"] * 16, "ill": ills})
     loose = policy(fk.Requirement(fk.Facts(), below=0.9))
     both_published(tmp_path, table.slice(0, 8), table, loose, form="bucketized")
-    asked = policy(fk.Requirement(fk.KAnonymity(2)))
-    both = fk.audit([tmp_path / "january", tmp_path / "march"], asked)
-    assert not both.safe
-    assert both.verdicts[0].reached == 1
-    assert both.scope.exact == ("age", "sex")
+    rules = policy(fk.Requirement(fk.KAnonymity(2)))
+    audit = fk.audit([tmp_path / "january", tmp_path / "march"], rules)
+    assert not audit.safe
+    assert audit.verdicts[0].reached == 1
+    assert audit.scope.exact == ("age", "sex")
     alike = fk.together([tmp_path / "january", tmp_path / "march"]).alike()
     assert {*alike.counts.sizes.tolist()} == {1}
 
@@ -503,13 +507,13 @@ def pair(tmp_path, form="generalized", stop=None, people=None, turned=True):
 
 @pytest.mark.complete
 def test_arrival_times_are_tried(tmp_path):
-    made = pair(tmp_path, "bucketized")
-    (trial,) = made.together.trials
+    result = pair(tmp_path, "bucketized")
+    (trial,) = result.together.trials
     assert trial.by == ("job", "cohort")  # all together tell nothing: the waves cancel
     assert (trial.people, trial.measured) == (600, True)
     assert trial.right > 0.8
     assert trial.surest > 0.85
-    made.write(tmp_path / "march")
+    result.write(tmp_path / "march")
     both = [tmp_path / "january", tmp_path / "march"]
     (trial,) = fk.audit(both, policy_that_tries()).trials
     assert trial.by == ("job", "cohort")
@@ -521,8 +525,8 @@ def test_trials_on_all_releases_stop(tmp_path):
     """Of the second wave by itself nobody learns much; of the first, with which it is judged."""
     for name in "ab":
         (tmp_path / name).mkdir()
-    made = pair(tmp_path / "a", turned=None)
-    assert made.audit.trials[0].surest < 0.8 < made.together.trials[0].surest
+    result = pair(tmp_path / "a", turned=None)
+    assert result.audit.trials[0].surest < 0.8 < result.together.trials[0].surest
     with pytest.raises(fk.NoSafeRelease, match="learns from the release and from january by"):
         pair(tmp_path / "b", stop=0.8, people=200, turned=None)
 
@@ -545,8 +549,8 @@ def test_wards_of_then_are_read(tmp_path):
     fk.publish(table(0, 420, 0), plain, seed=1).write(tmp_path / "january")
     tried = fk.Policy(required, schema, tries=[Try(fk.Learned(["ward"]), None)])
     everybody = pa.concat_tables([table(0, 420, 1), table(420, 840, 0)])
-    made = fk.publish(everybody, tried, after=tmp_path / "january", seed=1)
-    (trial,) = made.together.trials
+    publication = fk.publish(everybody, tried, after=tmp_path / "january", seed=1)
+    (trial,) = publication.together.trials
     assert (trial.people, trial.measured, trial.surest) == (840, False, 1)
 
 
@@ -633,8 +637,8 @@ def test_measures_take_the_published_table(tmp_path):
     second = write_table(tmp_path / "second.csv", [*rows[150:], *rows[:150]])
     third = write_table(tmp_path / "third.csv", rows[151:])
     fk.publish(first, POLICY, seed=1).write(tmp_path / "january")
-    made = fk.publish(second, POLICY, seed=1, after=[tmp_path / "january"])
-    made.write(tmp_path / "march")
+    publication = fk.publish(second, POLICY, seed=1, after=[tmp_path / "january"])
+    publication.write(tmp_path / "march")
     march, newcomers = tmp_path / "march", tmp_path / "march.owner" / "newcomers.csv"
 
     def measured(release, table):
@@ -644,7 +648,7 @@ def test_measures_take_the_published_table(tmp_path):
         )
 
     by_rows = measured(march, newcomers)
-    for release in (march, made):
+    for release in (march, publication):
         assert measured(release, second) == by_rows
     assert fk.evidence_report(march, second, policy=POLICY).same_source
     named = fk.named_release(march, microdata=fk.Microdata(second, fk.Schema(**SCHEMA)))

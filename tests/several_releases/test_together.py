@@ -42,9 +42,9 @@ def family(rng, semantics="single"):
 def releases_of(memberships, ill, more=None, **how):
     """Releases of people, each with a value, or a list of them, and with further columns."""
     made = []
-    for own in memberships:
-        inside = [p for p, group in enumerate(own) if group is not None]
-        table = {"who": [PEOPLE[p] for p in inside], "group": [own[p] for p in inside]}
+    for membership in memberships:
+        inside = [p for p, group in enumerate(membership) if group is not None]
+        table = {"who": [PEOPLE[p] for p in inside], "group": [membership[p] for p in inside]}
         for name, column in {"ill": ill, **(more or {})}.items():
             kind = pa.list_(pa.string()) if isinstance(ill[0], list) else pa.string()
             table[name] = pa.array([column[p] for p in inside], kind)
@@ -55,8 +55,12 @@ def releases_of(memberships, ill, more=None, **how):
 
 def joint(memberships, values):
     """The release of all, and everybody who is in one of them."""
-    inside = [p for p in range(len(values)) if any(own[p] is not None for own in memberships)]
-    kept = [[own[p] for p in inside] for own in memberships]
+    inside = [
+        p
+        for p in range(len(values))
+        if any(membership[p] is not None for membership in memberships)
+    ]
+    kept = [[membership[p] for p in inside] for membership in memberships]
     values = [values[p] for p in inside]
     return kept, values, fk.together(releases_of(kept, values))
 
@@ -84,7 +88,9 @@ def test_settled_worlds_match_their_cells():
         told = posteriors(memberships, values)
         cells = {}
         for person in range(len(values)):
-            cells.setdefault(tuple(own[person] for own in memberships), []).append(person)
+            cells.setdefault(tuple(membership[person] for membership in memberships), []).append(
+                person
+            )
         assert sorted(release.counts.sizes.tolist()) == sorted(map(len, cells.values()))
         bags = sorted(
             sorted(release.counts.bag(group).items()) for group in range(release.counts.n_groups)
@@ -117,8 +123,8 @@ def test_counts_tables_are_no_releases():
         table = pa.table({column: [*"ffmm"], "ill": [*"FHFC"], "count": counts})
         return fk.Release.from_tally(table, group=[column], sensitive="ill")
 
-    both = fk.together([release, tally([2, 2, 1, 1])])
-    assert sorted(both.counts.sizes.tolist()) == sorted(release.counts.sizes.tolist())
+    joined = fk.together([release, tally([2, 2, 1, 1])])
+    assert sorted(joined.counts.sizes.tolist()) == sorted(release.counts.sizes.tolist())
     for other, said in (
         (tally([3, 1, 1, 1]), "contradict"),
         (tally([1, 1, 1, 1], "zip"), "not known whom"),
@@ -136,9 +142,9 @@ def test_earlier_questions_hide_nobody():
         release = fk.Release.from_groups(table, group="group", sensitive="disease")
         required = [fk.Requirement(fk.AlphaK(0.9, 3), **more)]
         assert fk.audit(release, fk.Policy(required)).safe  # by groups alone
-        found = fk.audit(release, fk.Policy(required, schema))
-        assert not found.safe
-        assert found.verdicts[0].found.amount == 2 or "2 people" in str(found.verdicts[0].found)
+        audit = fk.audit(release, fk.Policy(required, schema))
+        assert not audit.safe
+        assert audit.verdicts[0].found.amount == 2 or "2 people" in str(audit.verdicts[0].found)
 
 
 # ---- chains --------------------------------------------------------------------------------------
@@ -161,34 +167,41 @@ def counts_of(groups, values):
 @pytest.mark.parametrize(("people", "size", "releases"), [(600, 4, 2), (601, 2, 2), (900, 6, 3)])
 def test_chains_settle_from_ends(people, size, releases):
     memberships, values = chain(people, size, releases)
-    found = CrossedGroups.of(memberships)
-    assert found.settled.all()
-    assert len(found.rounds) > crossing_groups._AT_ONCE
-    told = found.counts([counts_of(own, values) for own in memberships], ["one", "two", "three"])
-    for cell in range(len(found.groups)):
-        own = Counter(v for v, c in zip(values, found.of_person.tolist(), strict=True) if c == cell)
-        assert told.bag(cell) == own
+    result = CrossedGroups.of(memberships)
+    assert result.settled.all()
+    assert len(result.rounds) > crossing_groups._AT_ONCE
+    told = result.counts(
+        [counts_of(membership, values) for membership in memberships], ["one", "two", "three"]
+    )
+    for cell in range(len(result.groups)):
+        counts = Counter(
+            v for v, c in zip(values, result.of_person.tolist(), strict=True) if c == cell
+        )
+        assert told.bag(cell) == counts
 
 
 def test_order_of_settling_is_ignored(monkeypatch):
     for seed in FAMILIES:
         memberships, values, _ = joint(*family(random.Random(seed)))
-        groups = [np.array([-1 if g is None else g for g in own]) for own in memberships]
-        groups = [np.unique(own, return_inverse=True)[1] - (own.min() < 0) for own in groups]
+        groups = [
+            np.array([-1 if g is None else g for g in membership]) for membership in memberships
+        ]
+        groups = [np.unique(group, return_inverse=True)[1] - (group.min() < 0) for group in groups]
         bags = [
             counts_of(
-                own[own >= 0], [v for v, g in zip(values, own.tolist(), strict=True) if g >= 0]
+                group[group >= 0],
+                [v for v, g in zip(values, group.tolist(), strict=True) if g >= 0],
             )
-            for own in groups
+            for group in groups
         ]
         names = [str(place) for place in range(len(groups))]
         told = []
         for most in (50, 0, 1):
             monkeypatch.setattr(crossing_groups, "_AT_ONCE", most)
-            found = CrossedGroups.of(groups)
-            counted = found.counts(bags, names)
+            result = CrossedGroups.of(groups)
+            counted = result.counts(bags, names)
             own = [counted.bag(cell) for cell in range(counted.n_groups)]
-            told.append((found.settled.tolist(), own))
+            told.append((result.settled.tolist(), own))
         assert told[0] == told[1] == told[2]
 
 
@@ -234,8 +247,8 @@ def test_chosen_columns_count_in_each(form, tmp_path):
     fk.publish(register(6, 40), weak, after=[january], seed=1).write(march)
     assert fk.audit(january, asked).safe
     assert not fk.audit(march, asked).safe
-    found = fk.audit([january, march], asked)
-    assert ([verdict.reached for verdict in found.verdicts], found.safe) == ([3], False)
+    audit = fk.audit([january, march], asked)
+    assert ([verdict.reached for verdict in audit.verdicts], audit.safe) == ([3], False)
     fk.verify(march, after=[january])
     with pytest.raises(fk.ForeknowError, match="has 3"):
         fk.verify(march, asked)
@@ -390,10 +403,12 @@ def test_impossible_values_in_any_release(shown, tmp_path):
         tables = [table_of(part, "ill", "sex") for part in (rows[:4], rows)]
         facts = rng.choice([{}, {"l": 1}, {"k": 1}])
         schema = barred | ({"other": ["sex"]} if shown else {})
-        found = published(tmp_path / f"{seed}{shown}", tables, policy({"facts": facts}, **schema))
-        if found is None:
+        publication = published(
+            tmp_path / f"{seed}{shown}", tables, policy({"facts": facts}, **schema)
+        )
+        if publication is None:
             continue
-        (_, made), folders = found
+        (_, made), folders = publication
         groups = {}
         for number, (folder, part) in enumerate(zip(folders, (rows[:4], rows[4:]), strict=True)):
             for (_, ward), (*_, ill, sex) in zip(groups_in(folder), part, strict=True):

@@ -36,8 +36,8 @@ def test_the_figure_of_adult():
     counts = fk.counts_at(adult.microdata(), {"age": 3})
     curves, known = fk.disclosure_curves(counts, upto=12), golden()
     for kind in ("implications", "negations"):
-        found = [round(found.probability, known["decimals"]) for found in getattr(curves, kind)]
-        assert found == known[kind]
+        results = [round(found.probability, known["decimals"]) for found in getattr(curves, kind)]
+        assert results == known[kind]
     # What the page of the docs says of the difference.
     pairs = list(zip(curves.implications, curves.negations, strict=True))
     gaps = [worst.exact - mild.exact for worst, mild in pairs]
@@ -49,7 +49,7 @@ SETS = fk.GroupCounts.from_people([[{"Flu"}, {"Flu", "Cold"}]], semantics="set")
 
 
 @pytest.mark.parametrize(
-    ("asked", "error", "said"),
+    ("asked", "error", "message"),
     [
         ({"upto": -1}, InputError, "upto must be 0 or more"),
         ({"upto": 1.5}, InputError, "upto must be a whole number"),
@@ -61,8 +61,8 @@ SETS = fk.GroupCounts.from_people([[{"Flu"}, {"Flu", "Cold"}]], semantics="set")
         ({"release": fk.GroupCounts.from_bags([])}, DataError, "no sensitive values"),
     ],
 )
-def test_what_curves_cannot_mean(asked, error, said):
-    with pytest.raises(error, match=re.escape(said)):
+def test_what_curves_cannot_mean(asked, error, message):
+    with pytest.raises(error, match=re.escape(message)):
         fk.disclosure_curves(**{"release": COUNTS, **asked})
 
 
@@ -96,7 +96,7 @@ def test_sights_stay_and_counts_refuse():
 
 
 @pytest.mark.parametrize(
-    ("bags", "upto", "said"),
+    ("bags", "upto", "message"),
     [
         (["ab"], 2, "It takes one piece of knowledge of either kind to be certain."),
         (["aaab"], 1, "nothing but the release to be more likely right than wrong, and one piece"),
@@ -105,8 +105,8 @@ def test_sights_stay_and_counts_refuse():
         (["aaabbc"], 1, "one piece of knowledge of either kind to be more likely right than wrong"),
     ],
 )
-def test_how_many_pieces_it_takes(bags, upto, said):
-    assert said in key_sentence(fk.disclosure_curves(fk.GroupCounts.from_bags(bags), upto))
+def test_how_many_pieces_it_takes(bags, upto, message):
+    assert message in key_sentence(fk.disclosure_curves(fk.GroupCounts.from_bags(bags), upto))
 
 
 # ---- surveys ------------------------------------------------------------------------------------
@@ -143,51 +143,51 @@ def entropy_of(bag):
 )
 def test_nodes_are_counted_from_rows(seed, kind, adversary):
     table, microdata = raw(seed)
-    found = fk.survey(microdata, [0, 1, 3], kind=kind)
-    assert (found.tops, found.n_nodes, found.kind) == ((3, 1), 8, kind)
-    assert [node.levels for node in found.nodes] == list(product(range(4), range(2)))
-    for node in found.nodes:
+    survey = fk.survey(microdata, [0, 1, 3], kind=kind)
+    assert (survey.tops, survey.n_nodes, survey.kind) == ((3, 1), 8, kind)
+    assert [node.levels for node in survey.nodes] == list(product(range(4), range(2)))
+    for node in survey.nodes:
         bags = bags_at(table, node.levels)
         counts = fk.GroupCounts.from_bags(bags)
         assert node.groups == len(bags)
         assert node.entropy == pytest.approx(min(map(entropy_of, bags)), abs=1e-9)
-        for k, probability in zip(found.knowledge, node.disclosures, strict=True):
+        for k, probability in zip(survey.knowledge, node.disclosures, strict=True):
             expected = adversary(k).disclosure(counts)
             assert probability == pytest.approx(expected.probability, abs=1e-12)
-            assert found.disclosure(node.levels, k).exact == expected.exact
+            assert survey.disclosure(node.levels, k).exact == expected.exact
 
 
 @pytest.mark.parametrize("seed", range(4))
 def test_the_best_of_equal_entropies(seed):
-    found = fk.survey(raw(seed, rows=90)[1], [1])
+    survey = fk.survey(raw(seed, rows=90)[1], [1])
     by_entropy = defaultdict(list)
-    for node in found.nodes:
+    for node in survey.nodes:
         if node.entropy:
             by_entropy[node.entropy].append(node.disclosures[0])
-    best = [(node.entropy, node.disclosures[0]) for node in found.best(1)]
+    best = [(node.entropy, node.disclosures[0]) for node in survey.best(1)]
     assert best == [(entropy, min(by_entropy[entropy])) for entropy in sorted(by_entropy)]
-    assert found.n_plain == sum(node.entropy == 0 for node in found.nodes)
+    assert survey.n_plain == sum(node.entropy == 0 for node in survey.nodes)
 
 
 def test_adult_has_72_generalizations():
     """Figure 6; the node of figure 5 has the values of figure 5."""
-    found = fk.survey(adult.microdata())
-    assert (found.n_nodes, found.n_plain, found.people) == (72, 48, 45222)
-    node = found.node((3, 2, 1, 1))
+    survey = fk.survey(adult.microdata())
+    assert (survey.n_nodes, survey.n_plain, survey.people) == (72, 48, 45222)
+    node = survey.node((3, 2, 1, 1))
     assert node.groups == 5
     known = golden()["implications"]
-    assert [round(p, 6) for p in node.disclosures] == [known[k] for k in found.knowledge]
+    assert [round(p, 6) for p in node.disclosures] == [known[k] for k in survey.knowledge]
     # "Monotonically decreases" is a tendency: somewhere, more entropy discloses more.
-    for at, k in enumerate(found.knowledge):
-        line = [node.disclosures[at] for node in found.best(k)]
+    for position, k in enumerate(survey.knowledge):
+        line = [node.disclosures[position] for node in survey.best(k)]
         assert line[0] > line[-1]
         assert any(b > a for a, b in pairwise(line))
     # As the page of the docs says.
-    assert {len(found.best(k)) for k in found.knowledge} == {22}
-    rise = [(f"{n.entropy:.3f}", f"{n.disclosures[4]:.3f}") for n in found.best(9)]
+    assert {len(survey.best(k)) for k in survey.knowledge} == {22}
+    rise = [(f"{n.entropy:.3f}", f"{n.disclosures[4]:.3f}") for n in survey.best(9)]
     assert (("2.857", "0.940"), ("2.921", "0.951")) in pairwise(rise)
     mild = fk.survey(adult.microdata(), kind="negations")
-    gaps = (found.disclosures - mild.disclosures)[found.entropy > 0]
+    gaps = (survey.disclosures - mild.disclosures)[survey.entropy > 0]
     assert gaps.min() >= 0
     assert f"{100 * gaps.max():.1f}" == "8.3"
 
@@ -200,7 +200,7 @@ NODES = fk.Microdata(
 
 
 @pytest.mark.parametrize(
-    ("asked", "said"),
+    ("asked", "message"),
     [
         ({"knowledge": []}, "knowledge is empty"),
         ({"knowledge": "1,3"}, "knowledge is a list of whole numbers"),
@@ -212,19 +212,19 @@ NODES = fk.Microdata(
         ({"table": NODES}, "16,384 nodes, more than 10,000 for a survey"),
     ],
 )
-def test_what_surveys_cannot_mean(asked, said):
+def test_what_surveys_cannot_mean(asked, message):
     table = asked.pop("table", raw()[1])
-    with pytest.raises(InputError, match=re.escape(said)):
+    with pytest.raises(InputError, match=re.escape(message)):
         fk.survey(table, **asked)
 
 
 def test_questions_that_were_not_surveyed():
-    found = fk.survey(raw()[1], [1])
+    survey = fk.survey(raw()[1], [1])
     with pytest.raises(InputError, match="the survey is about 1 pieces"):
-        found.best(2)
+        survey.best(2)
     for levels in [(4, 0), (0,), (-1, 0)]:
         with pytest.raises(InputError, match="is no node"):
-            found.node(levels)
+            survey.node(levels)
 
 
 # ---- the commands skyline, curves and survey: what they print, write, and refuse -----------------
@@ -283,7 +283,7 @@ def ward(desk):
 
 
 @pytest.mark.parametrize(
-    ("words", "said"),
+    ("words", "message"),
     [
         (PLAIN, ["AIDS 1 1 1 2", "Cancer 1 2 2 3", "Flu 1 1 1 2", "!Bob"]),
         (
@@ -353,9 +353,9 @@ def ward(desk):
         ("curves gaps.csv -p gaps.toml --upto 1", ["2 rows have no illness and were left out"]),
     ],
 )
-def test_what_is_printed(ward, words, said):
+def test_what_is_printed(ward, words, message):
     out = ward.says(*shlex.split(words))
-    for part in said:
+    for part in message:
         assert (part[1:] not in out) if part.startswith("!") else (part in out)
 
 
@@ -376,7 +376,7 @@ def test_published_folders_need_no_columns(desk):
 
 
 @pytest.mark.parametrize(
-    ("words", "said"),
+    ("words", "message"),
     [
         (PLAIN + "-v AID", "no group contains the sensitive value 'AID'; did you mean 'AIDS'?"),
         (AIDS + "--above 1,2", "three whole numbers l,k,m from 0"),
@@ -406,8 +406,8 @@ def test_published_folders_need_no_columns(desk):
         ("survey table.csv --policy wrong.toml", "did you mean 'disease'?"),
     ],
 )
-def test_what_is_refused(ward, words, said):
-    assert said in ward.refused(*shlex.split(words))
+def test_what_is_refused(ward, words, message):
+    assert message in ward.refused(*shlex.split(words))
 
 
 @pytest.mark.parametrize(
@@ -435,14 +435,14 @@ def test_docs_show_what_is_printed(desk, words):
 
 def test_windows_of_near_numbers(pay):
     ask = shlex.split("skyline people.csv --group age --sensitive pay -c 0.9 --within 2000")
-    said = pay.says(*ask, "--json", "s.json")
-    assert "What the release withstands at 90%: a value in a window of 2,000" in said
+    text = pay.says(*ask, "--json", "s.json")
+    assert "What the release withstands at 90%: a value in a window of 2,000" in text
     (found,) = pay.json("s.json")["values"]
     assert found["points"]
-    said = pay.says(*ask, "--above", "0,1,0")
-    assert "l=0, k=1, m=0 is" in said
-    assert "has a value between" in said
-    said = pay.refused(*ask, "--value", "30000")
-    assert "give one of --value, --any-of and --within" in said
+    text = pay.says(*ask, "--above", "0,1,0")
+    assert "l=0, k=1, m=0 is" in text
+    assert "has a value between" in text
+    text = pay.refused(*ask, "--value", "30000")
+    assert "give one of --value, --any-of and --within" in text
     assert "name" in pay.refused(*ask, "--name-people")
     assert "cannot be read" in pay.refused(*ask[:-1], "wide")

@@ -63,8 +63,8 @@ def box_of(groups, value):
     the target, is certain; so is, all the more, who knows of as many as the smallest such group
     has people.
     """
-    most = min(size for size, bag in groups if value in bag)
-    return len({x for _, bag in groups for x in bag} - {value}), most, most
+    lowest = min(size for size, bag in groups if value in bag)
+    return len({x for _, bag in groups for x in bag} - {value}), lowest, lowest
 
 
 def same(counts, expected, c):
@@ -72,11 +72,11 @@ def same(counts, expected, c):
     where = (counts.to_dict(), c)
     assert fk.knowledge_skylines(counts, confidence=c) == expected, where
     for value, points in expected.items():
-        found = fk.knowledge_skyline(counts, value=value, confidence=c)
-        assert found == points, (where, value)
-        assert type(found) is list, (where, value)
-        assert {type(point) for point in found} <= {tuple}, (where, value)
-        assert {type(amount) for point in found for amount in point} <= {int}, (where, value)
+        skyline = fk.knowledge_skyline(counts, value=value, confidence=c)
+        assert skyline == points, (where, value)
+        assert type(skyline) is list, (where, value)
+        assert {type(point) for point in skyline} <= {tuple}, (where, value)
+        assert {type(amount) for point in skyline for amount in point} <= {int}, (where, value)
 
 
 @every
@@ -113,15 +113,15 @@ def test_points_are_safe_next_unsafe(semantics):
         return fk.Facts(*at).disclosure(counts, "a").below(c)
 
     for c in ["1/2", 1]:
-        found = fk.knowledge_skyline(counts, value="a", confidence=c)
-        assert found == sorted(found) != []
-        for l, k, m in found:  # noqa: E741
-            assert not below(set(found) - {(l, k, m)}, (l, k, m))
+        skyline = fk.knowledge_skyline(counts, value="a", confidence=c)
+        assert skyline == sorted(skyline) != []
+        for l, k, m in skyline:  # noqa: E741
+            assert not below(set(skyline) - {(l, k, m)}, (l, k, m))
             assert safe(l, k, m)
             more = [(l + 1, k, m)] if l < 5 else []
             assert not any(safe(*richer) for richer in [*more, (l, k + 1, m), (l, k, m + 1)])
-        for l, k in product(range(6), range(1 + max(p[1] for p in found))):  # noqa: E741
-            edge = max((m for a, b, m in found if a >= l and b >= k), default=-1)
+        for l, k in product(range(6), range(1 + max(p[1] for p in skyline))):  # noqa: E741
+            edge = max((m for a, b, m in skyline if a >= l and b >= k), default=-1)
             assert edge < 0 or safe(l, k, edge)
             assert not safe(l, k, edge + 1)
 
@@ -152,9 +152,9 @@ def test_edges_of_skylines(semantics):
     people = [[["a"], ["b"], ["b"], ["a"]], [["c"], ["d"]]]
     some = fk.GroupCounts.from_people(people, semantics=semantics).take(np.array([0]))
     for value in "ab":
-        found = fk.knowledge_skyline(some, value=value, confidence=1)
-        assert found == of(people[:1], 1, value)
-        assert max((p[0] for p in found), default=0) <= 1
+        skyline = fk.knowledge_skyline(some, value=value, confidence=1)
+        assert skyline == of(people[:1], 1, value)
+        assert max((p[0] for p in skyline), default=0) <= 1
     with pytest.raises(DataError, match="no group contains the sensitive value 'c'"):
         fk.knowledge_skyline(some, value="c", confidence="1/2")
     if semantics != "single":
@@ -204,33 +204,33 @@ def test_classes_and_all_together(semantics, setting, monkeypatch):
         with monkeypatch.context() as patch:
             for place, name, small in SETTINGS[setting]:
                 patch.setattr(place, name, small)
-            found = fk.knowledge_skylines(counts, limit)
-            assert dict(found) == alone, where
-        assert found.of_all == of_all_by_points(list(alone.values())), where
-        by_class = list(found.members())
-        assert sorted(value for _, members in by_class for value in members) == sorted(found)
-        assert [each for each, _ in by_class] == list(found.classes)
+            skylines = fk.knowledge_skylines(counts, limit)
+            assert dict(skylines) == alone, where
+        assert skylines.of_all == of_all_by_points(list(alone.values())), where
+        by_class = list(skylines.members())
+        assert sorted(value for _, members in by_class for value in members) == sorted(skylines)
+        assert [each for each, _ in by_class] == list(skylines.classes)
         for each, members in by_class:
             assert (members[0], len(members)) == (each.example, each.n_values)
             for value in members:
                 most = tuple(map(max, zip(*alone[value], strict=True)))
-                assert (found[value], found.class_of(value)) == (alone[each.example], each)
+                assert (skylines[value], skylines.class_of(value)) == (alone[each.example], each)
                 assert each.most == (most or None), (where, value)
-        shared += len(found) - len(found.classes)
+        shared += len(skylines) - len(skylines.classes)
     assert shared > 3
 
 
 def test_many_values_make_few_classes():
     rng = np.random.default_rng(1)
     groups = [rng.choice(2_000, n, replace=False).tolist() for n in rng.integers(10, 30, 900)]
-    found = fk.knowledge_skylines(fk.GroupCounts.from_bags(groups), "1/2")
-    assert len(found) > 1_900
-    assert len(found.classes) < 25
+    skylines = fk.knowledge_skylines(fk.GroupCounts.from_bags(groups), "1/2")
+    assert len(skylines) > 1_900
+    assert len(skylines.classes) < 25
     # Nothing is withstood of all values that is not of the class that withstands least.
-    assert found.of_all == found[found.classes[0].example]
+    assert skylines.of_all == skylines[skylines.classes[0].example]
     with pytest.raises(KeyError):
-        found["nobody's"]
-    assert repr(found) == f"Skylines({len(found)} values, {len(found.classes)} classes)"
+        skylines["nobody's"]
+    assert repr(skylines) == f"Skylines({len(skylines)} values, {len(skylines.classes)} classes)"
     assert fk.knowledge_skylines(fk.GroupCounts.from_bags([]), "1/2").of_all == []
     unsafe = fk.knowledge_skylines(fk.GroupCounts.from_bags([["a"], ["b", "c", "d"]]), "1/2")
     assert (unsafe.of_all, unsafe["a"], unsafe.classes[0].most) == ([], [], None)
@@ -291,8 +291,8 @@ def test_points_and_beside_are_facts(semantics, confidence):
         for corner in report.corners(value):
             l, k, m = corner.point  # noqa: E741
             beside = [(l + 1, k, m), (l, k + 1, m), (l, k, m + 1)]
-            said = zip([corner.point, *beside], (corner.found, *corner.beyond), strict=True)
-            for point, found in said:
+            text = zip([corner.point, *beside], (corner.found, *corner.beyond), strict=True)
+            for point, found in text:
                 truth = fk.Facts(*point).disclosure(counts, value)
                 if found is None:
                     assert point[0] > others
@@ -357,26 +357,26 @@ def test_very_many_values_by_class(monkeypatch):
     groups = [rng.choice(1_200, n, replace=False).tolist() for n in rng.integers(6, 12, 500)]
     counts = fk.GroupCounts.from_bags(groups)
     report = fk.skyline_report(counts, confidence="1/2")
-    found = fk.knowledge_skylines(counts, "1/2")
-    together, many = len(found.of_all), len(found)
+    skylines = fk.knowledge_skylines(counts, "1/2")
+    number, many = len(skylines.of_all), len(skylines)
     assert repr(report) == (
-        f"SkylineReport(release: {many} values together, {together} points below 0.5)"
+        f"SkylineReport(release: {many} values together, {number} points below 0.5)"
     )
-    told = json.loads(report.to_json())
-    assert "values" not in told
-    assert [(p["l"], p["k"], p["m"]) for p in told["of_all"]] == found.of_all
-    assert sum(len(each["values"]) for each in told["classes"]) == many
-    for each in told["classes"]:
+    document = json.loads(report.to_json())
+    assert "values" not in document
+    assert [(p["l"], p["k"], p["m"]) for p in document["of_all"]] == skylines.of_all
+    assert sum(len(each["values"]) for each in document["classes"]) == many
+    for each in document["classes"]:
         points = report.points(each["values"][-1])
         assert list(each["most_alone"].values()) == [max(x) for x in zip(*points, strict=True)]
-    said = " ".join(report.summary().split())
-    assert f"All values together: {together} points" in said
-    assert f"Values by class: {len(found.classes)} classes" in said
+    text = " ".join(report.summary().split())
+    assert f"All values together: {number} points" in text
+    assert f"Values by class: {len(skylines.classes)} classes" in text
     with pytest.raises(fk.InputError, match="not about 'nobody'"):
         report.points("nobody")
     # Where there are too many classes, too, a few examples have parts, and no value has a line.
     most = "The largest amount of one kind of knowledge alone that stays"
-    assert most in said
+    assert most in text
     monkeypatch.setattr("foreknow.features.skylines.skyline_page._MOST_LISTED", 2)
     page = report.to_html()
     assert ('id="value-3"' in page, 'id="value-7"' in page) == (True, False)
@@ -390,8 +390,8 @@ def test_where_one_value_is_unsafe():
     report = fk.skyline_report(fk.GroupCounts.from_bags(bags), confidence="0.9")
     assert report.skylines.of_all == []
     assert "For at least one value, the release alone is too much" in report.summary()
-    told = json.loads(report.to_json())
-    assert told["classes"][0] == {"values": ["alone"], "most_alone": dict.fromkeys("lkm")}
+    document = json.loads(report.to_json())
+    assert document["classes"][0] == {"values": ["alone"], "most_alone": dict.fromkeys("lkm")}
 
 
 # ---- the page -----------------------------------------------------------------------------------
@@ -432,9 +432,9 @@ def test_squares_within_are_withstood(make):
         for row in panel.rows:
             assert len(row) == len(heat.columns)
             for square in row:
-                found = report.disclosure(value, square.at)
-                assert square.inside == found.below(report.confidence)
-                assert square.share == pytest.approx(found.probability, abs=1e-12)
+                disclosure = report.disclosure(value, square.at)
+                assert square.inside == disclosure.below(report.confidence)
+                assert square.share == pytest.approx(disclosure.probability, abs=1e-12)
                 assert square.text.startswith("l={}, k={}, m={}: ".format(*square.at))
     if make is many_points:  # few amounts are drawn, and the ends among them
         points = report.points(value)
@@ -450,14 +450,14 @@ def test_sentences_are_as_before():
     report = case_study()
     known = [(Terms("value"), at) for at in ((2, 0, 3), (0, 0, 0), (1, 1, 1))]
     known.append((Terms.of("set", "diagnosis", "AIDS"), (0, 3, 0)))
-    said = [adversary(terms, at) for terms, at in known]
-    said += [beyond_sentence(JOBS, at, report.confidence) for at in report.corners("Boss")]
-    said += [least_sentence(report, "Boss"), least_sentence(three_values(), "Flu")]
-    said.append(worst_sentence(report, "Boss", (2, 1, 3)))
-    said += [probability_text(report, "Boss", at) for at in ((2, 1, 3), (0, 5, 0))]
-    said += [words(Laid(worst_case(report, "Boss", at))) for at in ((0, 5, 0), (0, 4, 0))]
+    texts = [adversary(terms, at) for terms, at in known]
+    texts += [beyond_sentence(JOBS, corner, report.confidence) for corner in report.corners("Boss")]
+    texts += [least_sentence(report, "Boss"), least_sentence(three_values(), "Flu")]
+    texts.append(worst_sentence(report, "Boss", (2, 1, 3)))
+    texts += [probability_text(report, "Boss", at) for at in ((2, 1, 3), (0, 5, 0))]
+    texts += [words(Laid(worst_case(report, "Boss", at))) for at in ((0, 5, 0), (0, 4, 0))]
     half, ed = Fraction(1, 2), (("Ed", "Flu"),)
     named = NamedWitness("Tom", "AIDS", 0.5, half, (), ed, ("Bo\x1b",), "single")
     notes = (("B", "x"),), (), "multiset", ("x not in B",)
     marked = NamedWitness("A", "x", 1.0, Fraction(1), (), *notes)
-    assert_as_before("skyline-sentences", [*said, words(named, 200), words(marked)])
+    assert_as_before("skyline-sentences", [*texts, words(named, 200), words(marked)])

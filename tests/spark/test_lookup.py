@@ -59,8 +59,8 @@ def looked_up(folder, table, size=None):
     (folder / "token").write_text("this")
     by_row = lookup.by_row(folder, SHOWN, "note")
     told = [row for batch in by_row(rows.to_batches(size), "this") for row in batch.to_pylist()]
-    found = [row for own in told for row in pq.read_table(folder / own["file"]).to_pylist()]
-    return found, sum(own["number"] for own in told) % (1 << 64), sum(own["rows"] for own in told)
+    results = [row for own in told for row in pq.read_table(folder / own["file"]).to_pylist()]
+    return results, sum(own["number"] for own in told) % (1 << 64), sum(own["rows"] for own in told)
 
 
 @pytest.mark.parametrize("span", [1 << 62, 11, 60])
@@ -74,11 +74,11 @@ def test_rows_keep_their_labels(tmp_path, monkeypatch, span):
         groups = draw.integers(-1, len(LABELS), len(keys))
         (folder := tmp_path / str(case)).mkdir()
         weight, many = lookup.write_lookup(entries, times, groups, LABELS, folder)
-        found = looked_up(folder, table, int(draw.integers(1, 20)))
+        result = looked_up(folder, table, int(draw.integers(1, 20)))
         label = [*LABELS.to_pylist(), {"age": None, "ward": None}]
         of_key = dict(zip(keys, groups, strict=True))
         rows = [{"row": i, **label[of_key[key]]} for i, key in enumerate(keys_of(table))]
-        assert found == (rows, weight % (1 << 64), many)
+        assert result == (rows, weight % (1 << 64), many)
 
 
 def test_changed_rows_are_noticed(tmp_path):
@@ -95,11 +95,11 @@ def test_changed_rows_are_noticed(tmp_path):
         values[changed] = next(own for own, kind in KINDS if kind == kinds[changed])[-1]
         new = [pa.array([value], kind) for value, kind in zip(values, kinds, strict=True)]
         other = pa.concat_tables([pa.table(new, table.column_names), table.slice(1)])
-        found = looked_up(folder, other)
-        assert found[2] == many
+        result = looked_up(folder, other)
+        assert result[2] == many
         same = keys_of(other)[0] == keys_of(table)[0]
-        assert ((found[1] - weight) % (1 << 64) == 0) == same
-        assert found[0][0]["age"] == ("20-29" if keys_of(other)[0] in keys else None)
+        assert ((result[1] - weight) % (1 << 64) == 0) == same
+        assert result[0][0]["age"] == ("20-29" if keys_of(other)[0] in keys else None)
 
 
 @pytest.mark.parametrize("span", [1 << 62, 3])

@@ -28,14 +28,14 @@ pytest.importorskip("pyspark", reason="PySpark is absent")
 def session():
     from pyspark.sql import SparkSession
 
-    made = (
+    result = (
         SparkSession.builder.master("local[2]")
         .config("spark.ui.enabled", "false")
         .config("spark.sql.shuffle.partitions", "4")
         .getOrCreate()
     )
-    yield made
-    made.stop()
+    yield result
+    result.stop()
 
 
 @pytest.fixture(scope="module")
@@ -46,21 +46,21 @@ def people(session):
 
 
 def test_audit_fetches_only_counts(people, monkeypatch):
-    named = fk.Policy.load(sample.policy_path())
+    rules = fk.Policy.load(sample.policy_path())
     # Where the schema has a person, an audit reads whom each row is about.
-    identifiers = [named.schema.person, *named.schema.identifiers]
-    policy = replace(named, schema=replace(named.schema, person=None, identifiers=identifiers))
+    identifiers = [rules.schema.person, *rules.schema.identifiers]
+    policy = replace(rules, schema=replace(rules.schema, person=None, identifiers=identifiers))
 
     def refused(self, columns):
         raise AssertionError(f"rows of {columns} left Spark")
 
-    here = fk.audit(sample.table_path(), policy)
+    audit = fk.audit(sample.table_path(), policy)
     monkeypatch.setattr(SparkTable, "arrow", refused)
-    there = fk.audit(people, policy)
-    assert [v.disclosure.exact for v in there.verdicts] == [
-        v.disclosure.exact for v in here.verdicts
+    audit_of_release = fk.audit(people, policy)
+    assert [v.disclosure.exact for v in audit_of_release.verdicts] == [
+        v.disclosure.exact for v in audit.verdicts
     ]
-    assert str(there.exposed) == str(here.exposed)
+    assert str(audit_of_release.exposed) == str(audit.exposed)
 
 
 @pytest.fixture
@@ -101,15 +101,15 @@ def policy_of(schema=HOSPITAL, **publish):
 def test_spark_release_matches_its_file(people, tmp_path, at_home, method, form):
     policy = fk.Policy.from_dict(policy_of_diagnoses())
     how = {"method": method, "form": form, "format": "parquet", "rows_per_part": 1500}
-    made, folder = fk.publish(people, policy, **how), tmp_path / "out"
-    made.write(folder)
+    publication, folder = fk.publish(people, policy, **how), tmp_path / "out"
+    publication.write(folder)
     assert fk.verify(folder).people == 4000
-    here = fk.publish(sample.table_path(), policy, **how)
-    here.write(tmp_path / "here")
-    for name, table in made.tables.items():
+    made_release = fk.publish(sample.table_path(), policy, **how)
+    made_release.write(tmp_path / "here")
+    for name, table in publication.tables.items():
         columns = [column for column in table.column_names if column != "group"]
-        assert rows_of(table, columns) == rows_of(here.tables[name], columns)
-        assert made.to_arrow(name).schema == here.to_arrow(name).schema
+        assert rows_of(table, columns) == rows_of(made_release.tables[name], columns)
+        assert publication.to_arrow(name).schema == made_release.to_arrow(name).schema
         files = sorted(path.name for path in (folder / f"{name}.parquet").iterdir())
         assert files == [f"part-{i:05}.parquet" for i in range(len(files))]
         parts = [pq.read_metadata(folder / f"{name}.parquet" / file) for file in files]
@@ -138,18 +138,18 @@ def test_shuffled_columns_and_missing_values(session, tmp_path, at_home, form):
     schema = {**HOSPITAL, "sensitive": ["disease", "drug"], "other": ["city"], "missing": "drop"}
     unlinked = ["drug", "city"] if form == "generalized" else ["drug"]
     policy = policy_of(schema, unlinked=unlinked, form=form, rows_per_part=90)
-    made = fk.publish(session.createDataFrame(table).repartition(3), policy)
-    made.write(tmp_path / "out")
+    publication = fk.publish(session.createDataFrame(table).repartition(3), policy)
+    publication.write(tmp_path / "out")
     assert (
         fk.verify(tmp_path / "out").people
-        == made.counts.n_people
-        == 400 - made.audit.scope.left_out
+        == publication.counts.n_people
+        == 400 - publication.audit.scope.left_out
     )
-    here = fk.publish(table, policy)
-    here.write(tmp_path / "here")
+    made_release = fk.publish(table, policy)
+    made_release.write(tmp_path / "here")
     labels = [*schema["quasi_identifiers"]]
-    for name in made.tables:
-        both = [each.to_arrow(name) for each in (here, made)]
+    for name in publication.tables:
+        both = [each.to_arrow(name) for each in (made_release, publication)]
         both = [
             each.drop_columns([c for c in ("group",) if c in each.column_names]) for each in both
         ]
@@ -199,14 +199,16 @@ def test_driver_writes_if_executors_cannot(people, tmp_path, monkeypatch, caplog
 
     monkeypatch.setattr(lookup, "_check", elsewhere)
     policy = fk.Policy.from_dict(policy_of_diagnoses())
-    made = fk.publish(people, policy, format="parquet", rows_per_part=3000)
-    made.write(tmp_path / "out")
+    publication = fk.publish(people, policy, format="parquet", rows_per_part=3000)
+    publication.write(tmp_path / "out")
     assert fk.verify(tmp_path / "out").people == 4000
-    here = fk.publish(sample.table_path(), policy, format="parquet")
-    here.write(tmp_path / "here")
-    assert rows_of(made.to_arrow()) == rows_of(here.to_arrow())
+    made_release = fk.publish(sample.table_path(), policy, format="parquet")
+    made_release.write(tmp_path / "here")
+    assert rows_of(publication.to_arrow()) == rows_of(made_release.to_arrow())
     assert owners(tmp_path / "out") == owners(tmp_path / "here")
-    (said,) = [each.getMessage() for each in caplog.records if each.levelno >= logging.WARNING]
+    (said,) = [
+        record.getMessage() for record in caplog.records if record.levelno >= logging.WARNING
+    ]
     assert "rows that come from Spark" in said
     assert "no such folder there" in said
     assert "TMPDIR" in said
@@ -238,9 +240,9 @@ def test_a_source_is_read_once(session, tmp_path, at_home):
 
         return random.randrange(9)
 
-    made = fk.publish(frame.withColumn("age", hidden("age")), policy)
+    publication = fk.publish(frame.withColumn("age", hidden("age")), policy)
     with pytest.raises(fk.InputError, match="other rows when it was read again"):
-        made.write(tmp_path / "out")
+        publication.write(tmp_path / "out")
     assert not list(tmp_path.glob("out*"))
 
 
@@ -263,12 +265,12 @@ def test_types_and_names(session, tmp_path, at_home, kind, name):
     table = patients(200).set_column(2, name, own)
     schema = {**HOSPITAL, "quasi_identifiers": ["age", name]}
     policy = policy_of(schema)
-    made = fk.publish(session.createDataFrame(table).repartition(2), policy)
-    made.write(tmp_path / "out")
+    publication = fk.publish(session.createDataFrame(table).repartition(2), policy)
+    publication.write(tmp_path / "out")
     assert fk.verify(tmp_path / "out").people == 200
-    here = fk.publish(table, policy)
-    here.write(tmp_path / "here")
-    assert rows_of(made.to_arrow()) == rows_of(here.to_arrow())
+    made_release = fk.publish(table, policy)
+    made_release.write(tmp_path / "here")
+    assert rows_of(publication.to_arrow()) == rows_of(made_release.to_arrow())
     assert owners(tmp_path / "out") == owners(tmp_path / "here")
 
 
@@ -298,34 +300,34 @@ def test_members_match_duckdb(session, tmp_path, at_home, parts):
     }
     policy = policy_of(schema)
     frame = session.read.parquet(str(tmp_path / "table.parquet")).repartition(parts)
-    made, here = (
+    publication, made_release = (
         fk.publish(frame, policy),
         fk.publish(tmp_path / "table.parquet", policy, engine="duckdb"),
     )
-    made.write(tmp_path / "out")
-    here.write(tmp_path / "here")
-    assert made.counts.n_groups == here.counts.n_groups > 3
-    assert rows_of(made.to_arrow()) == rows_of(here.to_arrow())
+    publication.write(tmp_path / "out")
+    made_release.write(tmp_path / "here")
+    assert publication.counts.n_groups == made_release.counts.n_groups > 3
+    assert rows_of(publication.to_arrow()) == rows_of(made_release.to_arrow())
     members = owners(tmp_path / "out")
     assert members == owners(tmp_path / "here")
-    assert sum(members.values()) == 500 > made.counts.n_people
+    assert sum(members.values()) == 500 > publication.counts.n_people
 
 
 @pytest.mark.parametrize(
-    ("value", "said"),
+    ("value", "message"),
     [({"a": 1}, "of type struct"), (b"a", "of type binary"), (dt.timedelta(1), "give one plain")],
 )
-def test_nested_columns_are_refused(session, value, said):
+def test_nested_columns_are_refused(session, value, message):
     table = patients(20).set_column(2, "ward", pa.array([value] * 20))
-    with pytest.raises(fk.InputError, match=said):
+    with pytest.raises(fk.InputError, match=message):
         fk.publish(session.createDataFrame(table), policy_of())
 
 
 def test_errors_fetch_no_rows(session, at_home):
     table = patients(100, missing=["disease"])
     frame = session.createDataFrame(table)
-    many = table["disease"].null_count
-    with pytest.raises(fk.InputError, match=f"'disease' is missing in {many} rows; fill it"):
+    null_count = table["disease"].null_count
+    with pytest.raises(fk.InputError, match=f"'disease' is missing in {null_count} rows; fill it"):
         fk.publish(frame, policy_of())
     with pytest.raises(fk.InputError, match=r"'wart'.*'ward'"):
         fk.publish(frame, policy_of({**HOSPITAL, "quasi_identifiers": ["wart"]}))

@@ -40,8 +40,8 @@ class Scene:
 
     def known(self):
         """Statements as texts and formulas in turn."""
-        said = [text(s) if i % 2 else formula(s) for i, s in enumerate(self.statements)]
-        return fk.Statements(*said)
+        texts = [text(s) if i % 2 else formula(s) for i, s in enumerate(self.statements)]
+        return fk.Statements(*texts)
 
 
 class Release(SimpleNamespace):
@@ -114,8 +114,8 @@ def random_scene(seed, semantics):
         rest = rest[len(people) :]
     values = sorted({value for _, bag in groups for value in bag})
     amount = chance.choice([1, 1, 2, 2, 3, 4])
-    said = [random_statement(chance, names, values, 3) for _ in range(amount)]
-    return Scene(semantics, groups, said)
+    texts = [random_statement(chance, names, values, 3) for _ in range(amount)]
+    return Scene(semantics, groups, texts)
 
 
 def random_statement(chance, names, values, depth):

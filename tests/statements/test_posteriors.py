@@ -94,8 +94,8 @@ def truth(held, priors, reading):
     people = people_of(signatures, priors)
     rows, columns = sorted(set(signatures)), sorted(set(bag))
     if reading == "joint":
-        found = joint(people, bag)
-        return [[found and found[signatures.index(s)][x] for x in columns] for s in rows]
+        result = joint(people, bag)
+        return [[result and result[signatures.index(s)][x] for x in columns] for s in rows]
     by_value = {x: binary(people, bag, x) for x in columns}
     return [[by_value[x] and by_value[x][signatures.index(s)] for x in columns] for s in rows]
 
@@ -147,8 +147,8 @@ def test_complements_are_rounded_from_fractions():
     near_one = 1 - Fraction(1, 10**30)
     priors = PriorMatrix.from_fractions([[near_one, 0], [near_one / 2, 1]])
     assert (priors.chances[0, 0], priors.complements[0, 0]) == (1, 1e-30)
-    found = table_of(posteriors(groups_of(([0, 1], [0, 1])), priors, "binary"), 0)
-    assert found[0, 0] == pytest.approx(1, abs=1e-29)
+    result = table_of(posteriors(groups_of(([0, 1], [0, 1])), priors, "binary"), 0)
+    assert result[0, 0] == pytest.approx(1, abs=1e-29)
 
 
 # ---- out of reach: upper bounds ------------------------------------------------------------
@@ -199,8 +199,8 @@ def test_theorem_1_is_unsafe_jointly(posterior):
     people = [list(map(Fraction, row.split())) for row in COUNTEREXAMPLES[posterior]]
     for column in zip(*people, strict=True):
         assert delta_condition(min(column), max(column), 3, 2)
-    found = exact_joint([1, 2], [1, 1, 1], [people[0], people[1]])
-    assert found[0][0] == Fraction(posterior) > Fraction(1, 2)
+    result = exact_joint([1, 2], [1, 1, 1], [people[0], people[1]])
+    assert result[0][0] == Fraction(posterior) > Fraction(1, 2)
     assert joint([dict(enumerate(row)) for row in people], range(3))[0][0] == Fraction(posterior)
 
 
@@ -254,7 +254,7 @@ BELOW = " --policy tree.toml --group gid"
 
 
 @pytest.mark.parametrize(
-    ("words", "rows", "said"),
+    ("words", "rows", "message"),
     [
         (
             THREE + COLUMNS,
@@ -286,16 +286,16 @@ BELOW = " --policy tree.toml --group gid"
         ),
     ],
 )
-def test_before_and_after(asking, words, rows, said):
+def test_before_and_after(asking, words, rows, message):
     code, out, err = asking(words)
     assert (code, err) == (0, "")
     assert [" ".join(line.split()) for line in out.splitlines() if "%" in line] == rows
     numbered = [line for line in out.splitlines() if line[:1].isdigit()]
-    assert [line for line in numbered if line in said] == said
+    assert [line for line in numbered if line in message] == message
 
 
 @pytest.mark.parametrize(
-    ("words", "said"),
+    ("words", "message"),
     [
         (
             "-a Tom 'Tom = AIDS -> Ed = Flue'" + COLUMNS,
@@ -320,10 +320,10 @@ def test_before_and_after(asking, words, rows, said):
         ("-a Tom --policy bare.toml", "has no [schema] table"),
     ],
 )
-def test_what_cannot_be_asked(asking, words, said):
+def test_what_cannot_be_asked(asking, words, message):
     code, out, err = asking(words)
     assert (code, out) == (2, "")
-    assert said in err
+    assert message in err
 
 
 def test_published_folders_name_nobody(desk):
@@ -332,10 +332,10 @@ def test_published_folders_name_nobody(desk):
     ask = ["ask", "out", "-a", "Ann", "--policy", "policy.toml"]
     desk.says(*ask)
     (desk.folder / "out.owner").rename(desk.folder / "mine")
-    said = desk.refused(*ask)
-    assert "'out' names nobody, and there is no file 'out.owner/members.parquet'" in said
-    assert "put the owner's folder back beside it, or name the file by --members FILE" in said
+    message = desk.refused(*ask)
+    assert "'out' names nobody, and there is no file 'out.owner/members.parquet'" in message
+    assert "put the owner's folder back beside it, or name the file by --members FILE" in message
     members = ["-a", "Ann", "--members", "mine/members.parquet"]
     desk.says("ask", "out", *members)
-    said = desk.refused("ask", "table.csv", *members)
-    assert "--members is for a folder that publish wrote; 'table.csv' is none" in said
+    message = desk.refused("ask", "table.csv", *members)
+    assert "--members is for a folder that publish wrote; 'table.csv' is none" in message

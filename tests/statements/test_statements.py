@@ -54,10 +54,10 @@ A, B, C, D = (Has(p, "x") for p in "ABCD")
 
 @given(st.lists(SIGNS, min_size=2, max_size=4, unique=True), st.randoms())
 def test_what_is_printed_is_read(names, chance):
-    said = random_statement(chance, names, names, 3)
-    made = formula(said)
-    assert parse(str(made)) == parse(text(said).replace("\n", "\\n")) == made
-    assert hash(parse(str(made))) == hash(made)
+    message = random_statement(chance, names, names, 3)
+    result = formula(message)
+    assert parse(str(result)) == parse(text(message).replace("\n", "\\n")) == result
+    assert hash(parse(str(result))) == hash(result)
     assert parse(f"{quoted(names[0])} = {quoted(names[1])}") == Has(*names[:2])
 
 
@@ -71,21 +71,21 @@ def test_odd_texts_have_one_meaning(chance):
     """With words left out, doubled or put in: printed as they are read, or refused."""
     words = text(random_statement(chance, ["Tom", "a b", "x"], ["Flu", "in", "#"], 2)).split(" ")
     for _ in range(chance.randint(0, 2)):
-        at = chance.randrange(len(words) + 1)
-        words[at : at + chance.randint(0, 1)] = chance.choices(
+        position = chance.randrange(len(words) + 1)
+        words[position : position + chance.randint(0, 1)] = chance.choices(
             [*ODD, *words], k=chance.randint(0, 1)
         )
-    said = " ".join(words)
+    message = " ".join(words)
     try:
-        made = parse(said)
+        result = parse(message)
     except StatementError:
         return
-    assert parse(str(made)) == made == parse(f"({said}\n)")
-    assert parse(f"not ({said}\n)") == Not(made)
+    assert parse(str(result)) == result == parse(f"({message}\n)")
+    assert parse(f"not ({message}\n)") == Not(result)
 
 
 @pytest.mark.parametrize(
-    ("said", "meant"),
+    ("message", "meant"),
     [
         ("AIDS in Tom", Has("Tom", "AIDS")),
         ("Tom != Cancer", Not(Has("Tom", "Cancer"))),
@@ -114,12 +114,12 @@ def test_odd_texts_have_one_meaning(chance):
     ],
     ids=lambda own: str(own)[:20],
 )
-def test_what_statements_mean(said, meant):
-    assert parse(said) == meant
+def test_what_statements_mean(message, meant):
+    assert parse(message) == meant
 
 
 @pytest.mark.parametrize(
-    ("said", "message", "caret"),
+    ("text_expected", "message", "caret"),
     [
         ("Tom Cancer", "expected '=', '!=', 'in' or 'not in' after Tom", 4),
         ("Ann Lee = AIDS", 'a name with spaces needs quotes: "Ann Lee"', 4),
@@ -145,14 +145,14 @@ def test_what_statements_mean(said, meant):
         ("   # nothing\n", "the statement is empty", None),
     ],
 )
-def test_where_statements_cannot_be_read(said, message, caret):
+def test_where_statements_cannot_be_read(text_expected, message, caret):
     with pytest.raises(StatementError) as caught:
-        fk.Statements(said)
+        fk.Statements(text_expected)
     first, *lines = str(caught.value).split("\n")
     assert first.startswith("statement 1: ")
     assert message in first
-    assert caught.value.text in (None, said)
-    shown = said.split("\n")[1] if "Ed Flu" in said else said
+    assert caught.value.text in (None, text_expected)
+    shown = text_expected.split("\n")[1] if "Ed Flu" in text_expected else text_expected
     assert lines == ([] if caret is None else [f"  {shown}", "  " + " " * caret + "^"])
 
 
@@ -170,10 +170,10 @@ def test_long_statements_and_deep_ones():
 
 
 def test_formulas_are_combined_by_operators():
-    made = (Has("Ann", "AIDS") & ~Has("Ed", "Flu")).implies(
+    result = (Has("Ann", "AIDS") & ~Has("Ed", "Flu")).implies(
         Has("Tom", "AIDS") | fk.same("Ed", "Tom")
     )
-    assert str(made) == "Ann = AIDS and Ed != Flu -> Tom = AIDS or same(Ed, Tom)"
+    assert str(result) == "Ann = AIDS and Ed != Flu -> Tom = AIDS or same(Ed, Tom)"
     assert str(A.iff(B)) == "A = x <-> B = x"
     assert str(~(A & B)) == "not (A = x and B = x)"
     assert str(~~A) == "not A != x"
@@ -186,26 +186,26 @@ SEMANTICS = pytest.mark.parametrize("semantics", ["single", "set", "multiset"])
 
 def compare(scene, pairs, every):
     """Compare posteriors, and by day of some scenes disclosures, with enumeration."""
-    before, said = worlds(scene.groups, scene.semantics), scene.statements
+    before, statements = worlds(scene.groups, scene.semantics), scene.statements
     release, known = release_of(scene.groups, scene.semantics), scene.known()
-    if not agreeing(before, said):
+    if not agreeing(before, statements):
         with pytest.raises(ContradictionError) as caught:
             known.posterior(release, *pairs[0])
         # Those to blame cannot hold together; without any of them, the others can.
-        blamed = [said[i] for i in caught.value.together]
+        blamed = [statements[i] for i in caught.value.together]
         assert not agreeing(before, blamed)
         for i in range(len(blamed)):
             assert agreeing(before, blamed[:i] + blamed[i + 1 :])
         return "contradiction"
     for pair in pairs:
         answer = known.posterior(release, *pair)
-        assert answer.exact == posterior(before, said, *pair), pair
+        assert answer.exact == posterior(before, statements, *pair), pair
         assert answer.before == posterior(before, [], *pair)
         assert answer.probability == float(answer.exact)
     if every:
         highest, tops = known.disclosures(release), []
         for value in scene.values:
-            chances = {p: posterior(before, said, p, value) for p in scene.people}
+            chances = {p: posterior(before, statements, p, value) for p in scene.people}
             disclosed = known.disclosure(release, value)
             assert disclosed.exact == highest[value].exact == max(chances.values())
             assert disclosed.value == value
@@ -241,13 +241,13 @@ def pairs_of_people(size):
 def test_a_tree_across_many_groups():
     """Nobody may have v0 beside a parent who has: independent sets, by their number."""
     size = 200
-    known = fk.Statements(*(f"p{i} = v0 -> p{(i - 1) // 2} != v0" for i in range(1, size)))
+    statements = fk.Statements(*(f"p{i} = v0 -> p{(i - 1) // 2} != v0" for i in range(1, size)))
     with_it, without = [1] * size, [1] * size
     for i in range(size - 1, 0, -1):
         with_it[(i - 1) // 2] *= without[i]
         without[(i - 1) // 2] *= with_it[i] + without[i]
     truth = Fraction(with_it[0], with_it[0] + without[0])
-    assert known.posterior(pairs_of_people(size), "p0", "v0").exact == truth
+    assert statements.posterior(pairs_of_people(size), "p0", "v0").exact == truth
 
 
 # ---- what an answer is -------------------------------------------------------------------------
@@ -278,23 +278,23 @@ def test_posteriors_are_a_lazy_mapping():
     assert tom == {"AIDS": "1/3", "Cancer": "0", "Flu": "2/3"}
     with pytest.raises(KeyError):
         everybody["Ann"]["Cancer"]
-    some = NO.posteriors(SICK, ["Tom", "Ann", "Tom"], iter(["Cancer", "Flu", "Flu"]))
-    rows = {name: list(row) for name, row in some.items()}
+    posteriors = NO.posteriors(SICK, ["Tom", "Ann", "Tom"], iter(["Cancer", "Flu", "Flu"]))
+    rows = {name: list(row) for name, row in posteriors.items()}
     assert rows == {"Tom": ["Cancer", "Flu"], "Ann": ["Cancer", "Flu"]}
     assert repr(everybody) == "Posteriors(8 people)"
-    assert repr(some["Ann"]).startswith("{'Cancer': Posterior('Ann', 'Cancer': 0)")
+    assert repr(posteriors["Ann"]).startswith("{'Cancer': Posterior('Ann', 'Cancer': 0)")
     row = fk.Statements("Tom = AIDS", "Tom = Flu").posteriors(SICK)["Ann"]
     with pytest.raises(ContradictionError):
         row["AIDS"]
 
 
 def test_posteriors_as_values_and_table():
-    some = NO.posteriors(SICK, people=["Tom", "Ann"], values=["AIDS"])
-    told = json.loads(json.dumps(some.to_dict()))
-    assert told == {"answers": [some[name]["AIDS"].to_dict() for name in ("Tom", "Ann")]}
-    assert some["Ann"].to_dict() == {"answers": told["answers"][1:]}
-    assert [answer["exact"] for answer in told["answers"]] == ["1/3", "1/2"]
-    assert some["Tom"]._repr_html_() == (
+    posteriors = NO.posteriors(SICK, people=["Tom", "Ann"], values=["AIDS"])
+    document = json.loads(json.dumps(posteriors.to_dict()))
+    assert document == {"answers": [posteriors[name]["AIDS"].to_dict() for name in ("Tom", "Ann")]}
+    assert posteriors["Ann"].to_dict() == {"answers": document["answers"][1:]}
+    assert [answer["exact"] for answer in document["answers"]] == ["1/3", "1/2"]
+    assert posteriors["Tom"]._repr_html_() == (
         "<table><tr><th>person</th><th>value</th><th>before</th><th>after</th></tr>"
         "<tr><td>Tom</td><td>AIDS</td><td>1/4</td><td>1/3</td></tr></table>"
     )
@@ -327,12 +327,12 @@ def test_statements_are_values():
     assert repr(fk.Statements(*["A = x"] * 5)).endswith("'A = x', ... 2 more)")
     with pytest.raises(AttributeError):
         mixed.budget = 2
-    known = fk.Statements("Tom != Cancer", budget=7)
-    known.posterior(SICK, "Ann", "AIDS")
-    again = pickle.loads(pickle.dumps(known))
-    assert again == known
+    statements = fk.Statements("Tom != Cancer", budget=7)
+    statements.posterior(SICK, "Ann", "AIDS")
+    again = pickle.loads(pickle.dumps(statements))
+    assert again == statements
     assert again.to_dict() == {"statements": {"texts": ["Tom != Cancer"], "budget": 7}}
-    assert repr(known) == "Statements('Tom != Cancer')"
+    assert repr(statements) == "Statements('Tom != Cancer')"
 
 
 # ---- names and refusals ------------------------------------------------------------------------
@@ -399,7 +399,7 @@ def test_what_cannot_be_meant(call, error, message):
 
 
 @pytest.mark.parametrize(
-    ("said", "message", "together"),
+    ("text_expected", "message", "together"),
     [
         (
             ["Tom = AIDS", "Ann = Cancer"],
@@ -425,9 +425,9 @@ def test_what_cannot_be_meant(call, error, message):
         ),
     ],
 )
-def test_contradictions_name_the_fewest_statements(said, message, together):
+def test_contradictions_name_the_fewest_statements(text_expected, message, together):
     with pytest.raises(ContradictionError) as caught:
-        fk.Statements(*said).posterior(SICK, "Bob", "Flu")
+        fk.Statements(*text_expected).posterior(SICK, "Bob", "Flu")
     assert str(caught.value) == message
     assert caught.value.together == together
 
@@ -444,14 +444,14 @@ def test_why_a_statement_cannot_hold():
 def test_unreachable_is_no_contradiction():
     """Twelve pigeons for eleven holes: impossible, but that takes some steps to see."""
     names = [f"p{i}" for i in range(20)]
-    said = [" or ".join(f"p{i} = v{j}" for j in range(11)) for i in range(12)]
+    texts = [" or ".join(f"p{i} = v{j}" for j in range(11)) for i in range(12)]
     both = release_of([(names, [f"v{i}" for i in range(20)]), (["Ann", "Tom"], ["v0", "v1"])])
-    known = fk.Statements(*said, "Ann != v0", budget=50)
+    statements = fk.Statements(*texts, "Ann != v0", budget=50)
     for pair in (("p0", "v0"), ("Tom", "v0"), ("Ann", "v7")):
         with pytest.raises(UnsupportedError, match="can hold together takes more than 50 steps"):
-            known.posterior(both, *pair)
+            statements.posterior(both, *pair)
     with pytest.raises(UnsupportedError, match="can hold together takes more than 50 steps"):
-        known.disclosure(both, "v0")
+        statements.disclosure(both, "v0")
 
 
 # ---- on top of priors --------------------------------------------------------------------------
@@ -470,14 +470,14 @@ def random_rows(rng):
 def random_words(rng, names):
     """A statement, and what a world must be for it."""
     (p, q), (x, y) = rng.choices(names, k=2), rng.choices("abc", k=2)
-    one, two = f"{p} = {x}", f"{q} = {y}"
+    message, two = f"{p} = {x}", f"{q} = {y}"
     return rng.choice(
         [
-            (one, lambda w: w[p] == x),
-            (f"not {one}", lambda w: w[p] != x),
-            (f"{one} -> {two}", lambda w: w[p] != x or w[q] == y),
-            (f"{one} or {two}", lambda w: w[p] == x or w[q] == y),
-            (f"{one} <-> {two}", lambda w: (w[p] == x) == (w[q] == y)),
+            (message, lambda w: w[p] == x),
+            (f"not {message}", lambda w: w[p] != x),
+            (f"{message} -> {two}", lambda w: w[p] != x or w[q] == y),
+            (f"{message} or {two}", lambda w: w[p] == x or w[q] == y),
+            (f"{message} <-> {two}", lambda w: (w[p] == x) == (w[q] == y)),
         ]
     )
 
@@ -511,11 +511,11 @@ def test_answers_on_priors_weigh_worlds():
         rng = random.Random(case)
         priors, rows = random_rows(rng)
         names, held = [row[0] for row in rows], {row[3] for row in rows}
-        said = [random_words(rng, names) for _ in range(rng.randint(0, 3))]
-        said = [own for own in said if all(v in held for v in "abc" if f"= {v}" in own[0])]
+        texts = [random_words(rng, names) for _ in range(rng.randint(0, 3))]
+        texts = [own for own in texts if all(v in held for v in "abc" if f"= {v}" in own[0])]
         person, value = rng.choice(names), rng.choice(sorted(held))
         every = list(weighed(priors, rows))
-        left = [(w, p) for w, p in every if all(holds(w) for _, holds in said)]
+        left = [(w, p) for w, p in every if all(holds(w) for _, holds in texts)]
         if not sum(p for _, p in left):
             compared -= 1
             continue
@@ -523,9 +523,9 @@ def test_answers_on_priors_weigh_worlds():
             sum(p for w, p in some if w[person] == value) / sum(p for _, p in some)
             for some in (every, left)
         )
-        known, release = on_priors(priors, rows, [words for words, _ in said])
+        known, release = on_priors(priors, rows, [words for words, _ in texts])
         answer = known.posterior(release, person, value)
-        assert (answer.exact, answer.before) == (after, before), (case, said)
+        assert (answer.exact, answer.before) == (after, before), (case, texts)
     assert compared > cases / 3
 
 

@@ -58,8 +58,8 @@ def test_every_option_is_there(name):
         text = shared if parameter.name in SHARED else its_section
         named = parameter.opts if parameter.param_type_name == "option" else []
         # The short form of a common option stands behind it, once.
-        both = ", ".join(f"`{option}`" for option in named)
-        named = named[:1] if f"| {both} |" in shared else named
+        message = ", ".join(f"`{option}`" for option in named)
+        named = named[:1] if f"| {message} |" in shared else named
         for option in [*named, *parameter.secondary_opts]:
             assert f"`{option}`" in text, f"{name}: {option} is not in the page"
         if parameter.param_type_name == "argument":
@@ -105,18 +105,18 @@ def test_policy_keys_are_there(heading, settings):
     for key in known_keys(settings):
         # The keys of priors are listed in their row.
         inside = rf"^\| `priors` .*`{key}`"
-        found = re.search(rf"^\| `{key}` \||{inside}", text, re.MULTILINE)
-        assert found, f"add a row for `{key}` to docs/reference/policy-file.md, {heading}"
+        match = re.search(rf"^\| `{key}` \||{inside}", text, re.MULTILINE)
+        assert match, f"add a row for `{key}` to docs/reference/policy-file.md, {heading}"
 
 
 def test_every_public_name_is_there():
     pages = sorted((ROOT / "docs/reference").glob("python*.md"))
     text = "\n".join(page.read_text("utf-8") for page in pages)
-    named = re.findall(r"^::: foreknow\.(\w+)$", text, flags=re.MULTILINE)
+    matches = re.findall(r"^::: foreknow\.(\w+)$", text, flags=re.MULTILINE)
     public = set(foreknow.__all__) - {"__version__"}
-    lacking = [f"::: foreknow.{name}" for name in sorted(public - set(named))]
+    lacking = [f"::: foreknow.{name}" for name in sorted(public - set(matches))]
     assert not lacking, f"add to a page docs/reference/python-*.md: {lacking}"
-    assert sorted(named) == sorted(public), "a page docs/reference/python-*.md names what is not"
+    assert sorted(matches) == sorted(public), "a page docs/reference/python-*.md names what is not"
     kinds = {kind.__name__ for kind in (*ADVERSARIES.values(), *CRITERIA.values())}
     assert kinds <= {*foreknow.__all__}, "add a line for it to __init__.pyi"
 
@@ -169,9 +169,9 @@ def test_written_files_are_there():
 def test_toml_examples_are_policies(page):
     known = {*known_keys(POLICY), "labels"}
     for block in re.findall(r"```toml\n(.*?)```", page.read_text("utf-8"), flags=re.DOTALL):
-        found = tomllib.loads(block)
-        assert {key for key in found if isinstance(found[key], dict | list)} <= known
-        for requirement in found.get("require", []):
+        document = tomllib.loads(block)
+        assert {key for key in document if isinstance(document[key], dict | list)} <= known
+        for requirement in document.get("require", []):
             table_of("require").model_validate(requirement)
 
 
@@ -233,7 +233,7 @@ def test_numbers_of_models():
     raw, released = map(float, of["Adult", "race = Amer-Indian-Eskimo"])
     assert raw * released < 0
     cells = {(row[0], row[1]): row[3] for row in ROWS if len(row) == 6 and "×" in row[1]}
-    off = {key: float(re.search(r"([\d.]+)%", said)[1]) for key, said in cells.items()}
+    off = {key: float(re.search(r"([\d.]+)%", cell)[1]) for key, cell in cells.items()}
     small, ranges = ("health", "survey"), ("age", "admitted", "ageOFocc", "yearVeh", "yearacc")
     for (table, columns), share in off.items():
         assert share < 3 or columns.split(" × ")[1] not in ranges or table in small
@@ -288,10 +288,10 @@ def test_links_of_the_package(page):
         assert target.startswith(("https://", "#")), target
         inside = re.match(r"https://example.org/us/(?:blob|raw)/v1.2.3/([^#]+)", target)
         assert not inside or (ROOT / inside[1]).exists(), target
-    made = page(readme, "", "1.2.3")  # without an address no link is dead
-    assert all(target.startswith(("https://", "#")) for target in link.findall(made))
-    assert "![" not in made
-    assert "map of threats" in made
+    text = page(readme, "", "1.2.3")  # without an address no link is dead
+    assert all(target.startswith(("https://", "#")) for target in link.findall(text))
+    assert "![" not in text
+    assert "map of threats" in text
 
 
 def test_what_the_package_says():

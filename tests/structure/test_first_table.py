@@ -60,7 +60,7 @@ def walked(tmp_path_factory):
     """A folder in which all of the page was done, with (command, lines, output) of each command."""
     folder = tmp_path_factory.mktemp("first") / "data"
     shutil.copytree(TABLES, folder)
-    found, code = [], 0
+    results, code = [], 0
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(folder)
         patch.setenv("COLUMNS", "200")
@@ -70,8 +70,8 @@ def walked(tmp_path_factory):
                 Path(step).write_text(rest, "utf-8")
                 continue
             code, output = run(step, code, patch)
-            found.append((step, rest, output))
-    return folder, found
+            results.append((step, rest, output))
+    return folder, results
 
 
 def run(command, code, patch):
@@ -88,10 +88,10 @@ def run(command, code, patch):
         assert done.returncode == 0, done.stderr
         return 0, done.stdout
     patch.setattr(sys, "argv", command.split())
-    said = io.StringIO()
-    with redirect_stdout(said), redirect_stderr(said), pytest.raises(SystemExit) as caught:
+    text = io.StringIO()
+    with redirect_stdout(text), redirect_stderr(text), pytest.raises(SystemExit) as caught:
         main()
-    return caught.value.code or 0, said.getvalue()
+    return caught.value.code or 0, text.getvalue()
 
 
 def test_commands_match_the_page(walked):
@@ -121,13 +121,13 @@ def test_results_match_the_page(walked, monkeypatch):
             f"foreknow utility {out} {table} --policy {policy} --json {out}.json", 0, monkeypatch
         )
         assert code == 0, said
-        found = json.loads(Path(f"{out}.json").read_text("utf-8"))
-        detail[out] = found["ncp"]
+        document = json.loads(Path(f"{out}.json").read_text("utf-8"))
+        detail[out] = document["ncp"]
         people, groups, smallest, lost = told[out]
-        assert found["people"] == people
-        assert found["groups"] == pytest.approx(groups, rel=0.25), out
-        assert found["smallest_group"] == pytest.approx(smallest, abs=3), out
-        assert found["average_ncp"] == pytest.approx(lost / 100, abs=0.08), out
+        assert document["people"] == people
+        assert document["groups"] == pytest.approx(groups, rel=0.25), out
+        assert document["smallest_group"] == pytest.approx(smallest, abs=3), out
+        assert document["average_ncp"] == pytest.approx(lost / 100, abs=0.08), out
     # What the page says of single columns.
     assert detail["survey-release"]["gender"] == detail["survey-release"]["children"] == 0
 

@@ -39,12 +39,12 @@ FOLDERS = {path.name for path in SRC.iterdir() if any(path.glob("*.py"))}
 @cache
 def trees():
     """Every module by its name below `foreknow`, apart from the front door, as a tree."""
-    found = {
+    results = {
         ".".join(path.relative_to(SRC).with_suffix("").parts): ast.parse(path.read_text("utf-8"))
         for path in sorted(SRC.rglob("*.py"))
     }
-    del found["__init__"]
-    return found
+    del results["__init__"]
+    return results
 
 
 def package_of(module):
@@ -180,7 +180,9 @@ def test_only_doors_look_up():
             package_of(place[9:]) for place in places if leaf_of(place) is None
         } & LAYER_OF.keys()
         packages -= {package_of(module)}
-        upwards |= {module for other in packages if LAYER_OF[other] >= LAYER_OF[package_of(module)]}
+        upwards |= {
+            module for package in packages if LAYER_OF[package] >= LAYER_OF[package_of(module)]
+        }
     assert upwards == {"pages"}  # a name in place of an import hides it
 
 

@@ -129,9 +129,9 @@ def run(place, installed):
         installed.stdin.write(json.dumps([str(place), *line.split()]) + "\n")
         installed.stdin.flush()
         ended = int(installed.stdout.readline())
-        said = " ".join((place / "said.txt").read_text("utf-8").split())
-        assert ended == code, said
-        return said
+        text = " ".join((place / "said.txt").read_text("utf-8").split())
+        assert ended == code, text
+        return text
 
     return call
 
@@ -171,15 +171,15 @@ def test_knowledge_of_another_package(run, place):
     out = run(AUDIT, code=1)  # k_anonymity fails
     assert "which Foreknow cannot prove: friends (evens)." in out
     (place / "policy.toml").write_text(rules.replace("[[require]]\nk_anonymity = 2\n", ""))
-    said = "Safe: the requirement holds; friends (evens) by the word of another package"
-    assert said in run(AUDIT)
+    text = "Safe: the requirement holds; friends (evens) by the word of another package"
+    assert text in run(AUDIT)
 
 
 def test_certificates_of_another_package(run, place):
     run(PUBLISH)
-    said = refused(place / "none", place, "verify out")  # who lacks it cannot verify
-    assert "unknown key 'even_groups'; if it is a kind of another package" in said
-    assert "erified:" not in said
+    message = refused(place / "none", place, "verify out")  # who lacks it cannot verify
+    assert "unknown key 'even_groups'; if it is a kind of another package" in message
+    assert "erified:" not in message
     certificate = place / "out" / "certificate.json"
     text = certificate.read_text("utf-8")
     assert '"foreign"' in text
@@ -208,16 +208,16 @@ assert type(policy.requirements[0].adversary).__module__.startswith("foreknow.")
 
 
 @pytest.mark.parametrize(
-    ("points", "said"),
+    ("points", "message"),
     [
         ("even_groups = evens:Nothing", "cannot be loaded"),
         ("odd_groups = evens:EvenGroups", "they must be the same"),
     ],
 )
-def test_packages_that_are_broken(place, points, said):
+def test_packages_that_are_broken(place, points, message):
     install(place / "site", f"[foreknow.criteria]\n{points}\n")
     refusal = refused(place / "site", place, AUDIT)
-    assert said in refusal
+    assert message in refusal
     assert "Traceback" not in refusal
 
 
@@ -271,7 +271,7 @@ def test_what_the_verifier_judged(tmp_path):
 
     schema = fk.Schema(quasi_identifiers=["age"], sensitive="ill")
     table = pa.table({"age": [20, 20, 30, 30], "ill": [*"abab"]})
-    made = fk.publish(table, fk.Policy([fk.Requirement(Same(2))], schema))
-    assert made.audit.scope.foreign == ("k_anonymity (tests)",)
-    made.write(tmp_path / "out")
+    publication = fk.publish(table, fk.Policy([fk.Requirement(Same(2))], schema))
+    assert publication.audit.scope.foreign == ("k_anonymity (tests)",)
+    publication.write(tmp_path / "out")
     assert fk.verify(tmp_path / "out").scope.foreign == ()

@@ -38,10 +38,10 @@ def test_every_knowledge_has_a_judge(kind, tmp_path):
     assert judge.of_windows == (Need.NO_WINDOWS not in kind.needs)
     assert judge.relative == (Need.ABSOLUTE not in kind.needs)
     table = pa.table({"sex": ["m"], "value": ["a"], "probability": ["1/2"]})
-    made = kind(*{"priors": [table]}.get(kind.key, []))
-    written = made.to_dict()
+    result = kind(*{"priors": [table]}.get(kind.key, []))
+    written = result.to_dict()
     assert list(written) == [kind.key]
-    assert kind.from_settings(kind.settings.model_validate(written[kind.key]), tmp_path) == made
+    assert kind.from_settings(kind.settings.model_validate(written[kind.key]), tmp_path) == result
 
 
 @pytest.mark.parametrize(
@@ -160,9 +160,9 @@ def test_needs_of_kinds(kind, need):
         return
     with pytest.raises(fk.InputError) as refused:
         SITUATIONS[need](kind)
-    said = str(refused.value)
-    assert f"{type(kind).__name__} needs {need.what}, and " in said
-    assert said.endswith(f"; {need.remedy}")
+    text = str(refused.value)
+    assert f"{type(kind).__name__} needs {need.what}, and " in text
+    assert text.endswith(f"; {need.remedy}")
 
 
 @pytest.mark.parametrize("key", support.MAKERS)
@@ -300,12 +300,12 @@ def test_toys_are_served(tmp_path):
     policy = fk.Policy.load(tmp_path / "policy.toml")
     assert [r.criterion for r in policy.requirements] == [None, EvenGroups(2), fk.KAnonymity(2)]
     assert fk.Policy.from_dict(policy.to_dict()).to_dict() == policy.to_dict()
-    made = fk.publish(fk.Microdata(tmp_path / "people.csv", policy.schema), policy)
-    sizes = made.release.counts.sizes
+    publication = fk.publish(fk.Microdata(tmp_path / "people.csv", policy.schema), policy)
+    sizes = publication.release.counts.sizes
     assert len(sizes) == 2  # the toy adversary allows no pairs: 1 of 1 would be certain
     assert all(sizes % 2 == 0)
-    assert made.audit.safe
-    made.write(tmp_path / "out")
+    assert publication.audit.safe
+    publication.write(tmp_path / "out")
     assert len(fk.verify(tmp_path / "out").findings) == 3
     rules = [fk.Requirement(Friends(1), below="3/4"), fk.Requirement(EvenGroups(2))]
     audit = fk.audit(fk.GroupCounts.from_bags(["abc", "abcd"]), fk.Policy(rules))
@@ -327,8 +327,8 @@ def test_the_command_line_serves_toys(tmp_path, monkeypatch, capsys):
     assert "this is about groups, and not about what anyone can infer" in out
     pairs = ["--method", "pairs", "--set"]
     desk.says(*desk.publish(*pairs, "size=4", out="two"))
-    said = desk.refused(*desk.publish(*pairs, "size=3", out="three"), code=1)
-    assert "people are left over" in said
+    message = desk.refused(*desk.publish(*pairs, "size=3", out="three"), code=1)
+    assert "people are left over" in message
     assert "did you mean 'size'" in desk.refused(*desk.publish(*pairs, "sise=3", out="three"))
     out = desk.says("audit", "two", "--policy", "policy.toml", "--html", "audit.html")
     for text in (out, (tmp_path / "audit.html").read_text("utf-8")):
@@ -363,9 +363,9 @@ def published(criterion):
 
 
 def test_criteria_that_must_not_pass():
-    asked = fk.Policy([fk.Requirement(Diverse(2))])
-    assert not fk.audit(fk.GroupCounts.from_bags(["aa", "bb"]), asked).safe
-    assert fk.audit(fk.GroupCounts.from_bags(["ab", "ab"]), asked).safe
+    policy = fk.Policy([fk.Requirement(Diverse(2))])
+    assert not fk.audit(fk.GroupCounts.from_bags(["aa", "bb"]), policy).safe
+    assert fk.audit(fk.GroupCounts.from_bags(["ab", "ab"]), policy).safe
     with pytest.raises(fk.ForeknowError, match="'unknown'"):
         published(Unknown(2))
     for beside in ({"facts": {"l": 1}, "below": 0.5}, {"facts": [{"l": 1, "below": 0.5}]}):
@@ -374,11 +374,11 @@ def test_criteria_that_must_not_pass():
 
 
 def test_the_verifier_counts_groups_itself(tmp_path):
-    made = published(fk.KAnonymity(4))
-    smallest = int(made.release.counts.sizes.min())
-    assert fk.KAnonymity(smallest).holds(made.release)
-    assert not fk.KAnonymity(smallest + 1).holds(made.release)
-    made.write(tmp_path / "out")
+    publication = published(fk.KAnonymity(4))
+    smallest = int(publication.release.counts.sizes.min())
+    assert fk.KAnonymity(smallest).holds(publication.release)
+    assert not fk.KAnonymity(smallest + 1).holds(publication.release)
+    publication.write(tmp_path / "out")
     for k in (1, smallest, smallest + 1, 10**6):
         policy = fk.Policy([fk.Requirement(fk.KAnonymity(k))], SCHEMA)
         if k <= smallest:
@@ -406,7 +406,7 @@ def without(kind, name, **more):
 
 
 @pytest.mark.parametrize(
-    ("kind", "name", "more", "how", "said"),
+    ("kind", "name", "more", "how", "message"),
     [
         *(
             (Friends, name, {}, {"below": "3/4"}, f"toy: Friends lacks {name}, which")
@@ -426,8 +426,8 @@ def without(kind, name, **more):
         ),
     ],
 )
-def test_members_that_are_lacking(kind, name, more, how, said):
-    with pytest.raises(fk.InputError, match=said):
+def test_members_that_are_lacking(kind, name, more, how, message):
+    with pytest.raises(fk.InputError, match=message):
         fk.Requirement(without(kind, name, **more)(1), name="toy", **how)
 
 

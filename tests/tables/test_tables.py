@@ -179,7 +179,7 @@ TABLES = {
         },
     ),
 }
-ROWS = [pytest.param(name, told, id=name) for name, told in TABLES.items()]
+ROWS = [pytest.param(name, table, id=name) for name, table in TABLES.items()]
 
 
 def test_each_table_has_a_row():
@@ -204,19 +204,19 @@ def test_a_row_of_sums(tmp_path):
 
 @pytest.mark.parametrize(("name", "told"), ROWS)
 def test_what_init_says(name, told):
-    found = fk.suggest_policy(HERE / f"{name}.csv")
-    schema = found.policy.schema
+    suggestion = fk.suggest_policy(HERE / f"{name}.csv")
+    schema = suggestion.policy.schema
     assert [*schema.quasi_identifiers] == told.known
     assert schema.sensitive == told.sensitive
     assert [*schema.identifiers] == told.identifiers
     assert (schema.person, schema.unit) == (told.person, "row" if told.person else "person")
     assert told.reading.items() <= schema.reading.to_dict().items()
-    asked = dict(question.split(": ", 1) for question in found.questions)
+    asked = dict(question.split(": ", 1) for question in suggestion.questions)
     for column, part in told.decide.items():
         assert part in asked[column]
     codes = {column for column in asked if "number or code?" in asked[column]}
     assert {*asked} - codes <= {*told.decide}  # nothing else is asked
-    notes = " ".join(found.notes)
+    notes = " ".join(suggestion.notes)
     assert (f"share a value of {told.homes}" in notes) == bool(told.homes)
     assert ("share a value" in notes) == bool(told.homes)
 
@@ -229,8 +229,8 @@ def test_what_is_published(name, told, tmp_path):
     assert text.count(before) == 1 or not before
     assert not after or f"\n# {after}" in text  # the edit is the line that is printed
     policy.write_text(text.replace(before, after) if before else text, encoding="utf-8")
-    made = fk.publish(table, policy, out=str(out), seed=1)
-    assert made.audit.safe
+    publication = fk.publish(table, policy, out=str(out), seed=1)
+    assert publication.audit.safe
     tables, people = tomllib.loads(policy.read_text("utf-8")), raw(name, told.delimiter)
     n_shown = counted_again(people, told, tables, out)
     assert fk.verify(out).people == n_shown
@@ -257,17 +257,17 @@ def test_advised_reading_reads_numbers(name, column, numbers, tmp_path):
     text = fk.suggest_policy(table).to_toml()
     line = re.search(r"add (reading = \{.*\}) to the schema", text)[1]
     policy.write_text(text.replace("[schema]\n", f"[schema]\n{line}\n") + WIDE, encoding="utf-8")
-    made = fk.publish(table, policy, out=str(out), seed=1)
-    assert made.audit.safe
-    shown = Counter(made.to_pandas()[column].map(Fraction))
-    kept = Counter(
+    publication = fk.publish(table, policy, out=str(out), seed=1)
+    assert publication.audit.safe
+    counts = Counter(publication.to_pandas()[column].map(Fraction))
+    counter = Counter(
         Fraction(text[1:-1].replace(",", "")) * -1
         if text[:1] == "("
         else Fraction(text.replace(",", "").replace("k", "000"))
         for text in (row[column] for row in raw(name, ","))
     )
-    assert shown == kept
-    assert all(Fraction(number) in shown for number in numbers.values())
+    assert counts == counter
+    assert all(Fraction(number) in counts for number in numbers.values())
     assert fk.verify(out).people == len(raw(name, ","))
 
 

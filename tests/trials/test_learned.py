@@ -97,7 +97,7 @@ def test_posteriors_and_weights_match_enumeration():
                 for v in counts.values
             }
             _, _, chances = laid_out(release, table)
-            found = layout.expected(chances)
+            result = layout.expected(chances)
             weights = []
             for case in range(layout.cases.n_groups):
                 g = int(np.argmax(layout.case_of == case))
@@ -108,9 +108,9 @@ def test_posteriors_and_weights_match_enumeration():
                     kind = kinds.labels[layout.signature[cell]][0]
                     value = counts.values[int(layout.value[cell])]
                     expected = float(right[own.index(kind)].get(value, 0))
-                    assert abs(found.posteriors[cell] - expected) < 1e-9
+                    assert abs(result.posteriors[cell] - expected) < 1e-9
                 weights.append(float(learned_worlds.likelihood([(own, bag)], table)))
-            logs.append(found.weights - np.log(weights))
+            logs.append(result.weights - np.log(weights))
         # A constant of each group aside, which no chance changes.
         assert np.abs(logs[0] - logs[1]).max() < 1e-9
 
@@ -160,8 +160,8 @@ def test_learned_chances_are_locally_best():
         for p, q in itertools.product(steps, steps):
             table = {("x", "a"): p, ("x", "b"): 1 - p, ("y", "a"): q, ("y", "b"): 1 - q}
             best = max(best, learned_worlds.likelihood(groups, table))
-        found = learned_worlds.likelihood(groups, chances_of(fit, groups))
-        ends += float(found) >= float(best) * (1 - 1e-2)
+        result = learned_worlds.likelihood(groups, chances_of(fit, groups))
+        ends += float(result) >= float(best) * (1 - 1e-2)
     assert ends >= 2 * TIMES
 
 
@@ -234,8 +234,8 @@ def test_distinct_people_teach_nothing():
 
 def test_absent_values_are_never_guessed():
     release = release_of([("xy", "ab"), ("xx", "ab")])
-    found = fk.Learned(["kind"]).disclosure(release, "c")
-    assert (found.probability, found.witness) == (0.0, None)
+    disclosure = fk.Learned(["kind"]).disclosure(release, "c")
+    assert (disclosure.probability, disclosure.witness) == (0.0, None)
     with pytest.raises(fk.InputError, match="cannot be a sensitive value"):
         fk.Learned(["kind"]).disclosure(release, ["a"])
 
@@ -249,29 +249,31 @@ def test_exact_columns_place_people():
         [fk.Requirement(fk.Facts(), below="3/4")],
         fk.Schema(quasi_identifiers=["job", "age"], sensitive="disease"),
     )
-    made = fk.publish(microdata, policy, seed=1)
+    publication = fk.publish(microdata, policy, seed=1)
     table = microdata.source.arrow(["job", "age", "disease"])
-    labels = fk.Priors.from_release(made.release, ["job"])
-    assert max(float(d.probability) for d in labels.disclosures(made.release).values()) < 0.75
-    learned = fk.Priors.from_release(made.release, ["job"], people=table)
-    bare = fk.Priors.from_release(made.release, ["job"], people=table.drop(["disease"]))
+    labels = fk.Priors.from_release(publication.release, ["job"])
+    assert (
+        max(float(d.probability) for d in labels.disclosures(publication.release).values()) < 0.75
+    )
+    learned = fk.Priors.from_release(publication.release, ["job"], people=table)
+    bare = fk.Priors.from_release(publication.release, ["job"], people=table.drop(["disease"]))
     assert bare.tables == learned.tables
-    own = fk.Priors.from_release(made.release, ["job"], people=microdata)
-    assert own.tables == learned.tables
+    priors = fk.Priors.from_release(publication.release, ["job"], people=microdata)
+    assert priors.tables == learned.tables
     for number in range(6):
         row = (f"job {number}",)
         assert float(learned.tables[0].prior(row, f"disease {number}")) > 0.4
     with pytest.raises(fk.InputError, match="'salary'"):
-        fk.Priors.from_release(made.release, ["salary"], people=table)
+        fk.Priors.from_release(publication.release, ["salary"], people=table)
     with pytest.raises(fk.InputError, match="give the table that the release was made from"):
-        fk.Priors.from_release(made.release, ["job"], people=table.slice(1))
+        fk.Priors.from_release(publication.release, ["job"], people=table.slice(1))
 
 
 # ---- what is refused, and what is said ----------------------------------------------------------
 
 
 @pytest.mark.parametrize(
-    ("by", "said"),
+    ("by", "message"),
     [
         ("kind", r'by must be a list of columns, such as \["job"\]'),
         (["kind", "kind"], "names a column twice"),
@@ -279,8 +281,8 @@ def test_exact_columns_place_people():
         (["kinds"], "kinds"),
     ],
 )
-def test_unlearnable_releases_are_refused(by, said):
-    with pytest.raises(fk.InputError, match=said):
+def test_unlearnable_releases_are_refused(by, message):
+    with pytest.raises(fk.InputError, match=message):
         fk.Learned(by).disclosure(release_of([("xy", "ab")]))
 
 
@@ -375,9 +377,9 @@ def test_trial_stops_beside_reported_one(reverse):
 )
 def test_sure_and_right_attackers_stop(sure, rightly, stops):
     """One who guesses worse than the reported one stops a trial where what they claim holds."""
-    found = tried(Try(fk.Learned(["code"]), stop="0.8"))[0]
+    result = tried(Try(fk.Learned(["code"]), stop="0.8"))[0]
     surer = Tried("EM, surer", ("code",), 0.1, 0.95, sure, rightly)
-    trial = replace(found, surest=0.79, tried=(surer,))
+    trial = replace(result, surest=0.79, tried=(surer,))
     assert trial.stopping(Fraction(4, 5)) == (surer if stops else None)
     assert trial.stopping(Fraction(3, 4)) is not None
     assert trial.asked == Try(fk.Learned(["code"]), stop="0.8")
@@ -416,10 +418,10 @@ def test_shares_divide_as_people_do(seed):
     leaf = min(trees.LEAF / amounts.sum(), 0.5)
     library = DecisionTreeClassifier(random_state=0, min_weight_fraction_leaf=leaf)
     library.fit(features[kind], value, amounts.ravel())
-    found = Forest(features, amounts, n_drawn=6).shares(n_trees=3)
+    result = Forest(features, amounts, n_drawn=6).shares(n_trees=3)
     is_anybody = amounts.any(axis=1)
     expected = library.predict_proba(features)
-    np.testing.assert_allclose(found[is_anybody], expected[is_anybody])
+    np.testing.assert_allclose(result[is_anybody], expected[is_anybody])
 
 
 ODD_LABELS = ["inf -inf 1", "nan 2 3", "-1e308 0 1e308", "x y z"]

@@ -141,13 +141,13 @@ def test_learned_figures_are_no_requirement(tmp_path):
     (tmp_path / "policy.toml").write_text(rules)
     several = {"semantics": "set", "person": "name"}
     several = fk.Schema(quasi_identifiers=["code"], sensitive="ill", **several)
-    asked, tries = [fk.Requirement(fk.Facts(), "0.9")], [Try(fk.Learned(["code"]))]
+    requirements, tries = [fk.Requirement(fk.Facts(), "0.9")], [Try(fk.Learned(["code"]))]
     for call, said in (
         (lambda: fk.Policy.load(tmp_path / "policy.toml"), r"\[\[try\]\]"),
         (lambda: Try(fk.Facts()), "is a requirement"),
         (lambda: policy(by=["zip"]), "'zip'"),
         (
-            lambda: fk.Policy(asked, several, tries=tries),
+            lambda: fk.Policy(requirements, several, tries=tries),
             "try: learning takes one value per person",
         ),
     ):
@@ -162,19 +162,23 @@ def test_command_needs_the_owners_folder(written, tmp_path, run):
     alone, table = tmp_path / "alone", written / "table.csv"
     shutil.copytree(written / "out", alone)
     pc.write_csv(planted(seed=2), tmp_path / "other.csv")
-    owner, found = f"{written}/out.owner", tmp_path / "found.json"
+    owner, result = f"{written}/out.owner", tmp_path / "found.json"
     for arguments, exit_code, words in (
         ((alone, table, "--by", "code"), 2, "members.parquet"),
         ((alone, table, "--by", "code", "--members", owner), 0, "of them rightly"),
-        ((written / "out", table, "--json", found), 0, ""),
+        ((written / "out", table, "--json", result), 0, ""),
         ((written / "out", tmp_path / "other.csv", "--by", "code"), 2, "is not the table"),
     ):
         code, said = run("learned", *arguments)
         assert code == exit_code, said
         assert words in said
-    read = json.loads(found.read_text())
-    assert (read["format"], read["measured"], read["at_least"]) == ("foreknow trial", True, True)
-    assert read["this_file_is"] == "for the owner only"
+    document = json.loads(result.read_text())
+    assert (document["format"], document["measured"], document["at_least"]) == (
+        "foreknow trial",
+        True,
+        True,
+    )
+    assert document["this_file_is"] == "for the owner only"
 
 
 def test_unrunnable_limits_are_refused(monkeypatch):
@@ -197,10 +201,10 @@ OTHERS = "They may be surer of other values."
 @pytest.fixture(scope="module")
 def judged():
     """Only two values are limited, and many people are alone in their group."""
-    two = fk.Requirement(fk.Facts(), below="0.25", any_of=["HIV", "Syphilis"])
-    made = fk.publish(sample.table_path(), fk.Policy([two], REGISTER.schema), seed=1)
-    assert made.audit.scope.groups_of_one > 100
-    return made.audit
+    requirement = fk.Requirement(fk.Facts(), below="0.25", any_of=["HIV", "Syphilis"])
+    publication = fk.publish(sample.table_path(), fk.Policy([requirement], REGISTER.schema), seed=1)
+    assert publication.audit.scope.groups_of_one > 100
+    return publication.audit
 
 
 @pytest.mark.complete

@@ -13,19 +13,19 @@ LEAVES = "abcdefgh"
 
 def queries_of(drawn):
     """The queries as sets of values: one per attribute that is asked about, and the sensitive."""
-    found = []
+    results = []
     for q in range(len(drawn)):
         sets = [
-            {v for v, wanted in zip(attribute.domain, asked[:, q], strict=True) if wanted}
-            for attribute, asked in zip(drawn.attributes, drawn.asked_values, strict=True)
+            {v for v, wanted in zip(attribute.domain, asked_value[:, q], strict=True) if wanted}
+            for attribute, asked_value in zip(drawn.attributes, drawn.asked_values, strict=True)
         ]
-        found.append((sets, drawn.values[:, q]))
-    return found
+        results.append((sets, drawn.values[:, q]))
+    return results
 
 
-def true_answer(rows, sensitive, sets, wanted):
+def true_answer(rows, sensitive, sets, expected):
     return sum(
-        all(value in allowed for value, allowed in zip(row, sets, strict=True)) and held in wanted
+        all(value in allowed for value, allowed in zip(row, sets, strict=True)) and held in expected
         for row, held in zip(rows, sensitive, strict=True)
     )
 
@@ -34,18 +34,18 @@ def members(groups):
     return [[i for i, g in enumerate(groups) if g == group] for group in sorted(set(groups))]
 
 
-def bucketized_answer(rows, sensitive, groups, sets, wanted):
+def bucketized_answer(rows, sensitive, groups, sets, expected):
     """Each of the people who match has each value of the bag with the same chance."""
     total = Fraction(0)
     for group in members(groups):
         matching = sum(
             all(v in allowed for v, allowed in zip(rows[i], sets, strict=True)) for i in group
         )
-        total += matching * Fraction(sum(sensitive[i] in wanted for i in group), len(group))
+        total += matching * Fraction(sum(sensitive[i] in expected for i in group), len(group))
     return total
 
 
-def generalized_answer(boxes, sensitive, groups, wishes, wanted):
+def generalized_answer(boxes, sensitive, groups, wishes, expected):
     """Each person is anywhere in their group's box with the same chance.
 
     A box has a list of pieces per attribute, a wish of a query as well: ranges of whole numbers,
@@ -56,7 +56,7 @@ def generalized_answer(boxes, sensitive, groups, wishes, wanted):
         share = Fraction(1)
         for pieces, wish in zip(box, wishes, strict=True):
             share *= Fraction(common(pieces, wish), common(pieces, pieces))
-        total += share * sum(sensitive[i] in wanted for i in group)
+        total += share * sum(sensitive[i] in expected for i in group)
     return total
 
 
@@ -73,15 +73,15 @@ def common(pieces, others):
 def wish_of(kind, asked, domain):
     """What a query asks for: values, and what lies between those that are next to each other."""
     where = place(kind, domain)
-    found = [None] * (None in asked)
+    result = [None] * (None in asked)
     run = []
     for value in sorted((v for v in domain if v is not None), key=where):
         if value in asked:
             run.append(where(value))
         elif run:
-            found.append(range(run[0], run[-1] + 1))
+            result.append(range(run[0], run[-1] + 1))
             run = []
-    return found + ([range(run[0], run[-1] + 1)] if run else [])
+    return result + ([range(run[0], run[-1] + 1)] if run else [])
 
 
 def box_of(kind, values, domain, floor=0, style=None):
@@ -90,8 +90,8 @@ def box_of(kind, values, domain, floor=0, style=None):
     style = style or ("hierarchy" if kind_of in PATHS else "set" if kind_of == "text" else "range")
     where = place(kind, domain)
     known = [where(v) for v in domain if v is not None]
-    least, most = min(known), max(known)
-    everything = [range(least, most + 1), *([None] * (None in domain))]
+    lowest, highest = min(known), max(known)
+    everything = [range(lowest, highest + 1), *([None] * (None in domain))]
     if style == "hierarchy":
         for level in range(floor, DEPTH + 1):
             nodes = {path_of(kind_of, value)[level] for value in values}
@@ -103,7 +103,7 @@ def box_of(kind, values, domain, floor=0, style=None):
                 return [None]
             return [
                 range(step, step + 1)
-                for step in range(least, most + 1)
+                for step in range(lowest, highest + 1)
                 if path_of(kind_of, at(kind_of, step, domain))[level] in nodes
             ]
         raise AssertionError("no top")
@@ -114,8 +114,8 @@ def box_of(kind, values, domain, floor=0, style=None):
             return everything
         return [None if v is None else range(where(v), where(v) + 1) for v in values]
     inside = [where(v) for v in values if v is not None]
-    found = [None] * (None in values)
-    return found + ([range(min(inside), max(inside) + 1)] if inside else [])
+    result = [None] * (None in values)
+    return result + ([range(min(inside), max(inside) + 1)] if inside else [])
 
 
 def place(kind, domain):
@@ -154,10 +154,10 @@ def path_of(kind_of, value):
 
 def members_of(covers):
     """The values that labels cover: the label of each, and its code."""
-    found = [(), ()]
+    results = [(), ()]
     for label in range(len(covers)):
         for at in range(covers.offsets[label], covers.offsets[label + 1]):
             ends = covers.starts[at], covers.ends[at]
             codes = range(*np.searchsorted(covers.positions.cells, ends).tolist())
-            found = [(*found[0], *[label] * len(codes)), (*found[1], *codes)]
-    return np.array(found[0], dtype=int), np.array(found[1], dtype=int)
+            results = [(*results[0], *[label] * len(codes)), (*results[1], *codes)]
+    return np.array(results[0], dtype=int), np.array(results[1], dtype=int)

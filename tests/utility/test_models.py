@@ -51,7 +51,7 @@ def kinds(found):
 
 
 def table_of(found, *columns):
-    return next(own for own in found.tables if {*own.columns} == {*columns})
+    return next(table for table in found.tables if {*table.columns} == {*columns})
 
 
 def logistic(x, y, penalty=1.0):
@@ -111,9 +111,9 @@ def test_logistic_regressions_match_newton(hospital):
     assert fit.score.usual == fit.score.middles != fit.score.drawn  # as a researcher reports it
     spreads = [f"{raw[name].std(ddof=0):.3g}" for name in ("age", "weight")]
     wanted = [f"age, per {spreads[0]}", "sex = f", f"weight, per {spreads[1]}"]
-    assert [own.of for own in fit.coefficients] == wanted
-    for at, own in enumerate(fit.coefficients):
-        assert three(own) == pytest.approx([beta[at] for beta in coefficients], abs=2e-3)
+    assert [coefficient.of for coefficient in fit.coefficients] == wanted
+    for position, own in enumerate(fit.coefficients):
+        assert three(own) == pytest.approx([beta[position] for beta in coefficients], abs=2e-3)
 
 
 def test_linear_regressions_match_numpy(hospital):
@@ -128,41 +128,43 @@ def test_linear_regressions_match_numpy(hospital):
     def solved(table, age):
         return np.linalg.lstsq(terms(table, age), table["weight"].to_numpy(), rcond=None)[0]
 
-    ways = [[solved(*own) for own in tables] for tables in ways_of(raw, folder, (0, 1))]
+    ways = [[solved(*table) for table in tables] for tables in ways_of(raw, folder, (0, 1))]
     x, spread = terms(raw), raw["weight"].std(ddof=0)
-    scores = [np.mean([r2_score(raw["weight"], x @ beta) for beta in own]) for own in ways]
+    scores = [np.mean([r2_score(raw["weight"], x @ beta) for beta in way]) for way in ways]
     assert (fit.measure, fit.baseline) == ("R²", 0)
     assert three(fit.score) == pytest.approx(scores)
-    for at, own in enumerate(fit.coefficients, 1):
-        assert three(own) == pytest.approx([np.mean([b[at] for b in beta]) for beta in ways])
+    for position, coefficient in enumerate(fit.coefficients, 1):
+        assert three(coefficient) == pytest.approx(
+            [np.mean([b[position] for b in beta]) for beta in ways]
+        )
     first = x @ ways[0][0]
-    far = [np.mean([np.abs(x @ beta - first).mean() / spread for beta in own]) for own in ways]
+    far = [np.mean([np.abs(x @ beta - first).mean() / spread for beta in way]) for way in ways]
     assert three(fit.apart) == pytest.approx(far, abs=1e-12)
 
 
 def test_means_of_groups_match_pandas(hospital):
     raw, made, microdata, folder = hospital
-    found = modelled(made, microdata, draws=2)
+    result = modelled(made, microdata, draws=2)
     draws = [fk.draw(folder, seed=seed) for seed in (0, 1)]
-    read = fk.read_release(folder)
+    release = fk.read_release(folder)
     edges = np.unique(np.quantile(raw["age"], [0.2, 0.4, 0.6, 0.8], method="inverted_cdf"))
-    own = table_of(found, "d", "age")
+    own = table_of(result, "d", "age")
     assert (own.columns, own.rows) == (("d", "age"), ("hypertension", "flu", "cold"))
     assert (own.values[0], own.values[-1]) == (f"under {edges[0]}", f"{edges[-1]} or more")
     assert own.misplaced.raw == 0
-    both = table_of(found, "age", "weight")
+    both = table_of(result, "age", "weight")
     assert both.measure == "r"
-    correlation = read["age_middle"].corr(read["weight"])
+    correlation = release["age_middle"].corr(release["weight"])
     assert both.association.middles == pytest.approx(correlation)
-    mean = next(each for each in found.groups if each.group == "d = flu")
+    mean = next(group for group in result.groups if group.group == "d = flu")
     wanted = [
         raw[raw.d == "flu"]["age"].mean(),
-        read[read.d == "flu"]["age_middle"].mean(),
-        np.mean([each[each.d == "flu"]["age"].mean() for each in draws]),
+        release[release.d == "flu"]["age_middle"].mean(),
+        np.mean([draw[draw.d == "flu"]["age"].mean() for draw in draws]),
     ]
     assert mean.of == "mean of age"
     assert three(mean) == pytest.approx(wanted)
-    share = next(each for each in found.groups if each.group == "sex = f")
+    share = next(group for group in result.groups if group.group == "sex = f")
     assert share.raw == pytest.approx((raw[raw.sex == "f"]["d"] == "hypertension").mean())
 
 
@@ -179,16 +181,16 @@ def cell(value, edges, known):
 
 def cells(columns, names, edges, raw):
     known = {name: set(map(text_of, raw[name])) for name in names}
-    found = {}
+    results = {}
     for row in zip(*(columns[name] for name in names), strict=True):
         pairs = zip(row, names, strict=True)
         key = tuple(cell(value, edges.get(name), known[name]) for value, name in pairs)
-        found[key] = found.get(key, 0) + 1
-    return found
+        results[key] = results.get(key, 0) + 1
+    return results
 
 
-def same(found, wanted):
-    return found is None if wanted is None else found == pytest.approx(wanted, abs=1e-9)
+def same(found, expected):
+    return found is None if expected is None else found == pytest.approx(expected, abs=1e-9)
 
 
 def random_table(rng):
@@ -249,37 +251,37 @@ def test_cross_tables_match_counting(seed, tmp_path):
     policy = fk.Policy.of({"schema": schema, "require": [{"k_anonymity": 3}]})
     microdata = policy.microdata(raw)
     try:
-        made = fk.publish(microdata, policy, seed=seed)
+        publication = fk.publish(microdata, policy, seed=seed)
     except (fk.NoSafeRelease, fk.InputError):
         return
-    made.write(tmp_path / "release")
-    found = modelled(made, microdata, draws=2, seed=seed, by=["n", "t", "x"])
+    publication.write(tmp_path / "release")
+    result = modelled(publication, microdata, draws=2, seed=seed, by=["n", "t", "x"])
     draws = [
         fk.draw(tmp_path / "release", seed=seed + i, library="arrow").to_pydict() for i in (0, 1)
     ]
     numeric = {name for name in ("n", "x") if len({*columns[name]} - {None}) > 2}
     edges = {name: bands(columns[name]) for name in numeric}
-    assert len(found.tables) == 6
+    assert len(result.tables) == 6
     n = raw.num_rows
-    for own in found.tables:
-        a, b = own.columns
-        counted = cells(columns, own.columns, edges, columns)
-        several = [cells(each, own.columns, edges, columns) for each in draws]
+    for table in result.tables:
+        a, b = table.columns
+        counted = cells(columns, table.columns, edges, columns)
+        several = [cells(draw, table.columns, edges, columns) for draw in draws]
         off = sum(
             abs(counted.get(key, 0) - Fraction(sum(e.get(key, 0) for e in several), 2))
             for key in {*counted, *several[0], *several[1]}
         )
-        assert own.misplaced.drawn == pytest.approx(float(off / (2 * n)))
-        assert sum(map(sum, own.raw)) == n
-        assert sorted(many for row in own.raw for many in row if many) == sorted(counted.values())
-        if own.measure == "r":
+        assert table.misplaced.drawn == pytest.approx(float(off / (2 * n)))
+        assert sum(map(sum, table.raw)) == n
+        assert sorted(many for row in table.raw for many in row if many) == sorted(counted.values())
+        if table.measure == "r":
             assert {a, b} <= numeric
             figures = [correlation(each[a], each[b]) for each in (columns, *draws)]
         else:
             figures = [cramer(each) for each in (counted, *several)]
-        assert same(own.association.raw, figures[0])
+        assert same(table.association.raw, figures[0])
         known = None if None in figures[1:] else sum(figures[1:]) / 2
-        assert same(own.association.drawn, known)
+        assert same(table.association.drawn, known)
 
 
 # ---- columns of every kind -----------------------------------------------------------------------
@@ -290,12 +292,12 @@ def test_missing_values_and_constant_column():
     table["age"] = table["age"].astype("Int64")
     table.loc[::7, "age"] = pd.NA
     table["sex"] = "f"
-    found = modelled(*published(table))
-    assert (found.left_out, found.by) == ({"sex": "everybody has the same"}, ("age",))
-    (own,) = found.tables
+    result = modelled(*published(table))
+    assert (result.left_out, result.by) == ({"sex": "everybody has the same"}, ("age",))
+    (own,) = result.tables
     assert own.values[-1] == "missing"
     assert sum(row[-1] for row in own.raw) == table["age"].isna().sum()
-    assert all(fit.score.drawn is not None for fit in found.fits)
+    assert all(fit.score.drawn is not None for fit in result.fits)
 
 
 @pytest.mark.parametrize("semantics", ["set", "multiset"])
@@ -307,14 +309,14 @@ def test_each_value_is_a_target(semantics):
     if semantics == "set":
         table = table.drop_duplicates(["pid", "d"])
     made, microdata = published(table, person="pid", semantics=semantics)
-    found = modelled(made, microdata, ["d=flu"])
-    assert {fit.value for fit in found.fits} == {"flu"}
+    result = modelled(made, microdata, ["d=flu"])
+    assert {fit.value for fit in result.fits} == {"flu"}
     has = table[table.d == "flu"]["pid"].nunique() / 120
     sizes = table.drop_duplicates("pid")["sex"].value_counts()
-    rows = {each.group: each.raw for each in found.groups if each.of == "share of d = flu"}
-    mean = sum(rows[f"sex = {sex}"] * many for sex, many in sizes.items()) / 120
+    rows = {group.group: group.raw for group in result.groups if group.of == "share of d = flu"}
+    mean = sum(rows[f"sex = {sex}"] * size for sex, size in sizes.items()) / 120
     assert mean == pytest.approx(has)
-    assert np.sum(table_of(found, "d", "sex").raw) == len(table)  # occurrences
+    assert np.sum(table_of(result, "d", "sex").raw) == len(table)  # occurrences
     with pytest.raises(fk.InputError, match="several values of 'd'; let it be a target"):
         modelled(made, microdata, ["age"], by=["d"])
 
@@ -324,9 +326,9 @@ def test_rare_values_become_others():
     table["sex"] = [f"code {i % 80:02}" for i in range(len(table))]
     table["d"] = [f"d{min(i % 40, 12)}" for i in range(len(table))]
     made, microdata = published(table, hierarchies={"sex": {"mask": 7}})
-    found = modelled(made, microdata, ["d=d8", "d=d9"])
-    assert (found.targets, found.left_out) == (("d",), {"sex": "it has 80 values"})
-    fits = [(fit.kind, fit.value) for fit in found.fits]
+    result = modelled(made, microdata, ["d=d8", "d=d9"])
+    assert (result.targets, result.left_out) == (("d",), {"sex": "it has 80 values"})
+    fits = [(fit.kind, fit.value) for fit in result.fits]
     assert fits[::2] == [("logistic", "d8"), ("logistic", "d9")]
     own = table_of(modelled(made, microdata, ["d=d9"]), "d", "age")
     assert (own.rows[0], own.rows[-2:], len(own.rows)) == ("d12", ("d9", "others"), 10)
@@ -339,9 +341,9 @@ def test_number_spellings_are_equal(tmp_path):
     table["d"] = np.where(table["d"] == "flu", "3.00", np.where(table["age"] < 40, "1.50", "2.00"))
     table["code"] = np.where(table["age"] < 50, "01", "1")
     table.to_csv(tmp_path / "table.csv", index=False)
-    found = modelled(*published(tmp_path / "table.csv", other=["code"]), ["d=3"])
-    assert kinds(found)["logistic"].value == "3.00"
-    own = table_of(found, "d", "code")
+    result = modelled(*published(tmp_path / "table.csv", other=["code"]), ["d=3"])
+    assert kinds(result)["logistic"].value == "3.00"
+    own = table_of(result, "d", "code")
     assert {*own.values} == {"01", "1"}
     assert own.misplaced.drawn == 0
     assert np.sum(own.drawn) == len(table)
@@ -360,14 +362,14 @@ def test_models_need_scikit_learn(hospital, monkeypatch):
     assert 'pip install ".[learn]"' in report.summary().replace("\n", " ")
     with pytest.raises(fk.InputError, match="nobody has the value 'cancer' of 'd'"):
         modelled(made, microdata, ["d=cancer"])
-    found = fk.compare(people(), POLICY, models=True, **{**ASKED, "methods": ["mondrian"]})
-    assert found.candidates[0].fit is None
-    assert 0 < found.candidates[0].misplaced < 1
-    assert "scikit-learn" in found.summary()
+    comparison = fk.compare(people(), POLICY, models=True, **{**ASKED, "methods": ["mondrian"]})
+    assert comparison.candidates[0].fit is None
+    assert 0 < comparison.candidates[0].misplaced < 1
+    assert "scikit-learn" in comparison.summary()
 
 
 @pytest.mark.parametrize(
-    ("given", "said"),
+    ("given", "message"),
     [
         ({"models": ["diagnosis"]}, "targets: no column 'diagnosis'"),
         ({"models": ["d=cancer"]}, "nobody has the value 'cancer' of 'd'"),
@@ -379,9 +381,9 @@ def test_models_need_scikit_learn(hospital, monkeypatch):
         ({"draws": 0}, "draws"),
     ],
 )
-def test_impossible_models_are_reported(hospital, given, said):
+def test_impossible_models_are_reported(hospital, given, message):
     _, made, microdata, _ = hospital
-    with pytest.raises(fk.InputError, match=said):
+    with pytest.raises(fk.InputError, match=message):
         modelled(made, microdata, **given)
 
 
@@ -403,14 +405,14 @@ ASKED = {"methods": ["mondrian", "fulldomain"], "limits": [0.9], "queries": 20, 
 
 def test_compare_shows_models():
     table = people()
-    found = fk.compare(table, POLICY, models=["d=flu"], **ASKED)
-    made = fk.publish(table, POLICY, method="mondrian", seed=0)
-    own = modelled(made, POLICY.microdata(table), ["d=flu"], seed=0)
-    first = found.candidates[0]
+    comparison = fk.compare(table, POLICY, models=["d=flu"], **ASKED)
+    publication = fk.publish(table, POLICY, method="mondrian", seed=0)
+    own = modelled(publication, POLICY.microdata(table), ["d=flu"], seed=0)
+    first = comparison.candidates[0]
     assert (first.misplaced, first.fit) == (own.misplaced, own.fits[0])
-    scores = [each.fit.score.usual for each in found.candidates]
-    assert found.to_frame()["score"].tolist() == scores
-    text = " ".join(found.summary().split())
+    scores = [candidate.fit.score.usual for candidate in comparison.candidates]
+    assert comparison.to_frame()["score"].tolist() == scores
+    text = " ".join(comparison.summary().split())
     assert "cells model sure" in text
     assert "AUC on the raw people of a logistic model of d = flu" in text
     assert "cells" not in fk.compare(table, POLICY, **ASKED).summary()
@@ -440,9 +442,9 @@ def printed(report):
 
 
 def test_reports_escape_labels(report):
-    said = printed(report)
-    assert max(map(len, said.splitlines())) <= 80
-    for text in (said, report._repr_html_()):
+    message = printed(report)
+    assert max(map(len, message.splitlines())) <= 80
+    for text in (message, report._repr_html_()):
         flat = " ".join(text.split())
         assert "What the generalized release is still worth" in flat
         assert "times the least for groups of" in flat
@@ -459,7 +461,7 @@ def test_reports_escape_labels(report):
 
 
 @pytest.mark.parametrize(
-    ("asking", "said"),
+    ("asking", "message"),
     [
         ({"predicates": 4}, "only 3 attributes"),
         ({"predicates": []}, "predicates must be whole numbers such as"),
@@ -470,8 +472,8 @@ def test_reports_escape_labels(report):
         ({"delta": 0}, "delta is a share"),
     ],
 )
-def test_mistakes_are_named(asking, said):
-    with pytest.raises(fk.InputError, match=said):
+def test_mistakes_are_named(asking, message):
+    with pytest.raises(fk.InputError, match=message):
         fk.utility_report(made(), microdata(), **asking)
 
 
@@ -513,36 +515,36 @@ def shown(share):
 
 
 def test_command_matches_python(released):
-    said, found = released.says(*UTILITY, "--delta", "0.2"), measured(released)
-    assert "What the generalized release is still worth – release.csv" in said
-    assert f"groups {found.utility.groups} of " in said
-    assert f"sum of squared group sizes {found.utility.discernibility} " in said
-    assert f"detail lost {shown(found.utility.average_ncp)}" in said
-    assert f"age {shown(found.utility.ncp['age'])}" in said
-    assert "or to 20.0% of the people where that is more (1,000 queries each)" in said
-    one, two = found.errors
-    assert f"one quasi-identifier {shown(one.median)} {shown(one.average)}" in said
-    assert f"2 quasi-identifiers {shown(two.median)} {shown(two.average)}" in said
+    text, result = released.says(*UTILITY, "--delta", "0.2"), measured(released)
+    assert "What the generalized release is still worth – release.csv" in text
+    assert f"groups {result.utility.groups} of " in text
+    assert f"sum of squared group sizes {result.utility.discernibility} " in text
+    assert f"detail lost {shown(result.utility.average_ncp)}" in text
+    assert f"age {shown(result.utility.ncp['age'])}" in text
+    assert "or to 20.0% of the people where that is more (1,000 queries each)" in text
+    one, two = result.errors
+    assert f"one quasi-identifier {shown(one.median)} {shown(one.average)}" in text
+    assert f"2 quasi-identifiers {shown(two.median)} {shown(two.average)}" in text
     assert one.average != two.average
     assert released.says(*UTILITY, "--delta", "0.2", "--json", "u.json", "--quiet") == ""
-    assert released.json("u.json") == {"this_file_is": "for the owner only", **found.to_dict()}
+    assert released.json("u.json") == {"this_file_is": "for the owner only", **result.to_dict()}
     released.says("utility", "out/release.csv", *UTILITY[2:], "--delta", "0.2", "--json", "v.json")
     assert released.json("v.json") == released.json("u.json")
     released.put("other.toml", (released.folder / "policy.toml").read_text("utf-8"))
-    assert released.says(*UTILITY, "--delta", "0.2", "--queries-of", "other.toml") == said
-    about = released.says(*UTILITY, "--attributes", "age")
-    assert "one quasi-identifier" in about
-    assert "2 quasi-identifiers" not in about
+    assert released.says(*UTILITY, "--delta", "0.2", "--queries-of", "other.toml") == text
+    message = released.says(*UTILITY, "--attributes", "age")
+    assert "one quasi-identifier" in message
+    assert "2 quasi-identifiers" not in message
 
 
 def test_models_are_shown_on_request(released):
     assert "Explained:" not in released.says(*UTILITY)
-    said = released.says(*UTILITY, "--models", "--draws", "2", "--json", "found.json")
-    assert "Explained: disease, by age and sex" in said
-    found = released.json("found.json")["models"]
-    assert (found["targets"], found["draws"]) == (["disease"], 2)
-    named = released.says(*UTILITY, "--target", "age", "--by", "sex")
-    assert "Explained: age, by sex" in named
+    text = released.says(*UTILITY, "--models", "--draws", "2", "--json", "found.json")
+    assert "Explained: disease, by age and sex" in text
+    result = released.json("found.json")["models"]
+    assert (result["targets"], result["draws"]) == (["disease"], 2)
+    message = released.says(*UTILITY, "--target", "age", "--by", "sex")
+    assert "Explained: age, by sex" in message
 
 
 def test_command_refuses_in_one_line(released):

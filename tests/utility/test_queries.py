@@ -67,7 +67,7 @@ def grouped(draw):
 
 
 def boxes_of(case, groups, styles, floors):
-    found = []
+    results = []
     for g, group in enumerate(brute.members(groups)):
         box = []
         for a, (name, kind) in enumerate(zip(case.names, case.kinds, strict=True)):
@@ -75,8 +75,8 @@ def boxes_of(case, groups, styles, floors):
             floor = int(floors[name][g]) if name in floors else 0
             values = {case.rows[i][a] for i in group}
             box.append(brute.box_of(kind, values, domain, floor, styles.get(name)))
-        found.append(box)
-    return found
+        results.append(box)
+    return results
 
 
 def releases(microdata, groups, styles, floors, seed):
@@ -129,14 +129,14 @@ DOCS = Path(__file__).parents[2] / "docs"
 
 def test_page_shows_median_errors():
     policy = fk.Policy.load(sample.policy_path())
-    raw, found = fk.Microdata(sample.table_path(), policy.schema), []
+    raw, results = fk.Microdata(sample.table_path(), policy.schema), []
     for method in (fk.Mondrian(), fk.FullDomain()):
         groups = method.partition(raw, policy)
         for form in FORMS:
             error = fk.query_error_of_groups(raw, groups, form, predicates=2)
-            found.append(f"{error.median:.1%}")
-    said = "Mondrian's median error is {} generalized and {} bucketized, FullDomain's is {} and {}."
-    assert said.format(*found) in (DOCS / "decide" / "method.md").read_text("utf-8")
+            results.append(f"{error.median:.1%}")
+    text = "Mondrian's median error is {} generalized and {} bucketized, FullDomain's is {} and {}."
+    assert text.format(*results) in (DOCS / "decide" / "method.md").read_text("utf-8")
 
 
 def test_unknown_columns_are_refused():
@@ -191,22 +191,22 @@ def test_queries_have_their_width(case, selectivity, ranges, data):
 
     for q in range(20):
         restricted = 0
-        for attribute, asked in zip(drawn.attributes, drawn.asked_values, strict=True):
+        for attribute, asked_value in zip(drawn.attributes, drawn.asked_values, strict=True):
             first = attribute.domain[0] is None
             size = len(attribute.domain) - first
-            mine = np.flatnonzero(asked[:, q])
+            mine = np.flatnonzero(asked_value[:, q])
             if len(mine) == len(attribute.domain) and (first or width(size) < size):
                 continue  # not asked about
             restricted += 1
             assert len(mine) == width(size)
-            assert not (first and asked[0, q])
+            assert not (first and asked_value[0, q])
             if ranges and attribute.order == "ordered":
                 assert mine[-1] - mine[0] == len(mine) - 1
-        whole = sum(
+        total = sum(
             a.domain[0] is not None and width(len(a.domain)) == len(a.domain)
             for a in drawn.attributes
         )
-        assert restricted - whole <= predicates <= restricted
+        assert restricted - total <= predicates <= restricted
         assert drawn.values[:, q].sum() == width(len(microdata.values))
 
 
@@ -225,17 +225,17 @@ def people():
 
 
 def test_a_result_is_plain_values():
-    found = fk.query_error_of_groups(people(), EVERYBODY, queries=50, attributes=["age"])
-    told = json.loads(json.dumps(found.to_dict()))
-    assert (told["average"], told["quantiles"]["0.5"]) == (found.average, found.median)
-    assert 0 < found.median <= found.quantile(0.9) <= found.relative.max()
-    assert (told["queries"], told["attributes"], told["predicates"]) == (50, ["age"], 1)
-    assert repr(found) in found._repr_html_()
-    assert repr(found).startswith("QueryError(50 queries, generalized: ")
+    result = fk.query_error_of_groups(people(), EVERYBODY, queries=50, attributes=["age"])
+    document = json.loads(json.dumps(result.to_dict()))
+    assert (document["average"], document["quantiles"]["0.5"]) == (result.average, result.median)
+    assert 0 < result.median <= result.quantile(0.9) <= result.relative.max()
+    assert (document["queries"], document["attributes"], document["predicates"]) == (50, ["age"], 1)
+    assert repr(result) in result._repr_html_()
+    assert repr(result).startswith("QueryError(50 queries, generalized: ")
 
 
 @pytest.mark.parametrize(
-    ("asking", "said"),
+    ("asking", "message"),
     [
         ({"queries": 0}, "queries must be a whole number from 1"),
         ({"attributes": ["agee"]}, "'agee' is no quasi-identifier; did you mean 'age'"),
@@ -254,8 +254,8 @@ def test_a_result_is_plain_values():
         ({"groups": np.zeros(60)}, "whole number for each"),
     ],
 )
-def test_mistakes_are_named(asking, said):
-    with pytest.raises(fk.InputError, match=said):
+def test_mistakes_are_named(asking, message):
+    with pytest.raises(fk.InputError, match=message):
         fk.query_error_of_groups(people(), **{"groups": EVERYBODY, **asking})
 
 
@@ -270,7 +270,7 @@ def counted(**more):
 
 
 @pytest.mark.parametrize(
-    ("release", "said"),
+    ("release", "message"),
     [
         (people, r"expected a release, not Microdata: .*publish returns"),
         (lambda: boxed("20 to 99"), "'age': the label '20 to 99' cannot be read as a range"),
@@ -285,8 +285,8 @@ def counted(**more):
         ),
     ],
 )
-def test_wrong_releases_are_refused(release, said):
-    with pytest.raises(fk.InputError, match=said):
+def test_wrong_releases_are_refused(release, message):
+    with pytest.raises(fk.InputError, match=message):
         fk.query_error(release(), people())
 
 
@@ -327,12 +327,12 @@ def share(values, group, asked, hierarchy=None, style="range", floor=None, type_
 def spelled(values, asked, possible):
     """What is asked for of what is possible: neighbours with all that lies between them."""
     known = sorted(set(values))
-    found = []
+    results = []
     for value in possible:
         below = [v for v in known if v <= value]
         above = [v for v in known if v >= value]
-        found += [value] * bool(below and above and below[-1] in asked and above[0] in asked)
-    return found
+        results += [value] * bool(below and above and below[-1] in asked and above[0] in asked)
+    return results
 
 
 @st.composite
@@ -355,7 +355,7 @@ TENTHS, CODES = [0.0, 0.3, 0.4, 0.9, 2.0], ["120", "127", "131"]
 
 
 @pytest.mark.parametrize(
-    ("rows", "group", "asked", "how", "wanted"),
+    ("rows", "group", "asked", "how", "expected"),
     [
         # Of numbers with many digits the length counts.
         (DIGITS, {0, 3}, {0.0, 0.123456789012345}, {}, 0.123456789),
@@ -397,10 +397,10 @@ TENTHS, CODES = [0.0, 0.3, 0.4, 0.9, 2.0], ["120", "127", "131"]
         (AGES, {3}, {None, 20}, {}, 1),
     ],
 )
-def test_what_a_label_holds(rows, group, asked, how, wanted):
+def test_what_a_label_holds(rows, group, asked, how, expected):
     style = "hierarchy" if "hierarchy" in how else "range"
-    found = share(rows, group, asked, **{"style": style, **how})
-    assert found == pytest.approx(wanted, abs=1e-9)
+    result = share(rows, group, asked, **{"style": style, **how})
+    assert result == pytest.approx(expected, abs=1e-9)
 
 
 def test_zoned_times_are_instants():
@@ -442,8 +442,8 @@ def test_periods_at_ends_of_calendar():
     for places, days in (((0, 1), first), ((2, 3), last)):
         asked = [rows[place] for place in places]
         wanted = ((asked[1] - asked[0]).days + 1) / days
-        found = share(rows, {*places}, {*asked}, fk.DateLevels(["decade"]), "hierarchy")
-        assert found == pytest.approx(wanted)
+        result = share(rows, {*places}, {*asked}, fk.DateLevels(["decade"]), "hierarchy")
+        assert result == pytest.approx(wanted)
 
 
 # ---- labels that are read back -------------------------------------------------------------------
@@ -464,7 +464,7 @@ ALL_CODES = ["120", "127", "131", "990"]
 
 
 @pytest.mark.parametrize(
-    ("found", "style", "read", "refused"),
+    ("result", "style", "read", "refused"),
     [
         (
             FIFTIES,
@@ -515,9 +515,9 @@ ALL_CODES = ["120", "127", "131", "990"]
         (QUOTED, "set", {'"a" | "b"': ['"a" | "b"'], '"a" | "b"+': ["a", "b"]}, ['"a" | "b"++']),
     ],
 )
-def test_labels_mean_what_they_cover(found, style, read, refused):
+def test_labels_mean_what_they_cover(result, style, read, refused):
     for text, values in read.items():
-        assert covered(found, text, style) == values
+        assert covered(result, text, style) == values
     for text in refused:
         with pytest.raises(DataError, match=f"cannot be read as a {style}"):
-            covered(found, text, style)
+            covered(result, text, style)
