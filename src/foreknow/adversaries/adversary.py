@@ -211,6 +211,7 @@ def whole_amount(adversary: str, name: str, value: Any) -> int:
     """
     try:
         if isinstance(value, bool):
+            # True and False would count as 1 and 0.
             raise TypeError
         amount = operator.index(value)
     except TypeError:

@@ -18,8 +18,10 @@ def possible(
 ) -> NDArray[np.bool_] | None:
     """A mask of the (signature, value) pairs that occur in some world; None if there is no world.
 
-    `support` says where priors are positive. A pair occurs if and only if, in one world, it lies
-    on a cycle of exchanges: strong components of the residual graph.
+    A signature is a kind of people, ``people[s]`` of them; ``counts[v]`` people have value v;
+    `support` says where priors are positive. A world gives the values to the people. A pair occurs
+    if and only if it lies in one known world or on a cycle of exchanges that starts from that
+    world.
 
     >>> possible(np.array([[True, True], [False, True]]), [1, 1], [1, 1])
     array([[ True, False],
@@ -32,11 +34,14 @@ def possible(
         return None
     n_signatures, n_values = support.shape
     n = n_signatures + n_values
+    # A graph: a signature leads to values that it may take, a value to signatures that can give it
+    # away. Then add paths of every length (Warshall's algorithm).
     reach = np.eye(n, dtype=bool)
     reach[:n_signatures, n_signatures:] |= support
     reach[n_signatures:, :n_signatures] |= (world > 0).T
     for middle in range(n):
         reach |= reach[:, [middle]] & reach[middle]
+    # A signature may take a value if the value leads back to it: a cycle of exchanges.
     return support & reach[n_signatures:, :n_signatures].T
 
 
@@ -45,8 +50,8 @@ def some_world(
 ) -> IntArray | None:
     """How many of each signature (row) have each value (column) in one world; None without one.
 
-    Rows add up to `people`, columns to `counts`; only cells with `support` are above 0. A maximum
-    flow by augmenting paths.
+    Rows add up to `people`, columns to `counts`; only cells with `support` are above 0. This is a
+    maximum flow, found by augmenting paths.
     """
     world = np.zeros(support.shape, dtype=np.int64)
     remaining = list(counts)
@@ -57,6 +62,8 @@ def some_world(
                 return None
             takes, gives = path
             last_value = takes[0][1]
+            # As many people at once as the path allows: those who still lack a value, the values
+            # that remain, and the people who give theirs away.
             flow = min([amount, remaining[last_value], *(int(world[cell]) for cell in gives)])
             for cell in takes:
                 world[cell] += flow
@@ -72,7 +79,9 @@ def _augmenting_path(
 ) -> tuple[list[_Cell], list[_Cell]] | None:
     """The cells that take a person and those that give one, so that `start` gets one more value.
 
-    The first cell to take is of a value that remains. None if there is no such path.
+    A cell is a pair of a signature and a value. `start` takes a value; if nobody else has it left
+    over, a signature that has it gives it away and takes another one, and so on, until a value that
+    remains is taken. Searched breadth first; None if there is no such path.
     """
     taken_by: dict[int, int] = {}  # the signature that takes a value
     given_by: dict[int, int] = {}  # the value that a signature then gives away
@@ -82,6 +91,7 @@ def _augmenting_path(
             if value in taken_by:
                 continue
             taken_by[value] = signature
+            # The path ends here.
             if remaining[value]:
                 return _cells_of_path(start, value, taken_by, given_by)
             for giver in np.flatnonzero(world[:, value]).tolist():
@@ -94,11 +104,10 @@ def _augmenting_path(
 def _cells_of_path(
     start: int, last_value: int, taken_by: Mapping[int, int], given_by: Mapping[int, int]
 ) -> tuple[list[_Cell], list[_Cell]]:
-    """Follow a path back from its last value.
+    """Follow a path back from its last value: the cells that take, and those that give.
 
-    The cells that take a person, and those that give one. A cell is a pair of a signature and a
-    value. ``taken_by[v]`` is the signature that takes value v, and ``given_by[s]`` the value that
-    signature s gives.
+    A cell is a pair of a signature and a value. ``taken_by[v]`` is the signature that takes value
+    v, and ``given_by[s]`` the value that signature s gives.
     """
     signature = taken_by[last_value]
     takes, gives = [(signature, last_value)], list[_Cell]()

@@ -53,9 +53,9 @@ class Chances:
         odds: FloatArray,
         exact: Callable[[IntArray], list[Fraction | None]],
     ) -> Chances:
-        """Make it from cells (values of groups): how many have the value, and the odds against it.
+        """Make it from cells: a value of a group, how many have it, and the odds against it.
 
-        `exact` gives the chances of some cells as fractions.
+        `exact` gives the chances of the cells at some positions as fractions.
         """
         chance = 1 / (1 + odds)
         return cls(
@@ -66,6 +66,7 @@ class Chances:
             people=holders,
             holders=holders,
             chance=chance,
+            # Floats are right to about the last digits: CLOSE is far more than they err.
             upper=chance * (1 + CLOSE),
             lower=chance * (1 - CLOSE),
             exact=exact,
@@ -81,8 +82,10 @@ class Chances:
         bound = float(limit)
         is_reaching: BoolArray = self.lower[cells] > bound
         undecided = np.flatnonzero(~is_reaching & (self.upper[cells] >= bound))
+        # Work fractions out once for cells whose chances are surely equal.
         first, kind = self._by_kind(cells[undecided])
         kind_reaches = np.empty(len(first), dtype=bool)
+        # In blocks, since fractions take memory.
         for start in range(0, len(first), _AT_ONCE):
             chances = self.exact(cells[undecided[first[start : start + _AT_ONCE]]])
             for number, chance in enumerate(chances, start):
@@ -98,7 +101,7 @@ class Chances:
         return [distinct[i] for i in kind.tolist()]
 
     def _by_kind(self, cells: IntArray) -> tuple[IntArray, IntArray]:
-        """One cell of each kind, and the kind of each cell."""
+        """The position of one cell of each kind among `cells`, and the kind of each cell."""
         if self.alike is None:
             positions = np.arange(len(cells))
             return positions, positions
@@ -114,6 +117,7 @@ class Chances:
         assert self.prior is not None
         limits = [min(Fraction(1), times * prior) for prior in self.prior(cells)]
         is_gaining = np.zeros(len(cells), dtype=bool)
+        # Cells with the same limit are compared together.
         distinct: dict[Fraction, list[int]] = {}
         for position, limit in enumerate(limits):
             distinct.setdefault(limit, []).append(position)

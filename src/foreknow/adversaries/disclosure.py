@@ -91,6 +91,7 @@ class Disclosure(Plain):
             ``"1/3"`` or ``"0.5"``.
         """
         bound = as_fraction(threshold)
+        # Every probability is below a limit above 1, and none is below 0.
         if not 0 < bound <= 1:
             return bound > 1
         if self.estimated:
@@ -134,7 +135,10 @@ class Disclosure(Plain):
 
 
 def of_value(disclosures: Mapping[Label, Disclosure], value: Label | None) -> Disclosure | None:
-    """The disclosure of one value, or the worst; None for a value that occurs nowhere."""
+    """The disclosure of one value, or the worst if `value` is None.
+
+    None for a value that occurs nowhere.
+    """
     if value is None:
         return worst(disclosures.values())
     try:
@@ -144,8 +148,9 @@ def of_value(disclosures: Mapping[Label, Disclosure], value: Label | None) -> Di
 
 
 def worst(disclosures: Iterable[Disclosure]) -> Disclosure:
-    """Return the highest of several; floats rank, fractions decide between near ties."""
+    """The highest of several disclosures; floats rank, fractions decide between near ties."""
     candidates = list(disclosures)
+    # No value at all: nothing can be found out.
     if not candidates:
         return Disclosure(None, 0.0, lambda: Fraction(0))
     top = max(d.probability for d in candidates)
@@ -163,9 +168,9 @@ def _gain(disclosure: Disclosure) -> float:
 
 
 def worst_by_prior(disclosures: Iterable[Disclosure]) -> Disclosure:
-    """The disclosure that is highest relative to its prior.
+    """The disclosure that is highest relative to its prior, the chance before the release.
 
-    Fractions decide where floats are close.
+    Fractions decide where floats are close. Without any prior it is the highest disclosure.
     """
     candidates = list(disclosures)
     gains = list(map(_gain, candidates))
@@ -179,11 +184,12 @@ def worst_by_prior(disclosures: Iterable[Disclosure]) -> Disclosure:
             nearly_worst.append(candidate)
     if len(nearly_worst) == 1:
         return nearly_worst[0]
+    # In doubt, one without a fraction counts as higher.
     return max(nearly_worst, key=lambda d: (_rank(d)[0], _rank(d)[1] / (d.prior or 1)))
 
 
 def _rank(disclosure: Disclosure) -> tuple[bool, Fraction]:
-    """The sort key: the fraction; one without a fraction comes last, unless it is a bound."""
+    """The sort key: the fraction. One without a fraction is highest, unless it is only a bound."""
     fraction = disclosure.settled
     if fraction is not None:
         return False, fraction

@@ -33,7 +33,11 @@ _SETTLED = 1 << 16
 
 @dataclass(frozen=True, eq=False)
 class KeyedRatios:
-    """Cells of some groups in ascending order of key, and their ratios."""
+    """Cells of some groups in ascending order of key, and their ratios.
+
+    A cell is a group together with a key, such as a sensitive value that occurs in it. From the
+    least ratios over groups the odds against a breach follow.
+    """
 
     key: IntArray  # what the minima are kept apart by, such as a sensitive value
     group: IntArray
@@ -162,12 +166,14 @@ class MinLedger:
         proposal_of_removed = None
         if removed is not None:
             # Groups that are parts of one group have their `origin`: the proposal that replaces it.
+            # By default, proposal p replaces group p.
             one_each = np.arange(removed.n_groups)
             proposal_of_removed = one_each if removed.origin is None else removed.origin
         proposal_of_added = np.asarray(owner, dtype=np.int64)
         return MinEvaluation(self, removed, added, proposal_of_added, proposal_of_removed)
 
     def _evaluate_one(self, removed: GroupCounts | None, added: GroupCounts) -> MinEvaluation:
+        """The evaluation of one proposal that replaces all of `removed` by all of `added`."""
         self._bind(added)
         only_proposal = np.zeros(added.n_groups, dtype=np.int64)
         of_removed = None if removed is None else np.zeros(removed.n_groups, dtype=np.int64)
@@ -184,6 +190,7 @@ class MinLedger:
                 if is_wanted.dtype != bool or is_wanted.shape != (counts.n_values,):
                     raise InputError(f"values= must be a bool array of {counts.n_values} entries")
             n_keys = self.measure.bind(counts.n_values)
+            # No groups yet: every minimum is that of a group without the key.
             nothing = counts.take(np.empty(0, dtype=np.int64))
             self._cells = self.measure.cells(nothing)
             self._minima = np.repeat(self.measure.nowhere, n_keys, axis=1)
@@ -205,6 +212,7 @@ class MinLedger:
         return self._minima if self.falling else self.least(self._without(leaving))
 
     def _without(self, leaving: IntArray | None) -> KeyedRatios:
+        """The cells that stay when some groups leave, by their numbers in the ledger."""
         if leaving is None or not len(leaving):
             return self._cells
         stays = np.ones(self._n_numbers, dtype=bool)
@@ -212,7 +220,7 @@ class MinLedger:
         return self._cells.take(stays[self._cells.group])
 
     def least(self, cells: KeyedRatios) -> FloatArray:
-        """The minima over some cells, of every key."""
+        """The minima over some cells, of every key; keys without a cell get those of no group."""
         minima = np.repeat(self.measure.nowhere, self.n_keys, axis=1)
         if len(cells.key):
             starts = cells.starts
@@ -222,7 +230,8 @@ class MinLedger:
     def least_without(self, key: IntArray, group: IntArray) -> FloatArray:
         """For each i, the least ratios of ``key[i]`` over all groups but ``group[i]``.
 
-        Shape (measures, keys). Infinite where no other group has the key.
+        Shape (ratios, keys). If minima only fall, groups that leave do not matter. Where no other
+        group has the key, the ratios are those of a group without it.
         """
         if self.falling:
             return self._minima[:, key]
@@ -230,6 +239,8 @@ class MinLedger:
         cells = self._cells
         without = np.empty((len(first), len(key)))
         for i, ratio in enumerate(cells.ratios):
+            # For each key, one group that attains the minimum (the first, which is written last),
+            # and the minimum over the other groups. Only that group leaves a higher one behind.
             attained = np.flatnonzero(ratio == first[i, cells.key])
             group_of_key = np.full(self.n_keys, -1)
             group_of_key[cells.key[attained[::-1]]] = cells.group[attained[::-1]]
@@ -243,8 +254,9 @@ class MinLedger:
         return without
 
     def safe(self, minima: FloatArray) -> tuple[BoolArray, BoolArray]:
-        """Two masks of odds: surely safe, and too close to the limit for floats to say."""
+        """Two masks for minima of some keys: surely safe, and too close for floats to say."""
         odds = self.measure.odds(minima)
+        # A probability below the threshold is odds against it above this.
         odds_limit = float((1 - self.threshold) / self.threshold)
         if not odds_limit:  # odds of 0 are exact
             return odds > 0, np.zeros(odds.shape, dtype=bool)
@@ -253,7 +265,8 @@ class MinLedger:
         return odds > odds_limit + margin, close & self.exact
 
     def settles(self, key: int, added: Any) -> bool:
-        """Decide with fractions whether one key stays safe with more cells of some detail."""
+        """True if one key stays safe, by fractions, if cells with the detail `added` join."""
+        # The cells of the key that the ledger keeps.
         first, last = np.searchsorted(self._cells.key, (key, key + 1))
         joined = added
         if first < last:
@@ -261,7 +274,10 @@ class MinLedger:
         return self.below(joined)
 
     def below(self, detail: Any) -> bool:
-        """True if some cells of one key, and no others, stay below the limit, by fractions."""
+        """True if some cells of one key, and no others, stay below the limit, by fractions.
+
+        Equal cells have equal bytes (`content`), by which verdicts are remembered.
+        """
         content = detail.content()
         if content not in self._verdicts:
             self._verdicts[content] = self.measure.exact(detail) < self.threshold
@@ -282,6 +298,7 @@ class MinLedger:
             is_safe, is_close = self.safe(self._minima[:, lowered])
             self._unsafe |= not np.all(is_safe | is_close)
             no_further_cells = self._cells.detail.take(slice(0)) if is_close.any() else None
+            # Too close for floats.
             for key in lowered[is_close].tolist():  # fractions decide
                 self._unsafe = self._unsafe or not self.settles(key, no_further_cells)
         return int(self._unsafe)
@@ -289,7 +306,10 @@ class MinLedger:
     # ---- changes --------------------------------------------------------------------------
 
     def numbers_of(self, counts: GroupCounts) -> IntArray:
-        """Numbers of present groups, found by their content; equal ones one after the other."""
+        """The ledger's numbers of some present groups, found by their bags.
+
+        Equal groups are told apart by their order alone: each gets another number.
+        """
         used: dict[bytes, int] = defaultdict(int)
         numbers = []
         for key in _contents(counts):
@@ -301,10 +321,14 @@ class MinLedger:
         return np.array(numbers, dtype=np.int64)
 
     def replace(self, leaving: IntArray | None, cells: KeyedRatios, counts: GroupCounts) -> None:
-        """Remove the groups `leaving` (None: none), and add those of `counts` with their cells."""
+        """Remove the groups with the numbers `leaving` (None: none), and add those of `counts`.
+
+        `cells` are the cells of the added groups.
+        """
         present = self._without(leaving)
         for number in [] if leaving is None else leaving.tolist():
             self._numbers[self._contents.pop(number)].remove(number)
+        # New groups get new numbers, under which their bags are remembered.
         numbers = np.arange(counts.n_groups) + self._n_numbers
         self._n_numbers += counts.n_groups
         for content, number in zip(_contents(counts), numbers.tolist(), strict=True):
@@ -315,14 +339,16 @@ class MinLedger:
         )
 
     def fold(self, cells: KeyedRatios) -> None:
-        """Fold cells into minima that only fall."""
+        """Lower minima that only fall by some cells, and keep the cells that attain one."""
         if not len(cells.key):
             return
         self._minima = np.minimum(self._minima, self.least(cells))
         if self.measure.has_fractions:
             attaining = self.measure.attaining(cells, self._minima)
             self._cells = self.measure.attaining(_join_cells(self._cells, attaining), self._minima)
+        # Whether these keys are still safe is asked later.
         self._lowered[cells.key] = True
+        # Bound the memory of remembered verdicts.
         if len(self._verdicts) > _SETTLED:
             self._verdicts.clear()
 
@@ -385,12 +411,17 @@ class MinEvaluation:
 
     @cached_property
     def _pairs(self) -> tuple[IntArray, IntArray, IntArray, FloatArray]:
-        """First cell, key and proposal of each pair that proposals bring, and its minima."""
+        """The distinct pairs of a key and a proposal that proposals bring, with their least ratios.
+
+        Returned are the position of the first cell, the key and the proposal of each pair, and its
+        minima, of shape (ratios, pairs).
+        """
         cells = self._cells
         owner = self.owner[cells.group]
         starts = _starts(cells.key, owner)
         if not len(starts):
             return starts, starts, starts, cells.ratios
+        # Each cell is a pair by itself: nothing to take the minimum of.
         are_single = len(starts) == len(owner)
         minima = cells.ratios if are_single else np.minimum.reduceat(cells.ratios, starts, axis=1)
         return starts, cells.key[starts], owner[starts], minima
@@ -405,9 +436,11 @@ class MinEvaluation:
         if not self._possible.any():
             return self._possible
         starts, key, owner, minima = self._pairs
+        # The ledger's number of the group that leaves with each proposal; -1 if it does not matter.
         number = np.full(self._n_proposals, -1)
         if self.removed is not None and self.leaving is not None and not ledger.falling:
             number[self.leaving] = self._numbers
+            # Keys of the group that leaves may have higher minima then: they are touched, too.
             old = ledger.measure.cells(self.removed)
             key = np.concatenate((key, old.key))
             owner = np.concatenate((owner, self.leaving[old.group]))
@@ -423,6 +456,7 @@ class MinEvaluation:
             key, owner = key[pairs], owner[pairs]
         if not len(key):
             return self._possible & (not ledger.count_unsafe())
+        # The minima after each proposal: of its new groups and of those that stay.
         total = np.minimum(minima, ledger.least_without(key, number[owner]))
         safe, close = ledger.safe(total)
         if ledger.falling:
@@ -439,6 +473,8 @@ class MinEvaluation:
                         int(key[pair]), detail.take(cells)
                     )
             return possible
+        # Minima can rise: a proposal is safe if no key that it touches is unsafe afterwards, and
+        # each key that is unsafe now is among those that it makes safe.
         unsafe = ~ledger.safe(ledger.standing())[0]
         mended = np.bincount(owner[safe], unsafe[key[safe]], minlength=self._n_proposals)
         broken = np.bincount(owner[~safe], minlength=self._n_proposals)
@@ -448,7 +484,7 @@ class MinEvaluation:
         """True if the release stays safe when all the chosen proposals are carried out together.
 
         The minima of every key are taken over the groups that stay and those that are added. Floats
-        decide where they are clear, and fractions where they are close.
+        decide where they are clear, and fractions where they are close to the limit.
         """
         ledger = self.ledger
         if ledger.falling and (ledger.count_unsafe() or np.any(chosen & ~self._possible)):
@@ -458,6 +494,7 @@ class MinEvaluation:
         key, total = key[is_of_chosen], ledger.standing(self._leaving(chosen))
         if ledger.falling and not len(key):
             return True
+        # Pairs are in order of key: one minimum for each key over all chosen proposals.
         if len(key):
             starts = _starts(key)
             keys = key[starts]
@@ -478,16 +515,18 @@ class MinEvaluation:
     def risk_ratio(self) -> FloatArray:
         """The worst breach probability of each proposal, as a share of the threshold.
 
-        0 or infinity where fractions decide.
+        If fractions decide, 0 for a safe proposal and infinity for another.
         """
         if self.ledger.exact:
             return np.where(self.safe_each(), 0.0, np.inf)
         if self.ledger.falling:
             _, key, owner, minima = self._pairs
+            # At least as bad as the release is now; then by the keys that each proposal lowers.
             worst = np.full(self._n_proposals, self._shares(self.ledger.standing()).max())
             total = np.minimum(minima, self.ledger.standing()[:, key])
             np.maximum.at(worst, owner, self._shares(total))
             return worst
+        # Minima can rise: work out every key for each proposal.
         shares = []
         for proposal in range(self._n_proposals):
             mask = np.arange(self._n_proposals) == proposal
@@ -504,13 +543,14 @@ class MinEvaluation:
         return shares / float(self.ledger.threshold)
 
     def commit(self, chosen: BoolArray) -> None:
-        """Carry the chosen proposals out."""
+        """Carry the chosen proposals out, in the ledger."""
         if not chosen.any():
             return
         cells = self._cells_of_chosen(chosen)
         if self.ledger.falling:
             self.ledger.fold(cells)
             return
+        # Number the added groups of the chosen proposals from 0.
         chosen_groups = np.flatnonzero(chosen[self.owner])
         new_number = np.full(self.added.n_groups, -1)
         new_number[chosen_groups] = np.arange(len(chosen_groups))
@@ -518,7 +558,9 @@ class MinEvaluation:
         self.ledger.replace(self._leaving(chosen), moved, self.added.take(chosen_groups))
 
     def _cells_of_chosen(self, chosen: BoolArray) -> KeyedRatios:
+        """The cells of the groups that the chosen proposals add."""
         cells = self._cells
+        # Cells of proposals that were refused at once were not worked out before.
         if np.any(chosen & ~self._possible):
             cells = self.ledger.measure.cells(self.added)
         return cells.take(chosen[self.owner[cells.group]])

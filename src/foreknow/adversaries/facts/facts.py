@@ -148,16 +148,19 @@ class Facts:
     def chances(self, release: HasCounts) -> Chances:
         """How sure the adversary can be about each person, with that person as the target.
 
-        The target's group is fixed: the paper's Theorem 2 takes the least T over all groups, and
-        this method the T of the target's group.
+        The target's group is fixed: Theorem 2 takes the least T (odds against the value) over all
+        groups, and this method the T of the target's group. Linked people may be in any group.
         """
         counts = asked_of(self, release)
         if isinstance(counts.possible, JointMembers):
             return self._bounds_by_judge(counts)
+        # The groups that are worst for linked people, by value.
         fronts = _Fronts(self, counts, attaining(front(counts, self.l, None), self.k, self.m))
         cells = profiles(counts, min(self.l, counts.n_values))
+        # Cells (values of groups) with equal numbers are worked out once.
         first, kind_of_cell = cells.alike()
         kinds = cells.take(first)
+        # Put the least V over all groups in the place of the group's.
         codes, minima = fronts.minima
         first_of_code = np.searchsorted(codes, kinds.value)
         terms = theorem2_terms(kinds, self.k, self.m)
@@ -222,7 +225,10 @@ class Facts:
         return Disclosure(window, float(exact), lambda: exact, witness)
 
     def _bounds_by_judge(self, counts: GroupCounts) -> Chances:
-        """Upper bounds by the judge for rules on what is impossible that look at other columns."""
+        """Upper bounds of chances, for rules on impossible values that look at other columns.
+
+        The verifier's function works them out for each value of each group.
+        """
         possible: Any = counts.possible
         if self.m:
             raise UnsupportedError("impossible-linked", f"{self}")
@@ -236,7 +242,7 @@ class Facts:
         return Chances.of_holders(counts.cell_groups, counts.codes, counts.counts, odds, exact)
 
     def _bounds_beside(self, counts: GroupCounts, code: int | None) -> dict[Label, Disclosure]:
-        """For each value (or one `code`), an upper bound of its highest posterior.
+        """For each value (or only for `code`), an upper bound of its highest posterior.
 
         For schemas with rules on what is impossible that look at other sensitive columns.
         """
@@ -256,6 +262,7 @@ class Facts:
         """The disclosure of each value, or only of the one with this code."""
         if isinstance(counts.possible, JointMembers):
             return self._bounds_beside(counts, code)
+        # Only profiles of groups that attain a minimum matter; fractions are worked out on demand.
         fronts = _Fronts(self, counts, attaining(front(counts, self.l, code), self.k, self.m))
         chances, at_most = fronts.chances().tolist(), formulas_of(counts).bounded(counts).tolist()
         codes = range(counts.n_values) if code is None else [code]
@@ -305,8 +312,8 @@ class _Fronts:
     def of_cells(self, profiles_of_cells: Profiles, cells: IntArray) -> list[Fraction | None]:
         """The highest posterior of a target in each of some cells (values of groups), as fractions.
 
-        Cells with equal numbers are computed once. `profiles_of_cells` has the profile of each
-        cell.
+        `profiles_of_cells` has the profile of each cell, `cells` the positions of those asked
+        about. Cells with equal numbers are computed once.
         """
         targets = profiles_of_cells.take(cells)
         k, m = self.facts.k, self.facts.m
@@ -315,12 +322,14 @@ class _Fronts:
         keys = np.stack((targets.value * bool(m), *targets.numbers), axis=1)
         _, first, kind = np.unique(keys, axis=0, return_index=True, return_inverse=True)
         distinct = targets.take(first)
+        # T(l, 0) and T(l, k) of the target's group, and V(m, k + 1) there.
         ratios = distinct.t_exact(0), distinct.t_exact(k), distinct.v_exact(m, k + 1)
         chances: list[Fraction | None] = []
         for value, t_alone, t_known, family in zip(distinct.value.tolist(), *ratios, strict=True):
             if value not in families:
                 families[value] = self._least_link_factors(value)
             v_alone, v_known = families[value]
+            # Theorem 2: all in one group; or known people beside the links, or beside the target.
             one_group = t_known * family
             chances.append(1 / (1 + min(one_group, t_alone * v_known, t_known * v_alone)))
         return [chances[i] for i in kind.reshape(-1).tolist()]
@@ -335,6 +344,7 @@ class _Fronts:
         if not m:
             return Fraction(1), Fraction(1)
         profiles = self.profiles.of(code)
+        # V depends only on how many people a group has, and how many of them have the value.
         sizes_and_holders = set(zip(profiles.n.tolist(), profiles.s.tolist(), strict=True))
         v_exact = profiles.formulas.v_exact
         without_known = min(v_exact(size, holders, m, 0) for size, holders in sizes_and_holders)

@@ -30,11 +30,14 @@ _OVERHEAD = 2048
 def front(counts: GroupCounts, l: int, code: int | None = None) -> Profiles:
     """The profiles that no other profile of the same value dominates, of all values or of one.
 
-    `code` is the value; None for all. The result is kept with the counts, up to 64 MB.
+    A profile is a value of a group with the numbers that matter: people, holders, and people to
+    spare with l values ruled out. `code` is the value; None for all. The result is kept with the
+    counts, up to 64 MB.
     """
     l = min(l, counts.n_values)
     memory = counts.memory
     all_profiles: Profiles | None = memory.get(("front", l))
+    # Those of all values are at hand: pick.
     if all_profiles is not None:
         return all_profiles if code is None else all_profiles.of(code)
     key = ("front", l) if code is None else ("front", l, code)
@@ -73,6 +76,7 @@ def blocks_of(
     most_cells = BLOCK // formulas.columns(l)
     first = 0
     while True:
+        # As many values as fit, but at least one.
         end = int(np.searchsorted(offsets, offsets[first] + most_cells, side="right")) - 1
         end = min(max(end, first + 1), len(offsets) - 1)
         block = cells[offsets[first] : offsets[end]]
@@ -85,7 +89,7 @@ def blocks_of(
 def _cells_of(counts: GroupCounts, codes: IntArray) -> tuple[IntArray, IntArray]:
     """The cells of some values, one value after the other, and where each value begins.
 
-    A cell is a value of a group; the result has their positions in `counts`.
+    A cell is a value of a group; the result has positions of cells in `counts`.
     """
     key = "cells by value"
     if len(codes) == 1 and key not in counts.memory:  # not worth to sort all
@@ -95,6 +99,7 @@ def _cells_of(counts: GroupCounts, codes: IntArray) -> tuple[IntArray, IntArray]
     def by_value() -> tuple[IntArray, IntArray]:
         n_cells = np.bincount(counts.codes, minlength=counts.n_values)
         order = order_of(counts.codes)
+        # Half the memory.
         if len(order) < 2**31:
             order = order.astype(np.int32)
         return order, np.concatenate(([0], np.cumsum(n_cells)))

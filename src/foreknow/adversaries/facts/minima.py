@@ -30,7 +30,11 @@ _FEW = 4
 
 
 class Theorem2Terms(NamedTuple):
-    """minNR, T(l, 0), T(l, k), V(m, 0), V(m, k): per profile, or minima over groups."""
+    """minNR, T(l, 0), T(l, k), V(m, 0), V(m, k): per profile, or minima over groups.
+
+    T is the odds against the target's value with l values ruled out and k people known; V the
+    chance that none of m linked people has it; minNR = T(l, k) V(m, k + 1), with all in one group.
+    """
 
     one_group: FloatArray
     t_alone: FloatArray
@@ -44,6 +48,7 @@ class Theorem2Terms(NamedTuple):
 
     def negated_ratio(self) -> FloatArray:
         """NR of Theorem 2; the breach probability is 1 / (NR + 1)."""
+        # Target and linked people in two groups, and the known people in one of these.
         crossed = np.minimum(
             safe_product(self.t_alone, self.v_known), safe_product(self.t_known, self.v_alone)
         )
@@ -86,10 +91,14 @@ class FactsMeasure(Measure):
     def refused(self, counts: GroupCounts, parts: int = 1) -> BoolArray | None:
         """True for groups where T(l, k) V(m, k + 1) of the commonest value is below the limit.
 
-        Of n people, s of them with the value, V(m, k + 1) is at most (1 - s / (n - k - 1))^m. Then
-        what a group must have to spare, s / V and k, is convex: all parts of a group together need
-        no less than the whole would of parts alike. So some part is unsafe where the whole is with
-        `parts` times as many people known; unless a part may have no value that is asked for.
+        Such a group is unsafe by itself. With `parts` above 1, True for groups that have an unsafe
+        part however they are divided into so many.
+
+        Why parts: of n people, s of them with the value, V(m, k + 1) is at most (1 - s / (n - k -
+        1))^m. Then what a group must have to spare, s / V and k, is convex: all parts of a group
+        together need no less than the whole would of parts alike. So some part is unsafe where the
+        whole is with `parts` times as many people known; unless a part may have no value that is
+        asked for. None if that is not known.
         """
         if not formulas_of(counts).by_largest:
             return None
@@ -97,8 +106,10 @@ class FactsMeasure(Measure):
         if self.is_wanted is not None and not self.is_wanted.all():
             if parts > 1:
                 return None
+            # The most frequent of the values that are asked for.
             holders = np.where(self.is_wanted[counts.codes], counts.counts, 0)
             s = np.maximum.reduceat(holders, counts.offsets[:-1])
+        # That value and the l most frequent others: see `OneValue.excluded`.
         largest = np.minimum(counts.top_sums(self.l + 1), counts.top_sums(self.l) + s)
         n_known, n = capped(parts * (self.k + 1)), counts.sizes
         odds = t_ratio(n, np.maximum(s, 1), n - largest, parts * self.k)
@@ -106,7 +117,7 @@ class FactsMeasure(Measure):
         return (s > 0) & (odds < self.least * (1 - CLOSE))
 
     def cells(self, counts: GroupCounts, groups: BoolArray | None = None) -> KeyedRatios:
-        """The cells of the wanted values."""
+        """The cells (values of groups) of the wanted values, with five ratios each."""
         if counts.semantics != self.semantics:
             raise UnsupportedError(
                 f"this search with Facts needs {self.semantics!r} semantics, not "
@@ -144,6 +155,7 @@ class FactsMeasure(Measure):
         if not self.least:
             stay = np.where(spare > 0, cells.s, 0)
         else:
+            # The most of each value who may stay so that spare / stay is above the limit's odds.
             stay = np.clip(np.ceil(spare / self.least * (1 + CLOSE)) - 1, 0, cells.s)
         fewest = np.zeros(counts.n_groups, dtype=np.int64)
         np.add.at(fewest, cells.group, cells.s - stay.astype(np.int64))
@@ -159,7 +171,7 @@ class FactsMeasure(Measure):
         return self.semantics == "single"
 
     def attaining(self, cells: KeyedRatios, minima: FloatArray) -> KeyedRatios:
-        """The profiles that may attain a minimum."""
+        """The profiles that may attain a minimum, one for each kind."""
         nearly_lowest = cells.take(_are_near(cells.ratios, minima[:, cells.key], self.m))
         return nearly_lowest.take(nearly_lowest.detail.alike()[0])
 
@@ -180,7 +192,7 @@ def attaining(candidates: Profiles, k: int, m: int) -> Profiles:
 
 
 def _are_near(ratios: FloatArray, minima: FloatArray, m: int) -> BoolArray:
-    """The profiles that are within 1e-9 of one of five minima."""
+    """True for profiles that are within 1e-9 of one of the five minima; both (ratios, profiles)."""
     used = slice(None) if m else slice(3)  # without a family, V is 1 everywhere
     return np.asarray((ratios[used] <= minima[used] * (1 + CLOSE)).any(axis=0))
 
@@ -193,6 +205,7 @@ def exact_minimum(candidates: Profiles, k: int, m: int) -> ExactMinimum:
     """
     if len(candidates) > _FEW:
         candidates = attaining(candidates, k, m)
+    # Everything as fractions.
     cells = range(len(candidates))
     t_known, t_alone = candidates.t_exact(k), candidates.t_exact(0)
     v_alone, v_known = candidates.v_exact(m, 0), candidates.v_exact(m, k)
@@ -201,6 +214,7 @@ def exact_minimum(candidates: Profiles, k: int, m: int) -> ExactMinimum:
     def first_least(ratios: list[Fraction]) -> int:
         return min(cells, key=ratios.__getitem__)
 
+    # All in one group; then in two groups, with the known people in either.
     groups = candidates.group.tolist()
     best_cell = first_least(one_group)
     options = [

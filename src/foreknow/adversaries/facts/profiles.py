@@ -50,7 +50,10 @@ def capped(amount: Amount) -> Amount:
 
 
 def t_ratio(n: IntArray, s: IntArray, slack: NDArray[Any], k: Amount) -> FloatArray:
-    """T(l, k): odds against the target having the value."""
+    """T(l, k): odds against the target having a value that s people of the group have.
+
+    `slack` people have neither this value nor one of the l that are ruled out; k of them are known.
+    """
     odds: FloatArray = np.maximum(slack - capped(k), 0).astype(np.float64)
     odds /= s
     return odds
@@ -59,18 +62,20 @@ def t_ratio(n: IntArray, s: IntArray, slack: NDArray[Any], k: Amount) -> FloatAr
 def v_ratio(n: IntArray, s: IntArray, m: Amount, k: Amount) -> FloatArray:
     """V(m, k): the chance that none of m linked people has the value, with k people known.
 
-    For each group with n people, s of whom have the value, as float64.
+    For each group with n people, s of whom have the value, as float64. The k known people do not
+    have it.
     """
     none = np.equal(m, 0)
     if none.all():
         return np.ones(len(n))
     m, k = capped(m), capped(k)
-    # Clipped where the last numerator is not positive.
+    # 0 if fewer than m people are left who lack the value.
     possible = (n - s - k - (m - 1) > 0) & ~none
     product = (possible | none).astype(np.float64)
     if not possible.any():
         return product
     inside = np.flatnonzero(possible) if not possible.all() else slice(None)
+    # From here on, only groups where it is above 0.
     free = (n - k)[inside].astype(np.float64)
     holders = s[inside].astype(np.float64)
     family = m if isinstance(m, int) else m[inside].astype(np.float64)
@@ -81,6 +86,7 @@ def v_ratio(n: IntArray, s: IntArray, m: Amount, k: Amount) -> FloatArray:
         product[inside] = _falling(free - holders, free, n_family, upto)
     else:
         product[inside] = _falling(free - family, free, fewest, holders)
+    # A chance above 0 stays above 0 in floats.
     product[inside] = np.maximum(product[inside], TINY)
     return product
 
@@ -121,12 +127,14 @@ def t_exact(n: int, s: int, slack: Fraction, k: int) -> Fraction:
 def t_able(s: IntArray, slack: IntArray, able_terms: IntArray, k: Amount) -> FloatArray:
     """T(l, k), the odds against the value where some members cannot have it, as float64.
 
-    See `t_able_exact`, which gives fractions.
+    See `t_able_exact`, which gives fractions. `able_terms` has a row (others, ruled out, rest) for
+    each entry; others of 0 mean that the second term is not needed.
     """
     k = capped(k)
     odds: FloatArray = np.maximum(slack - k, 0).astype(np.float64)
-    divided = np.flatnonzero(able_terms[:, 0])  # of others, everybody can have the value
+    divided = np.flatnonzero(able_terms[:, 0])
     n_others, out, n_rest = able_terms[divided].T
+    # Known people beyond the slack are among the others.
     beyond = np.maximum((k if isinstance(k, int) else k[divided]) - slack[divided], 0)
     room = np.maximum(n_rest - beyond, 0)
     odds[divided] += np.maximum(n_others - beyond, 0) * (
@@ -139,16 +147,20 @@ def t_able(s: IntArray, slack: IntArray, able_terms: IntArray, k: Amount) -> Flo
 def t_able_exact(s: int, slack: int, able_terms: Sequence[int], k: int) -> Fraction:
     """T(l, k) of one group as a fraction, where some members cannot have the value.
 
-    The target may have another value that these members cannot have (`slack` so many do); or is
-    one of `n_others` who have none of such values, and then has one of the `n_rest` of the bag
-    with equal chances, of which those ruled out are `out`. Known people have the former, as long as
-    there are any: nothing else lowers the odds more.
+    The odds are (ways to have another value) / s. The target may have another value that these
+    members cannot have either: `slack` people do. Or the target is one of the others, who have no
+    such value, and then has one of the `n_rest` remaining values with equal chances, `out` of which
+    are ruled out. `able_terms` is (others, out, n_rest). The k known people have values of the
+    first sort, as long as there are any: nothing lowers the odds more.
     """
     n_known = min(k, slack)
     n_others, out, n_rest = able_terms
+    # Known people beyond the slack are taken from the others, with their values.
     free, room = n_others - (k - n_known), n_rest - (k - n_known)
     odds = Fraction(slack - n_known)
-    return (odds + (Fraction(free * max(room - out, 0), room) if min(free, room) > 0 else 0)) / s
+    if min(free, room) > 0:
+        odds += Fraction(free * max(room - out, 0), room)
+    return odds / s
 
 
 def v_exact(n: int, s: int, m: int, k: int) -> Fraction:
@@ -160,6 +172,7 @@ def v_exact(n: int, s: int, m: int, k: int) -> Fraction:
         return Fraction(1)
     if n - s - k - (m - 1) <= 0:
         return Fraction(0)
+    # The same chance, counted from the relatives or from the holders: the shorter product.
     if m <= s:
         return Fraction(math.perm(n - s - k, m), math.perm(n - k, m))
     return Fraction(math.perm(n - k - m, s), math.perm(n - k, s))
@@ -273,9 +286,10 @@ class Profiles:
     def join(self, *added: Profiles) -> Profiles:
         """One set of profiles with these and further ones of the same counts.
 
-        Under ``single``, the counts may differ.
+        Under ``single``, the counts may differ, since fractions need none.
         """
         to_join = [self, *added]
+        # All or none must have terms for people who cannot have a value.
         if any(profiles.able_terms is not None for profiles in to_join):
             to_join = [
                 profiles if profiles.able_terms is not None else profiles._of_all
@@ -307,14 +321,22 @@ class Profiles:
         return self.take(self.alike()[0])
 
     def alike(self) -> tuple[IntArray, IntArray]:
-        """A place for each kind of profiles, and the kind of each; by fractions a kind is alike."""
+        """The position of one profile of each kind, and the kind of each profile.
+
+        Profiles of one kind have the same value and equal numbers, so no fraction tells them apart.
+        """
         kind = _classes([*self.numbers, self.value])
         first = np.empty(int(kind.max(initial=-1)) + 1, dtype=np.int64)
+        # Written from the last to the first, so that the first one stays.
         first[kind[::-1]] = np.arange(len(kind) - 1, -1, -1)
         return first, kind
 
     def told_of(self, k: int) -> Profiles:
-        """The profiles once k people are known: their T(l, 0) is T(l, k) of these."""
+        """The profiles once k people are known: their T(l, 0) is T(l, k) of these.
+
+        For cells of groups in which not everybody can have each value. Known people come off the
+        slack first, and then off the others and their values.
+        """
         assert self.able_terms is not None
         n_known = np.minimum(k, self.slack)
         fewer = np.outer(k - n_known, [1, 0, 1])
@@ -325,8 +347,13 @@ class Profiles:
     def worst_each(
         self, ratio: FloatArray, kind: IntArray
     ) -> tuple[Profiles, IntArray, FloatArray]:
-        """The profile with the least ratio in each cell, its kind and its ratio."""
+        """The profile with the least ratio in each cell, its kind and its ratio.
+
+        A cell is a value of a group; it may have several profiles, one for each way to rule values
+        out.
+        """
         cell = _classes([self.value, self.group])
+        # By cell, and within it by ratio: the first of each cell is its least.
         order = np.lexsort((ratio, cell))
         first = order[np.searchsorted(cell[order], np.arange(int(cell.max(initial=-1)) + 1))]
         return self.take(first), kind[first], ratio[first]
@@ -343,6 +370,8 @@ class Profiles:
         looked_at = 0
         while len(alive) and (effort is None or looked_at < effort * len(self)):
             looked_at += len(alive)
+            # The pivot of a value is its profile with the lowest score, which dominates most
+            # others.
             score = alive.score
             lowest = np.full(n_values, np.inf)
             np.minimum.at(lowest, alive.value, score)
@@ -353,6 +382,7 @@ class Profiles:
             pivots = np.unique(chosen[alive.value[candidates]])
             pivot = alive.take(chosen[alive.value])
             better = alive.better_than(pivot)
+            # Pivots are kept, and all that they dominate are dropped: compare the rest again.
             better[pivots] = False
             blocks.append(alive.take(pivots))
             alive = alive.take(better)
@@ -381,7 +411,11 @@ class Profiles:
         return better
 
     def _has_less_slack(self, counterpart: Profiles) -> NDArray[np.bool_]:
-        """True for each profile that has less slack than its counterpart, or may have."""
+        """True for each profile that has less slack than its counterpart, or may have.
+
+        `slack` is a float except under ``single``, so near ones count as less unless they are
+        surely equal.
+        """
         if self.kind is None:
             return self.slack < counterpart.slack
         assert counterpart.kind is not None
@@ -439,7 +473,10 @@ class OneValue:
         return Fraction(n - s - sum(other_counts))
 
     def profiles(self, counts: GroupCounts, l: int, cells: Any) -> Profiles:
-        """Profiles of some cells, in their order; where not all can have each value, in any."""
+        """Profiles of some cells (values of groups), with l other values ruled out.
+
+        In the order of the cells; where not everybody can have each value, in any order.
+        """
         group, s = counts.cell_groups[cells], counts.counts[cells]
         slack, kind = self.slack(counts, l, cells, group, s)
         return Profiles(counts.codes[cells], group, counts.sizes[group], s, slack, kind, counts, l)
@@ -451,10 +488,11 @@ class OneValue:
         return counts.sizes[group] - self.excluded(counts, l, group, s), None
 
     def excluded(self, counts: GroupCounts, l: int, group: IntArray, s: IntArray) -> IntArray:
-        """How often cells of s holders and the l most frequent others of their groups occur.
+        """How many people have a cell's value or one of the l most frequent others of its group.
 
-        These are the l+1 largest counts if the target value is among them, the l largest and the
-        target value itself if not; always the smaller sum.
+        ``s[i]`` people have the value of cell i, which is in ``group[i]``. The sum is that of the l
+        + 1 largest counts if the value is among these, and of the l largest and s if not: always
+        the smaller of both.
         """
         if len(group) > counts.n_groups:  # then group by group
             larger, fewer = counts.top_sums(l + 1)[group], counts.top_sums(l)[group]
@@ -473,8 +511,9 @@ class OneValue:
     def kinds(self, counts: GroupCounts) -> IntArray:
         """A number for each cell (value of a group), equal for cells that are equally safe.
 
-        These are values of equal counts, in groups with equal counts.
+        These are values of equal counts, in groups with equal counts, whatever the values are.
         """
+        # The counts of each group, the most frequent first: bytes that are equal for equal bags.
         ranked = counts.counts[ranked_cells(counts)[1]]
         numbers: dict[tuple[int, bytes], int] = {}  # of a size and the counts of a group
         group_kind = np.empty(len(counts.sizes), dtype=np.int64)
@@ -498,10 +537,11 @@ class OneValue:
     def spelled(
         self, counts: GroupCounts, code: int, amounts: Amounts, minimum: ExactMinimum
     ) -> Spelled | None:
-        """The values, people and links whose knowledge attains a minimum; None if none are stated.
+        """The facts that attain a minimum; None if none are stated.
 
-        Where the adversary is certain, only as many as that takes: links are dropped first, then
-        known people, then values.
+        They are the values ruled out, the known people's values with how many have each, and the
+        number of links, for `amounts` (l, k, m). If the adversary is certain, only as many as that
+        takes are named: links are dropped first, then known people, then values.
         """
         l, k, m = amounts
         bag, value = counts.bag(minimum.target), counts.values[code]
@@ -513,12 +553,14 @@ class OneValue:
         with_target, with_family = minimum.place != "with family", minimum.place != "with target"
 
         def is_certain(out: int, k: int, m: int) -> bool:
+            """True if the odds are 0 with so many values ruled out, people known, and links."""
             slack = self.slack_exact(n, s, frequent[:out])
             if self.t_exact(n, s, slack, k if with_target else 0) == 0:
                 return True
             n_taken = (k if with_family else 0) + (minimum.target == minimum.family)
             return self.v_exact(family_n, family_s, m, n_taken) == 0
 
+        # Certain: find the least number of each that suffices, by bisection.
         if not minimum.ratio:
             l, k, m = len(used), min(k, n + family_n), min(m, family_n)
             m = bisect_left(range(m), True, key=lambda fewer: is_certain(l, k, fewer))
@@ -579,6 +621,7 @@ class SetOfValues(SeveralValues):
         """
         l = min(l, int(np.diff(counts.offsets).max(initial=0)))
         rank, top_cells = ranked_cells(counts)
+        # For each group that occurs, its l + 1 largest counts; 0 where it has fewer values.
         present, position = np.unique(group, return_inverse=True)
         starts, ends = counts.offsets[present], counts.offsets[present + 1]
         tops = np.zeros((len(present), l + 1), dtype=np.int64)
@@ -590,6 +633,7 @@ class SetOfValues(SeveralValues):
         other_counts = tops[
             position[:, None], column + (column >= np.minimum(rank[cells], l)[:, None])
         ]
+        # A person lacks a value that c of n people have with the chance (n - c) / n, whatever else.
         n, chance = counts.sizes[group], np.ones(len(group))
         for occurrences in other_counts.T:
             chance = safe_product(chance, (n - occurrences) / n)
@@ -606,6 +650,8 @@ class BagOfValues(SeveralValues):
     @staticmethod
     def t(n: IntArray, s: IntArray, slack: FloatArray, k: Amount) -> FloatArray:
         """T(l, k) under ``multiset``, as float64."""
+        # Each of s occurrences is somebody's among `free` people: the target lacks all with the
+        # chance ((free - 1) / free) ** s.
         free = n - capped(k)
         possible = free > 1
         rate = s * np.log1p(-1 / np.where(possible, free, 2))  # log of the chance of no occurrence
@@ -618,6 +664,7 @@ class BagOfValues(SeveralValues):
         m = capped(m)
         free = n - capped(k)
         possible = free > m
+        # None of s occurrences falls on one of m people out of `free`.
         share = np.where(possible, m, 0) / np.where(possible, free, 1)
         chance = np.maximum(np.exp(s * np.log1p(-share)), TINY)
         return np.where(possible | np.equal(m, 0), chance, 0.0)
@@ -681,6 +728,7 @@ class SomeCannot(OneValue):
         plain_cells = wanted_cells[~in_divided]
         groups = np.flatnonzero(is_divided)
         divided_cells, offsets = ranges(counts.offsets[groups], counts.offsets[groups + 1])
+        # The divided groups by themselves, numbered from 0.
         divided_counts = GroupCounts.counted(
             counts.sizes[groups],
             offsets,
@@ -693,6 +741,7 @@ class SomeCannot(OneValue):
         positions = np.searchsorted(divided_cells, wanted_cells[in_divided])
         l = min(l, counts.n_values)
         profiles_to_join = [super().profiles(counts, l, plain_cells)] if len(plain_cells) else []
+        # Negations beyond those about the target tell about others; facts are all about the target.
         for n_ruled_out in range(l + 1) if possible.negated else [l]:
             ruled_out = _profiles_of_divided(divided_counts, n_ruled_out, positions)
             rest_left = ruled_out.told_of(l - n_ruled_out)
@@ -710,6 +759,7 @@ class SomeCannot(OneValue):
         possible: Any = counts.possible
         values = np.zeros(counts.n_values, dtype=bool)
         partly, _ = _partly_had(counts)
+        # For each cell, how many kinds of its group not everybody can have, other than its own.
         n_other_kinds = partly.sum(axis=1)[counts.cell_groups]
         if not possible.negated:  # of one kind alone, odds are exact
             of_cell = counts.cell_groups, possible.kind[counts.codes]
@@ -721,10 +771,10 @@ class SomeCannot(OneValue):
     def spelled(
         self, counts: GroupCounts, code: int, amounts: Amounts, minimum: ExactMinimum
     ) -> Spelled | None:
-        """The values, people and links whose knowledge attains a minimum.
+        """The facts that attain a minimum, as in `OneValue`; None for negations.
 
         Ruled out are values of the kind of the target's, as many as lower the odds most, and then
-        others. None where it is known what people lack.
+        others that anybody can have.
         """
         possible: Any = counts.possible
         if possible.negated:
@@ -732,11 +782,14 @@ class SomeCannot(OneValue):
         l, k, m = amounts
         of_kind, of_anybody = map(_by_frequency, _by_kind(counts, minimum.target, code))
         target_counts = counts.take(np.array([minimum.target]))
+        # One profile for each number of values of the kind that are ruled out: the least odds
+        # decide.
         ways = profiles(target_counts, l, np.arange(counts.n_values) == code)
         ratios = ways.t_exact(0 if minimum.place == "with family" else k)
         n_of_kind = ratios.index(min(ratios)) if len(ratios) > 1 or of_kind else 0
         used = [*of_kind[:n_of_kind], *of_anybody[: l - n_of_kind]]
         other_people, people = _bag_of_others(counts, code, used, minimum), dict[Label, int]()
+        # Known people have values of that kind first: nothing lowers the odds more.
         for bag in _by_kind(counts, minimum.known_group, code):
             available = {}
             for value, n in other_people.items():
@@ -759,8 +812,9 @@ def _by_kind(
 ) -> tuple[dict[Label, int], dict[Label, int]]:
     """The other values of a group with their counts: those of one kind, and those for anybody.
 
-    The former are of the kind of the value at hand, if not everybody there can have that; values
-    of other kinds that not everybody can have are in neither.
+    A kind is values that the same people can have. The first result has the kind of the value
+    `code`, if not everybody in the group can have that; values of other kinds that not everybody
+    can have are in neither.
     """
     bag, codes = counts.bag(group), counts.values.codes
     possible: Any = counts.possible
@@ -795,7 +849,10 @@ def negated(counts: GroupCounts) -> GroupCounts:
 def _bag_of_others(
     counts: GroupCounts, code: int, used: list[Label], minimum: ExactMinimum
 ) -> dict[Label, int]:
-    """The bag of the known people's group, without what facts about the target take of it."""
+    """The values of the known people's group with their counts, without those of the target.
+
+    Left out are the value at hand, and in the target's group those that are ruled out (`used`).
+    """
     bag = counts.bag(minimum.known_group)
     for label in (counts.values[code], *(used if minimum.known_group == minimum.target else ())):
         bag.pop(label, None)
@@ -819,9 +876,9 @@ def _most_frequent_people(bag: dict[Label, int], n_people: int) -> dict[Label, i
 
 
 def _partly_had(counts: GroupCounts) -> tuple[NDArray[np.bool_], IntArray]:
-    """The kinds of values in each group that not all can have, and how many people have each.
+    """Which kinds of values in each group not all can have, and how many people have each kind.
 
-    Both of shape (groups, kinds).
+    A kind is values that the same people can have. Both have the shape (groups, kinds).
     """
     possible: Any = counts.possible
     n_kinds = possible.can.shape[1]
@@ -853,6 +910,7 @@ def _profiles_of_divided(counts: GroupCounts, l: int, cells: Any) -> Profiles:
     sizes = np.bincount(key_of_cell, counts.counts, n_parts).astype(np.int64)
     ends = np.cumsum(np.bincount(key_of_cell, minlength=n_parts))
     offsets = np.concatenate(([0], ends))
+    # As if each such part of a group were a group.
     divided_counts = GroupCounts.counted(
         *(sizes, offsets, counts.codes[order], counts.counts[order]),
         values=counts.values,
@@ -867,11 +925,13 @@ def _profiles_of_divided(counts: GroupCounts, l: int, cells: Any) -> Profiles:
     repeated = np.repeat(np.arange(len(ways)), ways)
     group, value, s = group[repeated], value[repeated], s[repeated]
     own_part, kind, of_rest = own_part[repeated], kind[repeated], of_rest[repeated]
+    # For each profile: how many values of its own part are ruled out.
     inside = np.where(of_rest, l, way)
     excluded, out = np.zeros_like(s), np.zeros_like(s)
     rest_part = counts.n_groups * n_kinds + group
     for n_ruled_out in range(l + 1):
         positions = np.flatnonzero(inside == n_ruled_out)
+        # As in `OneValue.excluded`, within the part.
         excluded[positions] = np.minimum(
             divided_counts.top_sums(n_ruled_out + 1, own_part[positions]),
             divided_counts.top_sums(n_ruled_out, own_part[positions]) + s[positions],
@@ -882,6 +942,7 @@ def _profiles_of_divided(counts: GroupCounts, l: int, cells: Any) -> Profiles:
     for kind_code in range(n_kinds):  # who can have a value, but for those who have others
         positions = np.flatnonzero(~of_rest & (kind == kind_code))
         able_of_both = possible.people @ (possible.might & possible.can[:, [kind_code]])
+        # At most so many of those who can have the value may be gone with values of another kind.
         away = np.minimum(
             np.delete(taken_out, kind_code, 1), np.delete(able_of_both, kind_code, 1)
         ).sum(axis=1)
@@ -894,7 +955,11 @@ def _profiles_of_divided(counts: GroupCounts, l: int, cells: Any) -> Profiles:
 
 
 def ranked_cells(counts: GroupCounts) -> tuple[IntArray, IntArray]:
-    """The rank of each cell within its group, most frequent first; and the cells in that order."""
+    """The rank of each cell in its group, 0 for the most frequent value; and the sorted cells.
+
+    A cell is a value of a group. The second array has positions of cells, group by group, the most
+    frequent first.
+    """
 
     def ranked() -> tuple[IntArray, IntArray]:
         order = np.lexsort((-counts.counts, counts.cell_groups))
@@ -906,7 +971,10 @@ def ranked_cells(counts: GroupCounts) -> tuple[IntArray, IntArray]:
 
 
 def _classes(columns: list[IntArray]) -> IntArray:
-    """Number the distinct rows, in order by the last column first."""
+    """A number for each row of some columns, equal for equal rows.
+
+    Numbers ascend by the last column first.
+    """
     order = np.lexsort(columns)
     new = np.zeros(len(order), dtype=bool)
     for column in columns:

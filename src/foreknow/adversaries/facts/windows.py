@@ -62,13 +62,19 @@ class Pieces(NamedTuple):
 
 
 def own_windows(counts: GroupCounts, last: IntArray, l: int) -> Pieces:
-    """Each window that begins at a value of the group: the worst of a group by itself."""
+    """The window that begins at each value of each group: the worst of a group is among them.
+
+    ``last[v]`` is the last value of the window that begins at value v; l values are ruled out.
+    """
     begins = np.arange(len(counts.codes))
     return _pieces(counts, last, l, counts.codes, counts.codes, counts.cell_groups, begins)
 
 
 def every_window(counts: GroupCounts, last: IntArray, l: int) -> Pieces:
-    """The pieces at every window: after a value has left, and where a value has entered."""
+    """The pieces at every window: after a value has left, and where a value has entered.
+
+    ``last[v]`` is the last value of the window that begins at value v; l values are ruled out.
+    """
     codes, group = counts.codes, counts.cell_groups
     # After the value of a cell has left, until the next leaves.
     inner = np.flatnonzero(group[1:] == group[:-1])
@@ -102,15 +108,16 @@ def _pieces(
     group: IntArray,
     begins: IntArray,
 ) -> Pieces:
-    """The values of groups in the windows from `first` to `last`.
+    """Pieces of groups in windows: see `Pieces`, whose `first` and `last` these are.
 
-    Groups with nothing there are left out. The cells of the group in these windows begin at
-    `begins`.
+    Piece i is of ``group[i]``, whose cells (values of it) in the window begin at ``begins[i]``; the
+    window ends with the value ``ends_at[first[i]]``. Groups with nothing there are left out.
     """
     ends = np.searchsorted(_keys(counts), group * counts.n_values + ends_at[first], side="right")
     nonempty = slice(None) if (begins < ends).all() else np.flatnonzero(begins < ends)
     first, last, group = first[nonempty], last[nonempty], group[nonempty]
     begins, ends = begins[nonempty], ends[nonempty]
+    # A sum over consecutive cells is the difference of two running sums.
     running = np.concatenate(([0], np.cumsum(counts.counts)))
     n, s = counts.sizes[group], running[ends] - running[begins]
     return Pieces(first, last, group, n, s, n - s - _count_others(counts, l, group, begins, ends))
@@ -126,6 +133,7 @@ def _count_others(
     n_others = np.zeros(len(group), dtype=np.int64)
     n_left = np.full(len(group), min(l, counts.n_values))
     _, ranked = ranked_cells(counts)  # most frequent first
+    # Go through each group's values, the most frequent first, until l outside were found.
     remaining, position = np.arange(len(group) if l else 0), 0
     while len(
         remaining := remaining[
@@ -144,6 +152,7 @@ def blocks(counts: GroupCounts) -> Iterator[tuple[int, GroupCounts]]:
     """The groups in blocks of so many cells: the number of the first group, and the counts."""
     start = 0
     while start < counts.n_groups:
+        # As many groups as fit into a block, but at least one.
         upto = np.searchsorted(counts.offsets, counts.offsets[start] + _BLOCK, side="right")
         end = max(start + 1, int(upto) - 1)
         is_all = start == 0 and end == counts.n_groups
@@ -163,7 +172,10 @@ class Triples(NamedTuple):
 def _distinct(
     n: IntArray, s: IntArray, slack: IntArray, position: IntArray
 ) -> tuple[Triples, IntArray]:
-    """The distinct triples, and the number of each piece's triple."""
+    """The distinct triples (people, holders, slack), and the number of each piece's triple.
+
+    `position` is a window of each piece; a triple keeps the first one.
+    """
     sizes = [int(column.max(initial=0)) + 1 for column in (n, s, slack)]
     pairs, pair_rows = combine([n, s], sizes[:2])
     codes, rows = combine([pairs, slack], [len(pair_rows), sizes[2]])
@@ -173,7 +185,7 @@ def _distinct(
 
 
 def worst_window(windows: Windows, amounts: tuple[int, int, int]) -> tuple[Window, Fraction]:
-    """The window of values of which an adversary with facts (l, k, m) can be surest, and how sure.
+    """The window of which an adversary with facts (l, k, m) can be surest, and how sure.
 
     A window is a range of numbers or dates that is one secret. Groups are processed in blocks;
     equal numbers of different groups are judged once.
@@ -182,6 +194,7 @@ def worst_window(windows: Windows, amounts: tuple[int, int, int]) -> tuple[Windo
     # Of each block: its distinct triples; the triple of each piece; its first and last window.
     several, codes, spans = [], [], []
     for _, block in blocks(windows.counts):
+        # Without links, only windows that begin at a value of the group can be worst.
         pieces = (every_window if m else own_windows)(block, windows.last, l)
         triples, code = _distinct(pieces.n, pieces.s, pieces.slack, pieces.last)
         several.append(triples)
@@ -191,6 +204,7 @@ def worst_window(windows: Windows, amounts: tuple[int, int, int]) -> tuple[Windo
     triples, code = _distinct(*map(np.concatenate, zip(*several, strict=True)))
     odds, position = _least_odds_together(triples, k, m)
     if m:
+        # From the numbers of triples within a block to those of all blocks.
         shifts = np.cumsum([0, *(len(triples_of_window.n) for triples_of_window in several)])
         block_codes = [code[shift + c] for shift, c in zip(shifts, codes, strict=False)]
         first, last = map(np.concatenate, zip(*spans, strict=True))
@@ -202,12 +216,13 @@ def worst_window(windows: Windows, amounts: tuple[int, int, int]) -> tuple[Windo
 
 
 def _least_odds_together(triples: Triples, k: int, m: int) -> tuple[Fraction, int]:
-    """Least odds with everybody in one group, and the first window at which they are."""
+    """The least odds with everybody in one group, and the first window at which they are."""
     n, s, slack, _ = triples
     ratio = safe_product(t_ratio(n, s, slack, k), v_ratio(n, s, m, k + 1))
     nearly_lowest = np.flatnonzero(ratio <= ratio.min() * (1 + CLOSE))
     candidates: list[tuple[Fraction, int]] = []
     rows = zip(*(column[nearly_lowest].tolist() for column in triples), strict=True)
+    # Floats find the near ones; fractions decide.
     for n, s, slack, position in rows:
         odds = t_exact(n, s, Fraction(slack), k) * v_exact(n, s, m, k + 1)
         candidates.append((odds, position))
@@ -234,6 +249,7 @@ def _least_odds_apart(
         v = v_ratio(*triples[:2], m, n_known)
         ranked["t", n_known] = _Ranked.of(triples, t, _t_of(triples, n_known), 1)
         ranked["v", n_known] = _Ranked.of(triples, v, _v_of(triples, m, n_known), m)
+    # From the rank of each triple to that of each piece; then the least at each window.
     ranks = [ranking.rank[code] for ranking in ranked.values()]
     lowest = dict(zip(ranked, _least_over(first, last, ranks, n_windows), strict=True))
     positions = np.flatnonzero(lowest["t", 0] < _NOWHERE)  # a value may be had by nobody
@@ -242,6 +258,7 @@ def _least_odds_apart(
         of_target, of_family = ranked[target], ranked[family]
         target_ratio = of_target.ratio[lowest[target][positions]]
         odds = safe_product(target_ratio, of_family.ratio[lowest[family][positions]])
+        # Floats find the near windows; each distinct pair is compared by fractions.
         nearly_lowest = positions[odds <= odds.min() * (1 + CLOSE)]
         pairs = np.stack((lowest[target][nearly_lowest], lowest[family][nearly_lowest]))
         _, rows = np.unique(pairs, axis=1, return_index=True)
@@ -255,6 +272,8 @@ def _least_odds_apart(
 
 
 def _t_of(triples: Triples, n_known: int) -> Callable[[int], Fraction]:
+    """A function that gives T(l, k) of triple i as a fraction, with `n_known` people known."""
+
     def exact(i: int) -> Fraction:
         n, s, slack = int(triples[0][i]), int(triples[1][i]), int(triples[2][i])
         return t_exact(n, s, Fraction(slack), n_known)
@@ -263,6 +282,7 @@ def _t_of(triples: Triples, n_known: int) -> Callable[[int], Fraction]:
 
 
 def _v_of(triples: Triples, m: int, n_known: int) -> Callable[[int], Fraction]:
+    """A function that gives V(m, k) of triple i as a fraction, with `n_known` people known."""
     return lambda i: v_exact(int(triples.n[i]), int(triples.s[i]), m, n_known)
 
 
@@ -313,7 +333,7 @@ def _least_over(
         of_level = np.flatnonzero(level == power)
         left, right = first[of_level], last[of_level] - (half - 1)
         for lowest, rank in zip(best, ranks, strict=True):
-            # What is least from a place on, so far up to twice as far.
+            # A range of twice this length from i on is two of this length: from i, and i + half.
             lowest[half:] = np.minimum(lowest[half:], lowest[:-half])
             rank_values = rank[of_level]
             np.minimum.at(lowest, left, rank_values)
@@ -353,6 +373,7 @@ class WindowsMeasure(FactsMeasure):
         in.
         """
         windows = len(self.last)
+        # The last window of each part; parts have about the same number of windows.
         ends = -(-np.arange(1, self.n_parts + 1) * windows // self.n_parts) - 1
         columns: list[list[Any]] = [[], [], [], [], []]
         for start, block in blocks(counts):

@@ -129,10 +129,12 @@ class Implications:
         k = self._most(counts)
         atoms = spread(self._attained(counts).least[: k + 1])
         cells = Targets.of(counts)
+        # For each value and number x of atoms in the target's group, the least odds over groups.
         lowest = np.full((k + 1, counts.n_values), np.inf)
         _, odds = atoms_and_odds(counts, k, cells)
         for row, odds_of_cells in zip(lowest, odds, strict=True):
             np.minimum.at(row, cells.code, odds_of_cells)
+        # The other k - x atoms are spent in other groups.
         ratios = ratio(lowest, atoms[:, None]) if counts.n_values else np.empty(0)
 
         def targets_of(code: int) -> tuple[Targets, Any]:
@@ -203,7 +205,7 @@ class Implications:
         return most_atoms(self.k, counts.n_values)
 
     def _attained(self, counts: GroupCounts) -> Attained:
-        """The minima for at least k atoms, worked out once."""
+        """The least chances and odds of a release for at least k atoms, kept with its counts."""
         k, key = self._most(counts), "implications"
         attained: Attained | None = counts.memory.get(key)
         if attained is None or attained.k < k:
@@ -211,6 +213,11 @@ class Implications:
         return attained
 
     def _chance(self, counts: GroupCounts, odds: Any) -> float:
+        """The highest chance of a value, as a float.
+
+        ``odds[x, i]`` are the odds against target i with x atoms (statements that a person has a
+        value) about its group; the other atoms are spent in other groups.
+        """
         k = self._most(counts)
         if not odds.shape[1]:
             return 0.0
@@ -220,8 +227,9 @@ class Implications:
     def _worst(self, counts: GroupCounts) -> Disclosure:
         """The highest disclosure of any value.
 
-        For each cell, the least odds against it, over how many atoms are spent in its own group;
-        the others are spent where they leave the least chance. Fractions decide among near ones.
+        For each target (a value of a group), the least odds against it, over how many of the k
+        atoms are spent in its own group; the others are spent where they leave the least chance.
+        Fractions decide among near ones.
         """
         attained = self._attained(counts)
         cells, odds = attained.cells, attained.odds  # odds by atoms in the target's group, and cell
@@ -233,6 +241,7 @@ class Implications:
         lowest_odds = odds_against.min()
         nearly_lowest = np.flatnonzero(odds_against <= lowest_odds * (1 + CLOSE))
         code = int(cells.code[nearly_lowest[0]])
+        # Near ones are about several values: only fractions say which is worst.
         if lowest_odds > 0 and np.any(cells.code[nearly_lowest] != code):
             exact_best = attained.plan(k, cells, odds)
             code = code if exact_best is None else exact_best.code
@@ -412,6 +421,7 @@ def witness_of(counts: GroupCounts, plan: Plan) -> ImplicationsWitness:
     implications = [*_about_own(counts, plan)]
     for group, atoms in plan.other_groups:
         bag = counts.bag(group)
+        # The worst atoms are about the most frequent values of a group.
         frequent = sorted(in_order(bag), key=bag.__getitem__, reverse=True)
         _, sizes = exact_atoms(int(counts.sizes[group]), [bag[value] for value in frequent], atoms)
         implications += _implications_about(counts, group, frequent, sizes)
@@ -423,12 +433,13 @@ def witness_of(counts: GroupCounts, plan: Plan) -> ImplicationsWitness:
 def _about_own(counts: GroupCounts, plan: Plan) -> Iterator[Implication]:
     """Yield the implications of the worst case that are about the target's own group.
 
-    First those that say what the target does not have, then those about others.
+    First those that say which values the target does not have, then those about others.
     """
     value, bag = counts.values[plan.code], counts.bag(plan.group)
     n = int(counts.sizes[plan.group])
     frequencies = sorted(bag.values(), reverse=True)
     _, n_negated, sizes = exact_target(n, frequencies, bag[value], plan.target_atoms)
+    # The most frequent values besides the target's own.
     negated = sorted(
         (label for label in in_order(bag) if label != value), key=bag.__getitem__, reverse=True
     )[:n_negated]
@@ -443,7 +454,10 @@ def _about_own(counts: GroupCounts, plan: Plan) -> Iterator[Implication]:
 def _implications_about(
     counts: GroupCounts, group: int, frequent: list[Label], sizes: list[int]
 ) -> Iterator[Implication]:
-    """Implications that begin with people of a group: so many of each, by the commonest values."""
+    """Yield the implications that begin with people of a group.
+
+    Person i has ``sizes[i]`` of them, about the values at the beginning of `frequent`.
+    """
     label = counts.group_label(group)
     for person, size in enumerate(sizes, start=1):
         for value in frequent[:size]:

@@ -67,28 +67,34 @@ class Buckets:
         self._after_first = self._chances_after_first()
 
     def atoms(self) -> FloatArray:
-        """M1(b, h): least chance that h atoms all fail; shape (k + 1, buckets)."""
+        """M(h): the least chance that h atoms all fail, a row for each h from 0 to k.
+
+        Shape (k + 1, buckets).
+        """
         lowest = np.ones((self.k + 1, len(self.n)))
         shares = [self._chance_of_none(0, top) for top in self.tops]
         for h in range(1, self.k + 1):
             for c in range(1, h + 1):
+                # c atoms about the first person, the others about later people.
                 chance = self._times(shares[c], self._rest(c, h - c))
                 np.minimum(lowest[h], chance, out=lowest[h])
         return lowest
 
     def target_value(self, bucket: IntArray, holders: IntArray) -> FloatArray:
-        """The lowest odds against a value if x atoms are about the target's group.
+        """W(x): the lowest odds against a target's value if x atoms are about the target's group.
 
-        Shape (k + 1, cells). An atom says that a person has a value. Row x is for x of them; the
-        cells are in groups `bucket`, and `holders` have the value.
+        An atom says that a person has a value. Target i is in the group ``bucket[i]``, where
+        ``holders[i]`` have its value. The result has the shape (k + 1, targets), a row for each x.
         """
         n, tops = self.n[bucket], self.tops[:, bucket]
         odds = np.full((self.k + 1, len(bucket)), np.inf)
         for a in range(self.k + 1):
-            # The value and the a most frequent others; among the a + 1 most frequent it may be.
+            # a atoms say which values the target does not have: the a most frequent others. With
+            # the value itself, these are the a + 1 most frequent, if it is among them.
             among = holders >= tops[a + 1] - tops[a]
             n_free = n - np.where(among, tops[a + 1], tops[a] + holders)
             target_odds = n_free / holders
+            # Atoms about others may name these values only, a + 1 for each person or a.
             sure, unsure = bool(among.all()), not among.any()
             for x in range(a, self.k + 1):
                 if sure or a + 1 > x - a:  # more about each than there are in all
@@ -109,7 +115,10 @@ class Buckets:
         return np.asarray(np.maximum(free - top, 0) / np.maximum(free, 1))
 
     def _rest(self, cap: int, n_atoms: int) -> FloatArray:
-        """Least chance that atoms about people after the first fail, at most `cap` a person."""
+        """The least chance that atoms about people after the first all fail.
+
+        `cap` is the most atoms about one person.
+        """
         return self._after_first[min(cap, n_atoms), n_atoms]
 
     def _chances_after_first(self) -> dict[tuple[int, int], FloatArray]:
@@ -125,6 +134,8 @@ class Buckets:
                 (0, n_atoms): ones for n_atoms in range(most_atoms + 1)
             }
             for cap in range(1, most_atoms + 1):
+                # Either `cap` atoms about this person and the rest about later ones, or fewer than
+                # `cap`.
                 share = self._chance_of_none(i, self.tops[cap])
                 # The i - 1 people before have at least as many atoms each.
                 for n_atoms in range(cap, self.k - (i - 1) * cap + 1):
@@ -136,7 +147,10 @@ class Buckets:
 
 
 def exact_atoms(n: int, counts: Sequence[int], k: int) -> tuple[Fraction, list[int]]:
-    """The least chance that k atoms about a bucket all fail, and how many each person has then."""
+    """The least chance that k atoms about a bucket all fail, and how many each person has then.
+
+    The bucket has n people; `counts` is how often each value occurs, the most frequent first.
+    """
     chances = _exact_chances(n, tuple(counts))
     return chances.rest(0, k, k), chances.sizes(0, k, k)
 
@@ -144,7 +158,12 @@ def exact_atoms(n: int, counts: Sequence[int], k: int) -> tuple[Fraction, list[i
 def exact_target(
     n: int, counts: Sequence[int], holders: int, k: int
 ) -> tuple[Fraction, int, list[int]]:
-    """`Buckets.target_value` of one cell: odds, atoms about the target, and about each other."""
+    """`Buckets.target_value` of one target in fractions, and how its atoms are spent.
+
+    Returned are the odds, how many atoms are about the target, and how many about each other
+    person. The bucket has n people; `counts` is how often each value occurs, the most frequent
+    first; `holders` have the target's value; k atoms are spent.
+    """
     chances = _exact_chances(n, tuple(counts))
     odds, n_about_target, cap = _odds(chances, holders, k)
     return odds, n_about_target, chances.sizes(1, cap, k - n_about_target)
@@ -157,9 +176,13 @@ def _exact_chances(n: int, counts: tuple[int, ...]) -> _ExactChances:
 
 
 def _odds(chances: _ExactChances, holders: int, k: int) -> tuple[Fraction, int, int]:
-    """The least odds against a target, the atoms about the target, and the most about another."""
+    """The least odds against a target if k atoms are spent in its bucket, and how.
+
+    Returned are the odds, how many atoms are about the target, and the most about another person.
+    """
     n, tops, options = chances.n, chances.tops, []
     for a in range(min(k, len(tops) - 2) + 1):
+        # As in `Buckets.target_value`.
         among = holders >= tops[a + 1] - tops[a]
         n_held, cap = (tops[a + 1], a + 1) if among else (tops[a] + holders, a)
         options.append((Fraction(n - n_held, holders) * chances.rest(1, cap, k - a), a, cap))
@@ -179,7 +202,7 @@ class _ExactChances:
         return min([Fraction(1), *(chance for chance, _ in self._options(i, cap, n_atoms))])
 
     def _options(self, i: int, cap: int, n_atoms: int) -> list[tuple[Fraction, int]]:
-        """The ways to spend atoms on the i-th person: the least chance, and how many atoms.
+        """The ways to spend atoms on the i-th person: the chance that all fail, and how many.
 
         At most `cap` atoms are about one person, and `n_atoms` are left in all.
         """
@@ -188,6 +211,7 @@ class _ExactChances:
             free = self.n - i
             if free <= 0:
                 break
+            # Everybody who is left has one of these values: some atom holds for sure.
             if free <= self.tops[c]:
                 options.append((Fraction(0), c))
                 break
@@ -197,7 +221,7 @@ class _ExactChances:
         return options
 
     def sizes(self, i: int, cap: int, n_atoms: int) -> list[int]:
-        """How many atoms each person from the i-th on has, where the chance is least."""
+        """How many atoms each person from the i-th on has where all fail least likely."""
         options = self._options(i, cap, n_atoms)
         lowest = self.rest(i, cap, n_atoms)
         for chance, c in options:
@@ -227,11 +251,12 @@ class Targets:
 
     @classmethod
     def most_frequent(cls, counts: GroupCounts) -> Targets:
-        """The first of the most frequent values of each group."""
+        """For each group, its most frequent value; the first if there are several."""
         if not counts.n_groups:
             return cls.of(counts)
         maxima = np.maximum.reduceat(counts.counts, counts.offsets[:-1])
         attained = np.flatnonzero(counts.counts == maxima[counts.cell_groups])
+        # `attained` is in order of group.
         _, first = np.unique(counts.cell_groups[attained], return_index=True)
         index = attained[first]
         return cls(counts.cell_groups[index], counts.codes[index], counts.counts[index])
@@ -242,10 +267,11 @@ class Targets:
 
 
 def atoms_and_odds(counts: GroupCounts, k: int, targets: Targets) -> tuple[FloatArray, FloatArray]:
-    """The least chance that atoms all fail in each group, and the least odds against each target.
+    """M(h) of each group and W(x) of each target, by numbers of atoms from 0 to k.
 
-    Both have a row for each number of atoms from 0 to k that are spent on the group: their shapes
-    are (k + 1, groups) and (k + 1, targets). Targets are in order of their groups.
+    M(h) is the least chance that h atoms (statements that a person has a value) about a group all
+    fail; shape (k + 1, groups). W(x) is the least odds against a target (a value of a group) with x
+    atoms about its group; shape (k + 1, targets). Targets are in order of their groups.
     """
     tops = _tops(counts, k)
     atoms = np.ones((k + 1, counts.n_groups))
@@ -254,6 +280,7 @@ def atoms_and_odds(counts: GroupCounts, k: int, targets: Targets) -> tuple[Float
         chunk = slice(start, start + _CHUNK)
         buckets = Buckets(counts.sizes[chunk], tops[:, chunk])
         atoms[:, chunk] = buckets.atoms()
+        # The targets whose groups are in the chunk.
         target_part = slice(*np.searchsorted(targets.group, (start, start + _CHUNK)))
         odds[:, target_part] = buckets.target_value(
             targets.group[target_part] - start, targets.holders[target_part]
@@ -269,24 +296,37 @@ def _tops(counts: GroupCounts, k: int) -> IntArray:
 
 
 def _near_minimum(ratios: FloatArray) -> IntArray:
-    """The places where a minimum may be attained; at 0, where floats are exact, one is enough."""
+    """The positions where a minimum may be attained, as far as floats can tell.
+
+    A minimum of 0 is exact, so the first one is enough.
+    """
     minimum = ratios.min(initial=np.inf)
     candidates = np.flatnonzero(ratios <= minimum * (1 + CLOSE))
     return candidates[:1] if minimum == 0 else candidates
 
 
 def spread(atoms: FloatArray) -> FloatArray:
-    """Least products ``M(h1) M(h2) ...`` for 0 to k atoms in all; along the first axis."""
+    """The least products ``M(h1) M(h2) ...`` with h1 + h2 + ... = 0 to k atoms.
+
+    ``atoms[h]`` is M(h), the least chance over groups that h atoms all fail; atoms run along the
+    first axis, also in the result.
+    """
     best = np.ones_like(atoms)
     for total in range(1, len(atoms)):
+        # Spend h = 1 to `total` atoms on one group, the rest in the best way known.
         best[total] = safe_product(atoms[1 : total + 1], best[:total][::-1]).min(axis=0)
     return best
 
 
 def ratio(odds: FloatArray, spread_atoms: FloatArray) -> FloatArray:
-    """The least of ``W(x)`` times the least product of the other atoms, along the first axis."""
+    """The least of ``W(x)`` times the least product of the other k - x atoms, along the first axis.
+
+    ``odds[x]`` is W(x), and ``spread_atoms[h]`` the least product for h atoms elsewhere.
+    """
+    # Reversed: x atoms go with k - x others.
     other_atoms = spread_atoms[::-1]
     with np.errstate(invalid="ignore"):
+        # Infinite odds stay infinite, though the other factor may be 0.
         products = np.where(
             np.isinf(odds), np.inf, safe_product(odds, np.broadcast_to(other_atoms, odds.shape))
         )
@@ -314,12 +354,14 @@ class ImplicationsMeasure(Measure):
         """The least chances and odds of each group, with all numbers of atoms, as one cell."""
         require("Implications", several_values(counts.semantics))
         if self.is_wanted is None:
+            # If every value is asked for, the most frequent one is worst.
             targets = Targets.most_frequent(counts)
         else:
             targets = Targets.of(counts, self.is_wanted)
         atoms, against = atoms_and_odds(counts, self.k, targets)
         odds = np.full(atoms.shape, np.inf)
         for row, of_targets in zip(odds, against, strict=True):
+            # From targets to groups.
             np.minimum.at(row, targets.group, of_targets)
         all_groups = np.arange(counts.n_groups)
         keyed = KeyedRatios(np.zeros_like(all_groups), all_groups, np.concatenate((atoms, odds)))
@@ -386,6 +428,7 @@ class Attained:
             first, _ = self._kinds(cells.group[candidates], cells.holders[candidates])
             for cell in candidates[np.sort(first)].tolist():
                 group, holders = int(cells.group[cell]), int(cells.holders[cell])
+                # x atoms about the target's group, and the best way to spend the others.
                 total_odds = exact_target(*self._bucket(group), holders, x)[0] * products[k - x]
                 if best is None or total_odds < best.ratio:
                     best = Plan(total_odds, group, int(cells.code[cell]), x, tuple(factors[k - x]))
@@ -412,6 +455,7 @@ class Attained:
         lowest = self.least_chances()
         products, factors = [Fraction(1)], [list[tuple[int, int]]()]
         for total in range(1, k + 1):
+            # The group that is spent on first, with h atoms.
             h = min(range(1, total + 1), key=lambda h: lowest[h][0] * products[total - h])
             products.append(lowest[h][0] * products[total - h])
             factors.append([(lowest[h][1], h), *factors[total - h]])
@@ -432,7 +476,10 @@ class Attained:
 
 
 def _gather_atoms(plan: Plan) -> Plan:
-    """Gather the atoms that are spent in one group: together they are no worse."""
+    """The same plan with each group named once: atoms spent in one group are added up.
+
+    Together they are no worse for the adversary than apart.
+    """
     target_atoms, other_atoms = plan.target_atoms, dict[int, int]()
     for group, atoms in plan.other_groups:
         if group == plan.group:

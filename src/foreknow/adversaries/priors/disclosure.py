@@ -100,6 +100,7 @@ def judged(
             "what an adversary knows of people before"
         )
     other_columns: Sequence[str] = getattr(release, "beside", ())
+    # A column that is published beside the secret is known only where a requirement says so.
     for name in table.attributes if sensitive in other_columns else ():
         if name in other_columns and name not in getattr(release, "knows", ()):
             raise UnsupportedError("priors-beside", name)
@@ -115,7 +116,7 @@ def judged(
 def judged_before(
     counts: GroupCounts, table: PriorTable, mode: ValueMode, amounts: Amounts
 ) -> ReleasePosteriors | None:
-    """The cached posteriors, if there are any."""
+    """The posteriors that `judged` cached; None if it was not asked for them before."""
     key = ("priors", table, mode)
     return counts.memory.get((*key, amounts) if any(amounts) else key)
 
@@ -131,6 +132,7 @@ def _judge(
     people = signatures.offsets, signatures.codes, signatures.people
     groups = SignatureGroups(*people, counts.offsets, counts.codes, counts.counts)
     group_posteriors = posteriors(groups.checked(counts), matrix, mode)
+    # A group without a possible world contradicts the priors.
     impossible = group_posteriors.impossible
     if len(impossible):
         label = counts.group_label(int(impossible[0]))
@@ -142,6 +144,7 @@ def _judge(
 
 
 def _float_above(chance: Fraction) -> float:
+    """The least float that is not below a fraction."""
     nearest_float = float(chance)
     return nearest_float if nearest_float >= chance else math.nextafter(nearest_float, 1.0)
 
@@ -175,12 +178,18 @@ class ReleasePosteriors:
         return {v: self._gain(self._of_value(code)) for code, v in enumerate(self.counts.values)}
 
     def of_set(self, codes: Sequence[int], name: Label, *, relative: bool = False) -> Disclosure:
-        """The highest posterior of a set of values, or the highest relative to its prior."""
+        """The highest posterior that somebody has any of some values (`codes`), called `name`.
+
+        With `relative`, the one that is highest relative to its prior.
+        """
         secret = self._of_value(codes[0], name) if len(codes) == 1 else self._of_set(codes, name)
         return self._gain(secret) if relative else self._worst(secret)
 
     def chances(self) -> Chances:
-        """The posterior of each signature and value that occur in a group, as `Chances`."""
+        """The posterior of each signature and value that occur in a group, as `Chances`.
+
+        A signature is what the adversary knows of a person; equal groups share a case.
+        """
         cases, upper = self.posteriors.cases, self._bounds.upper
         case, kind, column = cell_places(cases, self.posteriors.offsets)
         value = cases.values[column]
@@ -200,7 +209,7 @@ class ReleasePosteriors:
         )
 
     def surest(self) -> tuple[IntArray, IntArray, FloatArray, FloatArray]:
-        """Signature, value, prior and highest posterior of each pair that occurs in a group."""
+        """Signature, value, prior and highest posterior of each pair that occurs in some group."""
         _, signature, value = self._cells
         pair = signature * self.counts.n_values + value
         distinct, of_cell = np.unique(pair, return_inverse=True)
@@ -240,7 +249,8 @@ class ReleasePosteriors:
     def _of_set(self, codes: Sequence[int], name: Label) -> _Secret:
         """The secret that a person has any of several values: their posteriors are added up.
 
-        The first cell of a case and a signature stands for the cells of all these values.
+        The first cell of a case (equal groups) and a signature stands for the cells of all these
+        values.
         """
         case, signature, value = self._cells
         cells = np.flatnonzero(np.isin(value, codes))
@@ -313,7 +323,8 @@ class ReleasePosteriors:
     def _gain(self, secret: _Secret) -> Disclosure:
         """The posterior of a secret that is the highest relative to its prior.
 
-        Fractions decide among cells that floats leave open, if these are not too many.
+        Fractions decide among cells that floats leave open, if these are not too many. Else the
+        result is an upper bound: the highest by floats.
         """
         cells = secret.cells
         prior = self.matrix.chances[self._cells.signature[cells]][:, list(secret.codes)].sum(axis=1)
@@ -342,6 +353,7 @@ class ReleasePosteriors:
                 if posterior is not None:
                     exact[cell_position] = posterior
                     gains[cell_position] = posterior / self._prior(secret, cell)
+            # All could be worked out: the highest is certain.
             if len(gains) == len(candidates):
                 position, decided = max(gains, key=gains.__getitem__), True
                 probability = _float_above(exact[position])
@@ -365,6 +377,7 @@ class ReleasePosteriors:
         return self._prior_of(secret.codes, cell)
 
     def _prior_of(self, codes: Sequence[int], cell: int) -> Fraction:
+        """The prior of any of some values (`codes`) for the people of a cell, as a fraction."""
         signature = int(self._cells.signature[cell])
         priors = [self.matrix.exact(signature, code) for code in codes]
         return min(sum(priors, Fraction(0)), Fraction(1))
@@ -376,10 +389,12 @@ class ReleasePosteriors:
     def _fraction_of(self, codes: Sequence[int], cell: int) -> Fraction | None:
         """The exact posterior of any of some values for people of a cell.
 
-        None if it is out of reach. A cell is a signature and a value of a group.
+        A cell is a signature and a value of a group. With known or linked people it is an upper
+        bound. None if it is out of reach.
         """
         case, cases = int(self._cells.case[cell]), self.posteriors.cases
         signatures, bag = cases.people_of(case), cases.bag_of(case)
+        # Cells of a case stand signature by signature, one for each value of its bag.
         signature = (cell - int(self.posteriors.offsets[case])) // len(bag)
         if self._bounds.bounded[cell]:
             return (
@@ -423,6 +438,7 @@ class ReleasePosteriors:
     def _witness(self, secret: _Secret, cell: int) -> PriorsWitness:
         """The witness of a disclosure: the people of a cell, in the first group that has it."""
         case, signature = int(self._cells[0][cell]), int(self._cells[1][cell])
+        # The first of the equal groups.
         group = int(np.argmax(self.posteriors.case_of == case))
         label, bag = self.signatures[signature], self.counts.bag(group)
         return PriorsWitness(
@@ -482,8 +498,10 @@ def judged_set(
     """
     counts = asked_of("Priors", release)
     is_member = np.array([str(value) in members for value in counts.values], dtype=bool)
+    # Everybody has one value: posteriors of the members can be added up.
     if mode == "joint":
         return judged(release, table, mode, amounts), np.flatnonzero(is_member).tolist()
+    # Each value is had or not: count the members as one value, which comes last.
     other_values = list(compress(counts.values, ~is_member))
     united = counts.united(is_member, Labels([*other_values, name]))
     merged = table.united(members, str(name))

@@ -33,6 +33,7 @@ def _merge_equal(
     total: list[int] = []
     firsts: list[int] = []
     for position, (key, amount) in enumerate(zip(keys, amounts, strict=True)):
+        # A new key gets the next number.
         if numbers.setdefault(key, len(firsts)) == len(firsts):
             firsts.append(position)
             total.append(0)
@@ -41,7 +42,7 @@ def _merge_equal(
 
 
 def _direction(row: Sequence[Fraction]) -> tuple[Fraction, ...]:
-    """A row divided by its first number that is not 0: equal for proportional rows."""
+    """A row divided by its first number that is not 0, so that proportional rows become equal."""
     first = next(filter(None, row), Fraction(1))
     return tuple([chance / first for chance in row])
 
@@ -54,6 +55,9 @@ def exact_joint(
 ) -> list[list[Fraction]] | None:
     """Posteriors by signature and value (the paper's equations 1 to 3); None: no possible world.
 
+    ``people[s]`` people have signature s, ``counts[x]`` people have value x, and ``chances[s][x]``
+    is the prior. `UnsupportedError` if more than `reach` states are needed.
+
     >>> chances = PriorMatrix.from_fractions([["0.1", "0.9"], ["0.003", "0.997"]]).fractions
     >>> exact_joint([1, 1], [1, 1], chances)[0][0]  # the paper's tables III and IV
     Fraction(997, 1024)
@@ -62,6 +66,7 @@ def exact_joint(
     n, signatures, signature_of = _merge_equal(people, list(map(_direction, chances)))
     columns = zip(*chances, strict=True)
     c, values, value_of = _merge_equal(counts, list(map(_direction, columns)))
+    # States of the two ways to count worlds; the smaller one is taken.
     by_value = prod(amount + 1 for amount in c)
     by_signature = prod(amount + 1 for amount in n)
     states = min(by_value, by_signature)
@@ -75,10 +80,13 @@ def exact_joint(
     else:
         chance_of = _by_items(c, n, table.T)
         if chance_of is not None:
+            # From the chance that an occurrence is of a signature to that of a person having the
+            # value.
             people_of, holders_of = np.array(n, dtype=object), np.array(c, dtype=object)
             chance_of = chance_of.T * holders_of / people_of[:, None]
     if chance_of is None:
         return None
+    # Values that were merged share the chance in proportion to their occurrences.
     shares = [Fraction(count, c[x]) for count, x in zip(counts, value_of, strict=True)]
     posteriors: list[list[Fraction]] = (chance_of[np.ix_(signature_of, value_of)] * shares).tolist()
     return posteriors
@@ -89,9 +97,10 @@ def _by_items(
 ) -> NDArray[np.object_] | None:
     """The chance that each item is of each kind, as fractions; None if there is no way.
 
-    There are ``items[i]`` equal items of sort i, and ``kinds[j]`` must be of kind j. ``chances[i,
-    j]`` is the chance by itself.
+    There are ``items[i]`` equal items of sort i, and ``kinds[j]`` of all items must be of kind j.
+    ``chances[i, j]`` is the prior chance of one item.
     """
+    # A row for each single item; the last one of each sort is read.
     rows = np.empty((sum(items), len(kinds), 1), dtype=object)
     last = np.cumsum(items) - 1
     for row, times, end in zip(chances, items, last.tolist(), strict=True):
@@ -134,6 +143,7 @@ def exact_group(
             posteriors = [[*row] for row in joint]
         return posteriors
     for x, (value, count) in enumerate(zip(values, counts, strict=True)):
+        # Only who has this value and who has not counts.
         n_others = sum(people) - count
         had = [priors.exact(s, value) for s in signatures]
         # Whether somebody has the value or not: one case alone, if nobody is in the other.

@@ -33,7 +33,10 @@ _TWICE = 1 << 21
 
 
 def upper_bounds(people: Sequence[int], counts: Sequence[int], chances: FloatArray) -> FloatArray:
-    """Bound posteriors, shape (signatures, values); NaN everywhere where there is no world.
+    """Upper bounds of posteriors, shape (signatures, values); NaN everywhere without a world.
+
+    ``people[s]`` people have signature s, ``counts[x]`` people have value x, and ``chances[s, x]``
+    is the prior.
 
     >>> upper_bounds([1, 1], [1, 1], np.array([[0.1, 0.9], [0.003, 0.997]])).round(4)
     array([[0.9736, 0.0264],
@@ -44,6 +47,7 @@ def upper_bounds(people: Sequence[int], counts: Sequence[int], chances: FloatArr
         return np.full(chances.shape, np.nan)
     f = np.where(can_have, chances, 0.0)
     n, c = np.array(people, np.int64), np.array(counts, np.int64)
+    # A posterior is at most c / (c + the least sum of exchanges that lose the value).
     sums = _least_exchanges(n, c, f)
     # Every sum and quotient has terms of one sign: this covers their roundings, and the priors'.
     error = 16 * ROUNDING * (len(n) + len(c) + 16)
@@ -59,6 +63,7 @@ def _least_exchanges(n: IntArray, c: IntArray, chances: FloatArray) -> FloatArra
     """
     f, take = chances.T, c[None, :, None].astype(np.float64)
     if len(c) ** 2 * len(n) > _TWICE:
+        # Large groups: a value at a time, without the second step below.
         rows = []
         for x in range(len(c)):
             ratio, factor, order, people = _ratios(f, n, slice(x, x + 1))
@@ -74,6 +79,7 @@ def _least_exchanges(n: IntArray, c: IntArray, chances: FloatArray) -> FloatArra
     chance = np.minimum(take / (take + sums_left) * (1 + _SPARE), 1.0)
     # So much less is taken that roundings of running totals reach no greater ratio.
     less = take * (1 - _SPARE * (16 + len(n)))
+    # So only the share `chance` of u's people can have y: fewer of the least ratios count.
     capped = _times(factor, _least_sums(ratio, order, people * chance, chance, less))
     return np.asarray(np.minimum(np.maximum(sums_of_pairs, capped).sum(axis=1).T, _MOST))
 
@@ -81,7 +87,12 @@ def _least_exchanges(n: IntArray, c: IntArray, chances: FloatArray) -> FloatArra
 def _ratios(
     f: FloatArray, n: IntArray, rows: slice
 ) -> tuple[FloatArray, FloatArray, IntArray, FloatArray]:
-    """Ratios, factors, the order of ratios and people who count, by x, y, and u or t."""
+    """The two factors by which an exchange of values x and y changes the weight of a world.
+
+    t has x and u has y; f has the priors, shape (values, signatures). Returned are f_u(x) / f_u(y)
+    and f_t(y) / f_t(x), the order of the first by u, and how many people of u can take part; shapes
+    (x of `rows`, y, signatures).
+    """
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         ratio = np.where(f > 0, f[rows, None, :] / f[None, :, :], np.inf)
         factor = np.where(f[rows, None, :] > 0, f[None, :, :] / f[rows, None, :], 0.0)
@@ -91,7 +102,7 @@ def _ratios(
 
 
 def _times(factor: FloatArray, sums: FloatArray) -> FloatArray:
-    """``own * sums`` within limits; 0 where own is."""
+    """The product of a factor and a sum, at most `_MOST`; 0 where the factor is 0."""
     with np.errstate(over="ignore"):
         product = np.where(factor > 0, factor * np.minimum(sums, _MOST), 0.0)
     return np.asarray(np.minimum(product, _MOST))
@@ -106,12 +117,14 @@ def _least_sums(
 ) -> FloatArray:
     """The sum of the least ratios over people other than t, for each pair of values and each t.
 
-    `amounts` people have each ratio, and `take` of them are taken, those with the least ratios
-    first.
+    The last axis is that of signatures. `amounts` people have each ratio, and `take` of them are
+    taken, those with the least ratios first (`order`). `next_weight` is how much the one counts who
+    takes the place of t.
     """
     sorted_ratio = np.take_along_axis(ratio, order, axis=2)
     sorted_amounts = np.take_along_axis(amounts, order, axis=2)
     ends = np.cumsum(sorted_amounts, axis=2)
+    # How many people of each signature are taken.
     used = np.clip(take - (ends - sorted_amounts), 0, sorted_amounts)
     # Where t is among the first, the next in order takes its place, or others after it.
     after = (ends <= take).sum(axis=2, keepdims=True)
@@ -135,14 +148,16 @@ def least_odds(
     amounts: Amounts,
     rows: slice = slice(None),
 ) -> tuple[FloatArray, FloatArray]:
-    """Odds against x for t at least, of many groups of one shape; and those of linked people.
+    """Lower bounds of the odds against values, and of those for linked people, in floats.
 
-    Shapes: n (groups, signatures); c, secret (groups, values); f (groups, values, signatures).
-    Results are by group, x of `rows` and t; of linked people, one after another along a first axis.
-    A value is a secret by itself, but those of `secret` are one, of which t has none.
+    For many groups of one shape: n (groups, signatures) counts people; c (groups, values) holders;
+    f (groups, values, signatures) has the priors. `secret` (groups, values) marks values that are
+    one secret; others are each one by itself. `amounts` are l, k, m. The results have the shapes
+    (groups, x of `rows`, signatures), and the same with an axis of linked people before.
 
-    Of l values that t is known not to have, and of k people, those count whose exchanges weigh
-    most: of each value the sum of all holders' but so many, or nothing where it is ruled out.
+    Of l values that t is known not to have, and of k known people, those count whose exchanges
+    weigh most: for each other value, the sum over its holders without some, or nothing where it is
+    ruled out.
     """
     l, k, m = amounts
     take, values = c.T[:, :, None, None], np.arange(c.shape[1])
@@ -181,10 +196,10 @@ def least_odds(
 def _fewest(
     sums_of_values: Sequence[Sequence[Any]], amounts: Amounts, nothing: Any, minimum: Any
 ) -> Any:
-    """The least sum over all other values, by how many values are ruled out and people known.
+    """The least sum over all other values, for each number of values ruled out and of people known.
 
-    For each value, `sums_of_values` has the sums without 0, 1, ... of its holders. With nothing
-    ruled out, people are known up to k + m.
+    ``result[a][b]`` is for a values and b people. For each value, `sums_of_values` has the sums
+    without 0, 1, ... of its holders. With nothing ruled out, people are known up to k + m.
     """
     l, k, m = amounts
     best = [[nothing] * (k + m + 1), *([nothing] * (k + 1) for _ in range(l))]
@@ -193,6 +208,8 @@ def _fewest(
         for a, row_before in enumerate(before):
             row = [least + sums[0] for least in row_before]
             best.append(row)
+            # Without anything known of this value; with j of its holders known; or with the value
+            # ruled out.
             for b in range(len(row)):
                 for j in range(1, b + 1):
                     row[b] = minimum(row[b], before[a][b - j] + sums[j])
@@ -211,8 +228,9 @@ def exact_odds(
 ) -> list[Fraction | float]:
     """The odds against a set of values for people of signature t, then for people linked to them.
 
-    `n` is how many people have each signature, `c` how many have each value, and ``f[s][x]`` the
-    prior of value x for signature s. `amounts` are l, k and m.
+    ``n[s]`` is how many people have signature s, ``c[x]`` how many have value x, and ``f[s][x]``
+    the prior of value x for signature s. `secret` has the values; `amounts` are l, k and m. Lower
+    bounds, as fractions.
     """
     l, k, m = amounts
     against: list[Any] = [Fraction(0)] * (m + 1)  # what is added up are odds for it
@@ -225,6 +243,7 @@ def exact_odds(
                 n_left = [max(c[y] - j, 0) for j in range(k + m + 1)]
                 sums_of_values.append([_exact_sum(n, left, f, t, x, y) for left in n_left])
         best = _fewest(sums_of_values, amounts, Fraction(0), min)
+        # First the target, then each linked person, for whom one more is known.
         for i, sum_of_x in enumerate((best[l][k], *best[0][k + 1 :])):
             against[i] += c[x] * _inverse(sum_of_x)
     return list(map(_inverse, against))
@@ -242,10 +261,12 @@ def _exact_sum(
 ) -> Fraction | float:
     """The least sum of the weights of exchanges of t, who has x, with `take` holders of y.
 
-    There are n[u] people of signature u, whose chance of y is f[u][y].
+    There are ``n[u]`` people of signature u, whose prior of y is ``f[u][y]``. Infinite if fewer can
+    have y.
     """
     if not f[t][y]:
         return Fraction(0)
+    # t is nobody's partner in an exchange with t.
     total, people = Fraction(0), [n[u] - (u == t) for u in range(len(n))]
     for weight, u in sorted((f[u][x] / f[u][y], u) for u in range(len(n)) if f[u][y]):
         used = min(take, people[u])

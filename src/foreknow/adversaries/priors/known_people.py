@@ -72,6 +72,7 @@ class Known:
     def of_set(self, codes: Sequence[int]) -> Bounds:
         """Bounds of the chance of having any of a set of values (`codes`), for each of its cells.
 
+        A cell is a signature and a value of a case (equal groups). No codes: each value by itself.
         Cells whose posterior is out of reach of the exact sum get bounds by exchanging values of
         people.
         """
@@ -95,7 +96,7 @@ class Known:
     def _ruled_out(self, codes: Sequence[int]) -> Bounds:
         """The bounds if only values are ruled out: the most likely of the others.
 
-        What has a chance p becomes p / (p + q), where q is the chance of the values that are left.
+        A chance p becomes p / (p + q), where q is the chance of the values that are left.
         """
         upper, lower = self.posteriors.upper(), self.posteriors.lower()
         high, low, l = np.zeros_like(upper), np.zeros_like(upper), self.amounts[0]
@@ -104,6 +105,8 @@ class Known:
             spare = (shape.cells.shape[2] + 8.0) * 2 * ROUNDING
             if codes:
                 secret = np.isin(shape.values, codes)[:, None, :]
+                # The higher bound divides by the least that may be left, and the lower one by the
+                # most.
                 least_left = _least_left(np.where(secret, 0.0, lowest), l)
                 most_left = _least_left(np.where(secret, 0.0, highest), l)
                 highest = np.where(secret, highest, 0.0).sum(axis=2, keepdims=True)
@@ -112,6 +115,7 @@ class Known:
                 least_left = _least_left_of_others(lowest, l)
                 most_left = _least_left_of_others(highest, l)
             else:
+                # Each value is had or not: those who have not are divided by what they may have.
                 n_others = shape.people.sum(axis=1)[:, None] - shape.counts
                 n_left = _count_left(shape.counts, n_others, l)
                 share = (n_left / np.maximum(n_others, 1))[:, None, :]
@@ -149,13 +153,18 @@ class Known:
             n_others = n_people - counts[column]
             n_left = _exactly_left(counts, column, l)
             return had / (had + (1 - had) * Fraction(n_left, n_others or 1))
+        # Without the l likeliest others.
         others_of = sorted(p for column, p in enumerate(row) if column not in columns)
         return had / (had + sum(others_of[: max(len(others_of) - l, 0)], Fraction(0)))
 
     # ---- people who are known, and links --------------------------------------------------
 
     def _exchanged(self, codes: Sequence[int], cases: IntArray) -> Bounds:
-        """Odds against the target of each cell, times that nobody who is linked has the secret."""
+        """Upper bounds of chances with known or linked people, by exchanges of values.
+
+        The odds against the target's secret are multiplied by the chance that nobody who is linked
+        has it.
+        """
         odds, linked = self._odds(codes, cases)
         factors = _chance_without(linked).prod(axis=0)
         factor = factors[0] if codes else factors[self.posteriors.cells()[2]]
@@ -188,9 +197,11 @@ class Known:
     ) -> tuple[FloatArray, FloatArray]:
         """The least odds against a value, by case, signature and value; and of each linked person.
 
-        Against any of some codes, if there are some: then there is one value.
+        If there are `codes`, against having any of them: then the axis of values has the length 1
+        for linked people.
         """
         largest = int(shape.people.sum(axis=1).max())
+        # No more people can be known or linked than there are.
         n_known = min(self.amounts[1], largest)
         amounts = self.amounts[0], n_known, min(links, max(largest - n_known, 0))
         is_secret = np.isin(shape.values, codes)
@@ -238,6 +249,7 @@ class Known:
         pairs = pairs.reshape(-1, 2, chances.shape[2])
         none, first = np.zeros((len(pairs), 2), dtype=bool), slice(0, 1)
         remaining = _count_left(counts, other_counts, ruled_out)
+        # Two values: had, and not had; of the latter those who are not ruled out.
         of_target = np.stack([counts, remaining], axis=2).reshape(-1, 2)
         of_linked = np.stack([counts, other_counts], axis=2).reshape(-1, 2)
         odds, _ = least_odds(people, of_target, pairs, none, (0, n_known, 0), first)
@@ -250,6 +262,7 @@ class Known:
         None where too many linked people would have to be compared.
         """
         odds = self._exact(codes, case, position, self.amounts[:2], 0)[0]
+        # Certain, or impossible.
         if odds in (0, inf):
             return Fraction(odds == 0)
         odds_of_linked = self._exact_linked(tuple(codes))
@@ -266,7 +279,8 @@ class Known:
     def _exact_linked(self, codes: tuple[int, ...]) -> list[Fraction | float] | None:
         """For each linked person, the least odds of anybody against these values, as fractions.
 
-        None if so many people come near the least odds that fractions would take too long.
+        None if so many people come near the least odds that fractions would take too long. Kept by
+        values.
         """
         if codes in self._linked or not self.amounts[2]:
             return self._linked.get(codes, [])
@@ -279,6 +293,7 @@ class Known:
         if not linked.all() and not self._extreme:
             least_odds = [Fraction(0)]  # as soon as one of them is certain
         elif len(linked):
+            # Floats find the people who may have the least odds.
             ceiling = (linked * (1 + 4 * self._error))[:, :, None] if not self._extreme else inf
             nearly_lowest = []
             for shape in self._shapes(cases):
@@ -303,7 +318,8 @@ class Known:
     ) -> list[Fraction | float]:
         """The exact odds against some values for people of one signature, then for linked people.
 
-        `amounts` are how many values are ruled out, and how many people are known.
+        `amounts` are how many values are ruled out, and how many people are known. `position` is
+        that of the signature in the case.
         """
         people, counts, rows, secret = self._case_parts(codes, case)
         (l, k), n_people = amounts, sum(people)
@@ -313,6 +329,7 @@ class Known:
             counts, l = [counts[0], _exactly_left(bag, column, l)], 0
         k, m = min(k, n_people), min(links, max(n_people - k, 0))
         odds = exact_odds(people, counts, rows, position, secret, (min(l, len(counts)), k, m))
+        # Links beyond the people of the group are to nobody.
         return [*odds, *([inf if odds[0] == inf else Fraction(0)] * (links - m))]
 
     def _case_parts(
@@ -357,6 +374,7 @@ class Known:
         rows = cases.n_signatures[wanted_cases]
         columns = cases.n_values[wanted_cases]
         sizes = cases.sizes[wanted_cases]
+        # One number for the three lengths that make a shape.
         kinds = rows * (int(columns.max(initial=0)) + 1) + columns
         kinds = kinds * (int(sizes.max(initial=0)) + 1) + sizes
         for kind in np.unique(kinds).tolist():
@@ -409,6 +427,7 @@ def _least_left(chances: FloatArray, l: int) -> FloatArray:
 
 def _least_left_of_others(chances: FloatArray, l: int) -> FloatArray:
     """For each place, the sum of the others of its row without the l largest of these."""
+    # Sorted, the largest first.
     falling = -np.sort(-chances, axis=-1)
     end = np.concatenate([falling, np.zeros_like(falling[..., :1])], axis=-1)
     following = end[..., [min(l, chances.shape[-1])]]
@@ -428,7 +447,10 @@ def _count_left(counts: IntArray, n_others: IntArray, l: int) -> IntArray:
 
 
 def least_left(groups: SignatureGroups, l: int) -> IntArray:
-    """How many people have neither a value nor the l most frequent others, by group and value."""
+    """How many people have neither a value nor the l most frequent others of their group.
+
+    An entry for each value of each group.
+    """
     remaining, lengths = np.empty(len(groups.counts), np.int64), groups.n_values
     for length in np.unique(lengths).tolist():
         same_length = np.flatnonzero(lengths == length)

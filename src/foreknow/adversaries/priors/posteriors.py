@@ -99,12 +99,14 @@ class _Found(NamedTuple):
 
 
 def _binary(cases: SignatureGroups, priors: PriorMatrix, reach: int) -> _Found:
-    """Each value by itself, had or not had: joint posteriors of two values.
+    """The posteriors of each case if values are had or not, each value by itself.
 
-    With odds ``o = f / (1 - f)`` and c occurrences, ``p(t:x) = o_t e_{c-1}(others) / e_c(all)``;
+    They are joint posteriors of two values. With odds ``o = f / (1 - f)`` and c occurrences,
+    ``p(t:x) = o_t e_{c-1}(others) / e_c(all)``, where e_c is the elementary symmetric polynomial;
     for one occurrence the paper's Table V (errata, section 3).
     """
     owner = np.repeat(np.arange(cases.n_groups), cases.n_values)
+    # A small problem for each value of each case; equal problems are solved once.
     pairs = _two_values(cases, owner)
     first, problem_of = pairs.distinct()
     pairs = pairs.take(first)
@@ -122,9 +124,10 @@ def _binary(cases: SignatureGroups, priors: PriorMatrix, reach: int) -> _Found:
 
 
 def _two_values(cases: SignatureGroups, owner: IntArray) -> SignatureGroups:
-    """One group per case and value: the value, code 2x, and all others, code 2x + 1."""
+    """One group per case and value: the value has code 2x, and all others together code 2x + 1."""
     cells, offsets = ranges(cases.offsets[owner], cases.offsets[owner + 1])
     n_others = cases.sizes[owner] - cases.counts
+    # Nobody has another value if all have this one.
     occurs = np.stack([np.ones(len(owner), dtype=bool), n_others > 0], axis=1)
     codes = np.stack([2 * cases.values, 2 * cases.values + 1], axis=1)[occurs]
     counts = np.stack([cases.counts, n_others], axis=1)[occurs]
@@ -157,6 +160,7 @@ def _joint(cases: SignatureGroups, priors: PriorMatrix, reach: int) -> _Found:
 
     Cases of one shape are computed together, in floats; those out of reach one by one.
     """
+    # Count worlds along values or along signatures (`turned`), whichever has fewer states.
     by_value = states_of(cases.counts, cases.value_offsets)
     by_signature = states_of(cases.people, cases.offsets)
     states = np.minimum(by_value, by_signature)
@@ -175,6 +179,7 @@ def _joint(cases: SignatureGroups, priors: PriorMatrix, reach: int) -> _Found:
                 fits, _ = batch.judge(chances, result.probabilities)
                 is_open[batch.cases] = ~fits
                 result.errors[batch.cases] = batch.error
+    # Out of reach for floats, or too small for them: one by one.
     for case in np.flatnonzero(is_open).tolist():
         _judge_case(cases, priors, result, case, min(reach, _WHOLE_STATES))
     return result
@@ -226,9 +231,11 @@ class Batch:
         is_read = np.zeros(len(rows), dtype=bool)
         is_read[self.level] = True
         weights, totals = world_weights(rows, self.shape, is_read)
+        # Smaller totals may have lost weights by underflow.
         is_accurate = totals >= LEAST_TOTAL
         weights_of_items = weights[self.level, :, self.case]
         with np.errstate(divide="ignore", invalid="ignore"):
+            # The share of each kind among all worlds of the item.
             shares = weights_of_items / weights_of_items.sum(axis=1, keepdims=True)
         if self.factors is not None:
             shares *= self.factors
@@ -247,9 +254,10 @@ class Batch:
 def batches(
     cases: SignatureGroups, offsets: IntArray, chosen: IntArray, turned: bool
 ) -> Iterator[Batch]:
-    """Batches of cases of one shape, as large as memory allows.
+    """Yield batches of cases of one shape, as large as memory allows.
 
-    Items are signatures and kinds are values, or the other way round where `turned`.
+    Cases are groups that differ; a cell is a signature and a value of a case. Items are signatures
+    and kinds are values, or the other way round where `turned`.
     """
     both_sides = side(cases, chosen, turned), side(cases, chosen, not turned)
     shape = lattice(tuple(both_sides[0].amounts[0].tolist()))
@@ -266,6 +274,8 @@ def batches(
         rows_of_chunk = np.arange(len(chunk))[:, None]
         item_place = items.places[rows_of_chunk, item][:, :, None]
         kind_place = kinds.places[:, None, :]
+        # From the chance of an occurrence being of a signature to that of a person having the
+        # value.
         signature, value = (kind_place, item_place) if turned else (item_place, kind_place)
         # The cell of each case, level and kind.
         cells = offsets[chunk][:, None, None] + signature * n_values + value
@@ -279,7 +289,10 @@ def batches(
 
 
 class Side(NamedTuple):
-    """Signatures or values of cases that have as many of them, most frequent first."""
+    """Signatures or values of cases that have as many of them, most frequent first.
+
+    Both arrays have a row for each case: their places in the case, and their amounts of people.
+    """
 
     places: IntArray
     amounts: IntArray
@@ -290,13 +303,14 @@ class Side(NamedTuple):
 
 
 def side(cases: SignatureGroups, batch: IntArray, signatures: bool) -> Side:
-    """The signatures or values of cases that have as many of them."""
+    """The signatures or values of some cases, and how many people have each; see `Side`."""
     offsets = cases.offsets if signatures else cases.value_offsets
     amounts = cases.people if signatures else cases.counts
     lengths = (cases.n_signatures if signatures else cases.n_values)[batch]
     position = np.arange(int(lengths.max()))
     is_filled = position < lengths[:, None]
     cells = np.where(is_filled, offsets[batch][:, None] + position, 0)
+    # Shorter rows are filled up with 0.
     sorted_amounts = np.where(is_filled, amounts[cells], 0)
     order = np.argsort(-sorted_amounts, axis=1, kind="stable")
     return Side(order, sorted_amounts[np.arange(len(batch))[:, None], order])
@@ -316,6 +330,7 @@ def shapes(cases: SignatureGroups, chosen: IntArray, turned: bool) -> Iterator[I
         if len(same_length) == 1:
             yield same_length
             continue
+        # Equal rows of amounts are one shape.
         first, number = equal_rows(side(cases, same_length, turned).amounts)
         order = np.argsort(number, kind="stable")
         yield from np.split(
@@ -324,7 +339,11 @@ def shapes(cases: SignatureGroups, chosen: IntArray, turned: bool) -> Iterator[I
 
 
 def states_of(amounts: IntArray, offsets: IntArray) -> FloatArray:
-    """States of the lattice of each row of capacities, as floats."""
+    """How many states the lattice of each row of capacities c has: the product of c + 1.
+
+    The result is in floats, and at most 2**1000.
+    """
+    # Sums of logarithms, so that nothing overflows.
     logs = np.concatenate(([0.0], np.cumsum(np.log2(amounts + 1.0))))
     return np.asarray(np.rint(np.exp2(np.minimum(logs[offsets[1:]] - logs[offsets[:-1]], 1000))))
 

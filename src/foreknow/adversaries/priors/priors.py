@@ -126,6 +126,7 @@ class Priors:
         set_fields(self, tables=tuple(map(_table, sources)))
         sets = [frozenset(table.attributes) for table in self.tables]
         for position, table in enumerate(self.tables):
+            # What was estimated from the release itself may only serve trials.
             if table.estimated:
                 set_fields(self, needs=self.needs | {Need.TRIAL})
             if sets[position] in sets[:position]:
@@ -187,6 +188,7 @@ class Priors:
         added = as_fraction(smoothing)
         if added < 0:
             raise InputError(f"Priors: smoothing must be 0 or more, not {smoothing}")
+        # A list of names is one set of columns; a list of lists is several.
         is_one_set = not attributes or any(isinstance(entry, str) for entry in attributes)
         sets: Any = [attributes] if is_one_set else attributes
         for columns_of_set in sets:
@@ -403,6 +405,7 @@ class _Searched(Facts):
 
 
 def _table(source: Any) -> PriorTable:
+    """A table of priors as it is, or read from a path or frame."""
     if isinstance(source, PriorTable):
         return source
     from foreknow.data.engines.priors import read_chances

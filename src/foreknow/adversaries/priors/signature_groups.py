@@ -89,6 +89,7 @@ class SignatureGroups:
         """
         if self.n_groups == 1:
             return np.zeros(1, dtype=np.int64), np.zeros(1, dtype=np.int64)
+        # Only groups with as many signatures and as many values can be equal.
         lengths, bags = self.n_signatures, self.n_values
         shapes = lengths * (int(bags.max(initial=0)) + 1) + bags
         like = np.arange(self.n_groups)  # the first group that each is like
@@ -112,6 +113,7 @@ def equal_rows(rows: IntArray) -> tuple[IntArray, IntArray]:
     """
     dtype: type = np.int32 if rows.max(initial=0) < 2**31 else np.int64
     small: NDArray[Any] = np.ascontiguousarray(rows, dtype=dtype)
+    # Each row as one string of bytes, which sorts fast.
     keys = small.view(np.dtype((np.void, small.dtype.itemsize * small.shape[1])))[:, 0]
     _, first, number = np.unique(keys, return_index=True, return_inverse=True)
     return first, number.reshape(-1)

@@ -151,6 +151,7 @@ class PriorTable:
         """
         chances, of_columns = dict(self.chances), [*map(reading.spellings_of, self.attributes)]
         for signature, row in self.chances.items():
+            # A signature with its missing values as None, beside the one as it is written.
             cleaned = []
             for text, listed in zip(signature, of_columns, strict=True):
                 cleaned.append(None if _bare(text) in listed else text)
@@ -210,6 +211,7 @@ class PriorTable:
         """
         text = io.StringIO()
         writer = csv.writer(text, lineterminator="\n")
+        # Where the priors are from, as a further column; none if they were given.
         marks = ["yes"] * self.learned or ["estimated"] * self.estimated
         mark, header = marks, ["learned"] * len(marks)
         if marks and "learned" in self.attributes:
@@ -234,6 +236,7 @@ class PriorTable:
         try:
             attributes, values = tuple(table["attributes"]), tuple(table["values"])
             for labels, row in table["rows"]:
+                # A text would be read as a list of letters.
                 if isinstance(labels, str) or isinstance(row, str):
                     raise TypeError
                 texts = [None if label is None else str(label) for label in labels]
