@@ -58,6 +58,10 @@ _scratch.locked = _locked_folder
 
 
 def __getattr__(name: str) -> Any:
+    """A public name of Foreknow, whose module is imported when it is first asked for.
+
+    For a name that other tools use, or a misspelt one, the error says what to write.
+    """
     home_name = _ALIAS.get(name, name)
     if name in _MODULES:
         return import_module(_MODULES[name])

@@ -46,12 +46,17 @@ _FILES = (".csv", ".parquet", ".xlsx", ".json", ".html", ".zip", ".tsv", ".txt")
 
 
 def write_whole(path: str | Path, text: str, *, private: bool = False) -> None:
-    """Write a text file; an existing one is replaced only by the complete new one."""
+    """Write a text file; an existing one is replaced only by the complete new one.
+
+    If it is `private`, only we can read it.
+    """
     target = Path(path)
     with _clear_errors(target):
         if target.is_dir():
             raise OutputError(f"cannot write {str(path)!r}: Is a directory; nothing was written")
-        piped = target.exists() and not target.is_file()  # which has no path of its own
+        # A pipe or a device cannot be replaced, so it is written to directly. Of a link, the file
+        # that it leads to is replaced.
+        piped = target.exists() and not target.is_file()
         target = target if piped else Path(os.path.realpath(target))
         if piped:
             with target.open("wb") as stream:
@@ -59,16 +64,16 @@ def write_whole(path: str | Path, text: str, *, private: bool = False) -> None:
             return
         with _aside(target.parent) as complete:
             _fill(complete, text, 0o600 if private else 0o666)
-            if target.exists() and not private:
+            if target.exists() and not private:  # keep who may read it
                 complete.chmod(stat.S_IMODE(target.stat().st_mode))
             complete.replace(target)
 
 
 @contextmanager
 def replaced(path: str | Path, *, private: bool = True) -> Iterator[Path]:
-    """A name to write a file at which takes the place of another, whole.
+    """A context with a temporary path to write a file at; in the end it takes the place of `path`.
 
-    If it is private, only we can look in.
+    If anything fails, `path` is as before. If it is private, only we can look in.
     """
     target = Path(path)
     with _clear_errors(target), _aside(Path(os.path.realpath(target)).parent) as complete:
@@ -103,7 +108,10 @@ def _fill(path: Path, text: str, mode: int) -> None:
 
 @contextmanager
 def whole_folders(path: str | Path, owner_path: str | Path) -> Iterator[tuple[Path, Path]]:
-    """Fill two new folders aside, the second private; both get their names at the end."""
+    """A context with two temporary folders to fill; both get their names at the end, or neither.
+
+    The second is the owner's: only we can look into it.
+    """
     target, own_target = Path(path), Path(owner_path)
     require_new(target, own_target)
     with _clear_errors(target), ExitStack() as stack:
@@ -117,6 +125,7 @@ def whole_folders(path: str | Path, owner_path: str | Path) -> Iterator[tuple[Pa
         yield release_folder, owner_folder
         for file in owner_folder.rglob("*"):
             file.chmod(0o700 if file.is_dir() else 0o600)
+        # On the disk before the folders get their names, so that no crash leaves empty files.
         for file in (*release_folder.rglob("*"), *owner_folder.rglob("*")):
             if file.is_file():
                 with file.open("rb") as stream:
@@ -125,9 +134,11 @@ def whole_folders(path: str | Path, owner_path: str | Path) -> Iterator[tuple[Pa
 
 
 def name_both(folder: Path, release: tuple[Path, Path], owner_folders: tuple[Path, Path]) -> None:
-    """Give two folders their names, of which the first lies in a scratch folder: both or neither.
+    """Give two folders their names: both or neither.
 
-    What is kept is named first. Killed between, it is removed by the next sweep.
+    `release` and `owner_folders` are pairs of where a folder is now and its name; the release lies
+    in the scratch folder `folder`. The owner's folder is named first: if the process is killed in
+    between, the next sweep finds a note in the scratch folder and removes it.
     """
     (release_folder, target), (owner_folder, own_target) = release, owner_folders
     try:
@@ -137,8 +148,8 @@ def name_both(folder: Path, release: tuple[Path, Path], owner_folders: tuple[Pat
                 raise OutputError(f"{str(folder_path)!r} appeared meanwhile; nothing was written")
         owner_folder.rename(own_target)
         release_folder.rename(target)
-    except BaseException:
-        if release_folder.exists() and not owner_folder.exists():
+    except BaseException:  # an interrupt, too
+        if release_folder.exists() and not owner_folder.exists():  # only one got its name
             own_target.rename(owner_folder)
         raise
     finally:
@@ -153,7 +164,7 @@ def note_beside(folder: Path, release_folder: Path, moved: Path, target: Path) -
     If we die in between, `target` is removed. It is recognized by a nonce, which is written into it
     and into the note.
     """
-    nonce = secrets.token_hex(16)
+    nonce = secrets.token_hex(16)  # a random text that nothing else has
     (moved / UNFINISHED).write_text(nonce, "utf-8")
     note = f"{nonce}\n{release_folder.relative_to(folder).as_posix()}\n{target.absolute()}"
     (folder / BESIDE).write_text(note, "utf-8")
@@ -167,8 +178,8 @@ def _settle_beside(folder: Path) -> None:
     note, when it was filled. What was there before an archive was unpacked is older, and what came
     later is newer; a hard link to it, which an archive may bring, renews only its change time.
     """
-    with suppress(OSError, ValueError):
-        note, noted = _read_own(folder / BESIDE)
+    with suppress(OSError, ValueError):  # in any doubt, nothing is removed
+        note, noted = _read_own(folder / BESIDE)  # its text, and when it was written
         nonce, release_name, path = note.split("\n", 2)
         target = Path(path)
         carried, _ = _read_own(target / UNFINISHED)
@@ -187,7 +198,10 @@ def _settle_beside(folder: Path) -> None:
 
 
 def _read_own(path: Path) -> tuple[str, int]:
-    """The text of a small file of ours, and its change time; opening a pipe does not block."""
+    """The text of a small file of ours, and its change time in nanoseconds.
+
+    A link, or a file of another user, raises an error; to open a pipe does not block.
+    """
     file = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
     try:
         status = os.fstat(file)
@@ -208,7 +222,10 @@ def scratch_folder(parent: Path) -> tuple[Path, int]:
 
 @contextmanager
 def _aside(parent: Path) -> Iterator[Path]:
-    """A name in a folder of our own beside the target, which nobody else can look into."""
+    """A context with a path in a scratch folder in `parent`, which only we can look into.
+
+    It lies on the same disk as the target, so that it can get the target's name in one step.
+    """
     folder, lock = scratch_folder(parent)
     try:
         yield folder / CONTENT
@@ -219,7 +236,7 @@ def _aside(parent: Path) -> Iterator[Path]:
 
 
 def require_new(path: str | Path, owner_path: str | Path) -> None:
-    """Raise `OutputError` if something of either name exists, or it is no name for engines."""
+    """Raise `OutputError` unless both paths can be new folders: the release's and the owner's."""
     if os.path.realpath(path) == os.path.realpath(owner_path):
         raise OutputError(
             f"{str(path)!r} is to be published, and cannot be the owner's folder too; name another"
@@ -240,8 +257,8 @@ def require_new(path: str | Path, owner_path: str | Path) -> None:
                 f"{str(folder_path)!r}: the name is not UTF-8; choose another"
             ) from None
         with _clear_errors(folder_path):
-            os.stat(folder_path.absolute().parent)
-            sweep(folder_path.absolute().parent, _NOTES)
+            os.stat(folder_path.absolute().parent)  # raises if the folder around it is missing
+            sweep(folder_path.absolute().parent, _NOTES)  # a killed run may have left the name
             if folder_path.exists() or folder_path.is_symlink():
                 raise OutputError(
                     f"{str(folder_path)!r} exists already; name a new folder, or remove it first"
@@ -250,7 +267,7 @@ def require_new(path: str | Path, owner_path: str | Path) -> None:
 
 @contextmanager
 def _clear_errors(target: Path) -> Iterator[None]:
-    """Turn an `OSError` into an `OutputError` that names the target and the reason."""
+    """A context that turns an `OSError` into an `OutputError` with the target and the reason."""
     try:
         yield
     except OSError as error:
@@ -281,7 +298,7 @@ def json_for_owner(table: dict[str, Any]) -> str:
 
 
 def _finite(value: Any) -> Any:
-    """Write NaN and infinity, which JSON lacks, as texts."""
+    """A value of JSON, with texts in place of NaN and infinity, which JSON lacks."""
     if isinstance(value, dict):
         return {key: _finite(item) for key, item in value.items()}
     if isinstance(value, (list, tuple)):
@@ -295,7 +312,11 @@ def _finite(value: Any) -> Any:
 
 
 def locked_folder(parent: Path, settle: Settle = _NO_NOTES) -> tuple[Path, int]:
-    """Make a private folder for one entry `CONTENT`, with a lock, after a `sweep`."""
+    """Make a private folder for one entry `CONTENT`; return it and its lock, an open file.
+
+    The lock says that the process lives: another process sweeps folders whose lock nobody holds.
+    `settle` says how to treat notes that dead processes left.
+    """
     sweep(parent, settle)
     while True:
         folder = Path(tempfile.mkdtemp(prefix=PREFIX, dir=parent)).absolute()
@@ -309,6 +330,7 @@ def locked_folder(parent: Path, settle: Settle = _NO_NOTES) -> tuple[Path, int]:
             raise
         try:
             is_locked = _hold(lock)
+            # Another process may have swept the folder before it was locked: then try again.
             if is_locked and (folder / LOCK).exists():
                 (folder / LOCK).chmod(0o600)
                 os.write(lock, _MARK)
@@ -323,7 +345,10 @@ def locked_folder(parent: Path, settle: Settle = _NO_NOTES) -> tuple[Path, int]:
 
 
 def _hold(lock: int) -> bool | None:
-    """Take a lock: True if nobody else held it; None if there are no locks."""
+    """Take a lock on an open file: True if we have it, False if somebody else does.
+
+    None if the system, or this disk, has no locks.
+    """
     if fcntl is None:
         return None
     try:
@@ -336,12 +361,12 @@ def _hold(lock: int) -> bool | None:
 
 
 def sweep(parent: Path, settle: Settle = _NO_NOTES) -> None:
-    """Remove what dead processes left in a folder, if it is surely ours.
+    """Remove scratch folders that dead processes left in `parent`, if they are surely ours.
 
     A folder of theirs may hold notes, too: `settle` has, by the name of a note, what to do about
     the folder before it is removed. A folder with any other file stays.
     """
-    if fcntl is None:
+    if fcntl is None:  # without locks nobody can say that a process is dead
         return
     with suppress(OSError), os.scandir(parent) as entries:
         for entry in entries:
@@ -351,12 +376,15 @@ def sweep(parent: Path, settle: Settle = _NO_NOTES) -> None:
 
 
 def _sweep_one(folder: Path, settle: Settle) -> None:
-    """Remove a working folder that a process left behind; one that is in use is locked."""
+    """Remove a scratch folder that a process left behind; one that is in use is locked.
+
+    It must have the form that we give to such folders: private, with a lock and our mark in it.
+    """
     status = folder.lstat()
     if status.st_mode & 0o777 != 0o700 or status.st_uid != os.geteuid():
         return
     entries = {path.name for path in folder.iterdir()}
-    if not entries and time.time() - status.st_mtime > _LONG:
+    if not entries and time.time() - status.st_mtime > _LONG:  # killed before it made its lock
         folder.rmdir()
     if LOCK not in entries or entries - {LOCK, CONTENT, *settle}:
         return
@@ -364,6 +392,7 @@ def _sweep_one(folder: Path, settle: Settle) -> None:
     try:
         if stat.S_ISREG(os.fstat(lock).st_mode) and _hold(lock):
             mark = os.read(lock, len(_MARK) + 1)
+            # Our mark; or none yet, and nothing was written.
             if mark == _MARK or (not mark and CONTENT not in entries):
                 for note in entries & settle.keys():
                     settle[note](folder)

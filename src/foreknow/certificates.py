@@ -102,6 +102,7 @@ class Certificate(CertificateRead, Plain):
         table: dict[str, Any] = {"format": FORMAT, "version": FORMAT_VERSION, "safe": self.safe}
         for entry in fields(self):
             value = plain(getattr(self, entry.name))
+            # Some fields stand in a table `release`; some are left out while they are empty.
             if entry.name in IN_RELEASE:
                 table.setdefault("release", {})[IN_RELEASE[entry.name]] = value
             elif (value or entry.name not in _SELDOM) and (entry.name, value) != ("delimiter", ","):

@@ -106,14 +106,17 @@ class InternalError(ForeknowError):
 
 
 def _pointing(text: str, position: int) -> str:
-    """The line of a text that contains a position, with a caret below it."""
+    """The line of a text that contains a position, with a caret below the position.
+
+    A long line is cut on both sides.
+    """
     start = text.rfind("\n", 0, position) + 1
     line = text[start:].split("\n")[0]
     offset = position - start
     first = max(0, offset - _BESIDE)
     chars = line[first : offset + _BESIDE]
     excerpt = "".join([char if char.isprintable() else " " for char in chars])
-    width = sum(map(_cells, excerpt[: offset - first]))
+    width = sum(map(_cells, excerpt[: offset - first]))  # some characters are two columns wide
     return f"\n  {excerpt}\n  {' ' * width}^"
 
 
@@ -137,6 +140,7 @@ def did_you_mean(name: str, names: Iterable[str]) -> str:
     options = list(names)
     lower = {option.lower(): option for option in options}
     matches = difflib.get_close_matches(name.lower(), lower, n=1)
+    # "qi" may stand for "quasi_identifiers".
     matches = matches or [option for option in lower if name.lower() == _initials(option)]
     if matches:
         return f"; did you mean {lower[matches[0]]!r}?"
@@ -149,7 +153,9 @@ def did_you_mean(name: str, names: Iterable[str]) -> str:
 def refuse_other(
     what: str, choice: Any, choices: Collection[str], error: type[ForeknowError] = InputError
 ) -> None:
-    """Refuse a choice that is none of several; `what` begins the message, which has the nearest.
+    """Raise an error if a choice is none of `choices`; `what` begins the message.
+
+    The message names the choice that is nearest. `error` is the class of the error.
 
     >>> refuse_other("engine is", "memory", ["auto", "memory"])
     """
@@ -164,7 +170,9 @@ def refuse_other_type(
     way: str = "",
     error: type[ForeknowError] = InputError,
 ) -> None:
-    """Refuse a value of another type; `what` is expected, and `way` ends the message.
+    """Raise an error if a value is of another type than `kinds`.
+
+    `what` says in the message what is expected, and `way` ends it.
 
     >>> refuse_other_type("out", str, "a folder")
     """

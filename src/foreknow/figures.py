@@ -14,14 +14,14 @@ from foreknow_judge.numbers import as_fraction
 
 
 def read_moment(moment: Any) -> datetime | None:
-    """A date or ISO text as a date-time without zone; None for anything else."""
+    """A date, a date-time or an ISO text as a date-time without zone; None for anything else."""
     if isinstance(moment, str):
         try:
             moment = datetime.fromisoformat(moment)
         except ValueError:
             return None
     if isinstance(moment, datetime):
-        # Ordered by instant, the days of different zones would not stay side by side.
+        # The zone is dropped and not converted: a day stays the day that is written.
         return moment.replace(tzinfo=None)
     return datetime.combine(moment, time.min) if isinstance(moment, date) else None
 
@@ -54,9 +54,10 @@ def percentage(
     to: Rounding = "nearest",
     told_apart: Callable[[Fraction], bool] = lambda printed: True,
 ) -> str:
-    """Write a share as a percentage with so many decimals; more, where it takes more.
+    """Write a share as a percentage with `digits` decimals, or as many more as it takes.
 
-    It is 0% or 100% only where the share is 0 or 1, exactly, and a percentage that is `told_apart`.
+    It is 0% or 100% only if the share is exactly 0 or 1. `told_apart` may refuse a printed share,
+    such as one that looks equal to a limit: then more decimals are shown.
 
     >>> percentage(Fraction(1, 3), 1), percentage(Fraction(1, 3), 1, "up"), percentage(0.9962)
     ('33.3%', '33.4%', '99.6%')
@@ -81,11 +82,13 @@ def significant(
 ) -> str:
     """Write a non-negative number with at least `digits` significant digits, and its whole part.
 
-    It has more digits where rounding would show 0, or `reserved`, for a number that is not.
+    It has more digits where rounding would show 0, or the number `reserved` (such as 1 for a
+    chance), for a number that is not.
     """
     exact_number = number if isinstance(number, (int, Fraction)) else as_fraction(number)
     if exact_number in (0, reserved):
         return str(exact_number)
+    # The power of ten of the first digit; a float cannot tell it of smaller numbers.
     first = floor(log10(exact_number)) if exact_number > Fraction(1, 10**300) else -300
     for decimals in range(max(0, digits - 1 - first), MOST_DECIMALS + 300):
         printed = rounded(exact_number, decimals, to)

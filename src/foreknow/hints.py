@@ -23,20 +23,21 @@ C = TypeVar("C", bound=type)
 def hinted(
     call: Callable[P, R], name: str = "", advice: str = "", keys: Iterable[str] = ()
 ) -> Callable[P, R]:
-    """Let a call that does not fit the parameters say what they are, as a `CallError`.
+    """A decorator: a call that does not fit the parameters is a `CallError` that names them.
 
-    A parameter that is called by a name from elsewhere is taken for what it is called here. With
-    `keys`, the call takes these, too.
+    An argument with a name that other tools use is passed under our name. The call takes `keys`,
+    too; `name` and `advice` are for messages.
     """
     parameters = inspect.signature(call).parameters.values()
     named_parameters = []
     for parameter in parameters:
-        if parameter.kind not in (2, 4):
+        if parameter.kind not in (2, 4):  # neither *args nor **keywords
             named_parameters.append(parameter)
     parameter_names = []
     for p in named_parameters:
         if p.name not in ("self", "cls"):
             parameter_names.append(p.name)
+    # The keys that **keywords takes; None in the list if it takes any key.
     keyword_names = [_keys_of(call, p) for p in parameters if p.kind is p.VAR_KEYWORD]
     all_keys = list(keys)
     for further_keys in keyword_names:
@@ -61,9 +62,10 @@ def hinted(
                 raise TypeError
             return call(*args, **renamed_arguments)
         except TypeError as error:
+            # Without a further frame, Python refused the call itself; else it is an error in it.
             trace = error.__traceback__
             if trace is None or trace.tb_next is not None:
-                raise  # in the call, not of it
+                raise
             if unknown_name is None:
                 shape = ", ".join(f"{parameter_name}=..." for parameter_name in parameter_names)
                 message = f"{error}; write {call_name}({shape})".replace(
@@ -88,7 +90,7 @@ def _keys_of(call: Any, parameter: inspect.Parameter) -> list[str] | None:
 
 
 def hints(advice: str = "") -> Callable[[C], C]:
-    """Do the same for the calls that make an object of a class."""
+    """A class decorator: mistakes in calls that make an object are explained, as by `hinted`."""
 
     def of_class(cls: C) -> C:
         cls.__init__ = hinted(cls.__init__, cls.__name__, advice)  # type: ignore[misc]

@@ -544,7 +544,9 @@ class CallableModule(ModuleType):
 
 
 def own_name(name: str, parameter_names: Iterable[str]) -> str | None:
-    """The parameter that another name stands for, if a function has it.
+    """The parameter of a function that a name from another tool stands for; None if it has none.
+
+    None, too, if the function has a parameter of the name itself.
 
     >>> own_name("qi", ["table", "quasi_identifiers"]), own_name("k", ["k", "k_anonymity"])
     ('quasi_identifiers', None)
@@ -560,10 +562,15 @@ def own_name(name: str, parameter_names: Iterable[str]) -> str | None:
 def renamed(
     arguments_by_name: Mapping[str, Any], parameter_names: list[str], filled: int
 ) -> dict[str, Any]:
-    """Arguments by name, under the names that a function has for them; it has `filled` others."""
+    """Arguments by name, under the names that the function has for them.
+
+    `filled` is how many arguments are given by position. A name stays if it is not known, or if its
+    parameter is given already.
+    """
     arguments: dict[str, Any] = {}
     for name, value in arguments_by_name.items():
         target = own_name(name, parameter_names)
+        # Names such as `df` stand for the first parameter, if this is a table.
         if (
             name in TABLES
             and name not in parameter_names

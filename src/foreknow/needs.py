@@ -123,10 +123,11 @@ def require(
     remedies: Mapping[Need, str] | None = None,
     error: type[InputError] = UnsupportedError,
 ) -> None:
-    """Refuse what a table, a requirement or a search lacks, if `asker` needs it.
+    """Raise an error if a table, a requirement or a search lacks something that `asker` needs.
 
-    `asker` has `needs`, if these are not given; a name alone needs all that may be lacking.
-    `subject` begins the message; `remedies` are those that differ here.
+    `lacks` has, by need, words on the lack, or something empty if there is none. `needs` are by
+    default those of the asker (such as an adversary); a name alone needs all that may be lacking.
+    `subject` begins the message; `remedies` are ways out that differ here.
 
     >>> require(Analysis("a survey", frozenset({Need.ONE_VALUE})), several_values("single"))
     """
@@ -141,7 +142,10 @@ def require(
 
 
 def several_values(semantics: str | Mapping[str, str]) -> Lacks:
-    """The lack of one value per person, in a table of these semantics."""
+    """The lack of one value per person, in a table of these semantics, for `require`.
+
+    `semantics` is a word for all sensitive columns, or one for each; "single" lacks nothing.
+    """
     if isinstance(semantics, Mapping):
         columns = []
         for name, of_column in semantics.items():
@@ -185,7 +189,7 @@ def called(asker: Any) -> str:
 
 
 def check_members(kind: Any, *protocols: type, error: type[InputError] = InputError) -> None:
-    """Refuse a class, or its value, that lacks a member which its protocols require.
+    """Raise an error if a class, or an object, lacks a member that one of the protocols requires.
 
     >>> from typing import Protocol
     >>> class Toy:

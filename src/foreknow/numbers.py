@@ -18,7 +18,9 @@ EXACT = Context(prec=MAX_PREC, Emax=MAX_EMAX, Emin=MIN_EMIN)
 
 
 def whole_number(number_like: Any, name: str, minimum: int, also_allowed: str = "") -> int:
-    """Read a whole number of at least `minimum`; the message names what is `also_allowed`.
+    """Read a whole number of at least `minimum`; True and 2.0 are refused.
+
+    `name` begins the message; `also_allowed` says in it what else may be given.
 
     >>> whole_number(2, "l", 1)
     2
@@ -26,7 +28,7 @@ def whole_number(number_like: Any, name: str, minimum: int, also_allowed: str = 
     try:
         number = minimum - 1 if isinstance(number_like, bool) else index(number_like)
     except TypeError:
-        number = minimum - 1
+        number = minimum - 1  # too small, so it is refused below
     if number < minimum:
         raise InputError(
             f"{name} must be a whole number from {minimum}{also_allowed}, not {number_like!r}"
@@ -63,6 +65,7 @@ def nearest_multiple(number: Any, step: float) -> str:
     >>> nearest_multiple(1.25, 0.5), nearest_multiple(-150, 100)
     ('1.5', '-200')
     """
+    # The step in units of its last decimal, so that everything is exact.
     digits = -min(int(Decimal(str(step)).as_tuple().exponent), 0)
     units = int(Decimal(str(step)).scaleb(digits))
     steps = floor(abs(Fraction(number)) / Fraction(units, 10**digits) + Fraction(1, 2))
@@ -82,7 +85,7 @@ def rounded(number: Fraction, digits: int, to: Rounding = "nearest") -> Fraction
 
 
 def fixed(number: Fraction, digits: int) -> str:
-    """Write a number with exactly `digits` decimals, of which it must not have more.
+    """Write a number with exactly `digits` decimals; it must not have more.
 
     >>> fixed(Fraction(5, 2), 2), fixed(Fraction(7), 0)
     ('2.50', '7')

@@ -38,7 +38,11 @@ CARDS: tuple[tuple[str, str], ...] = (
 
 
 def page_of(result: Any, **options: Any) -> Page[Any]:
-    """The page of a result, or the card of what was given, by type; only that page is loaded."""
+    """The page that shows a result, or the card of an object such as a policy, by its type.
+
+    `options` are those of the page. Only the module of this page is loaded.
+    """
+    # Types are compared by name first, since to compare them would load all modules.
     names = {kind.__name__ for kind in type(result).__mro__}
     for name, address in (*PAGES, *CARDS):
         if name in names:

@@ -32,7 +32,10 @@ def _installed(path: tuple[str, ...]) -> Any:
 
 
 def named(group: str, taken_names: Collection[str]) -> tuple[EntryPoint, ...]:
-    """The entry points of a group, by name; one with one of the `taken_names` is passed over."""
+    """The entry points that installed packages have in a group, sorted by name.
+
+    One whose name is taken, by Foreknow or another package, is passed over with a warning.
+    """
     by_name: dict[str, EntryPoint] = {}
     for entry in sorted(entry_points(group=group), key=lambda point: (point.name, point.value)):
         if entry.name in (*taken_names, *by_name):
@@ -73,8 +76,11 @@ class Registry(Mapping[str, Any]):
 
 
 def kinds(group: str, taken: Iterable[str]) -> tuple[Any, ...]:
-    """The classes of other packages in a group; each is called by its key in a requirement."""
-    # commands that read no policy do without these
+    """The classes that other packages have in a group; each is called by its key in a requirement.
+
+    Keys in `taken`, and those that requirements have already, cannot be used.
+    """
+    # Imported here, since commands that read no policy do without these.
     from foreknow.settings import known_keys
     from foreknow_judge.policy.grammar import RequireTable
 

@@ -91,7 +91,11 @@ class SecretGenerator(np.random.Generator):
         dtype: Any = np.int64,
         endpoint: bool = False,
     ) -> Any:
-        """Like NumPy's: whole numbers from `low` to below `high`, or from 0 to below `low`."""
+        """Like NumPy's: whole numbers from `low` to below `high`, or from 0 to below `low`.
+
+        Many at once are drawn here, from words of the secret stream; all other calls are NumPy's,
+        which asks the stream word by word.
+        """
         low, high = (0, low) if high is None else (low, high)
         first, last = np.asarray(low), np.asarray(high)
         scalar = size is None and not first.ndim and not last.ndim
@@ -101,15 +105,20 @@ class SecretGenerator(np.random.Generator):
         first, last = np.broadcast_to(first, shape), np.broadcast_to(last, shape)
         span = (last.astype(np.int64) - first.astype(np.int64)).astype(np.uint64).reshape(-1)
         words = self._stream.words(span.size).copy()
-        # So many words are left over when all are dealt out; who gets one of them draws again.
+        # A word modulo the span is a number. For equal chances, 2^64 modulo the span words must be
+        # left out: whoever draws one of the lowest ones draws again.
         remainder = (np.uint64(0) - span) % span
         while len(redrawn := np.flatnonzero(words < remainder)):
             words[redrawn] = self._stream.words(len(redrawn))
         return first + (words % span).astype(np.int64).reshape(shape)
 
     def _order(self, n: int) -> NDArray[np.int64]:
-        """The numbers below n in random order: by random words, which all differ."""
-        # Few enough, they stand in the last bits of their words: sorting these takes a tenth.
+        """The numbers below n in random order: each gets a random word, and words are sorted.
+
+        If two words are equal, their order would not be random, so all are drawn again.
+        """
+        # Few numbers can stand in the last bits of their words, so that plain words are sorted:
+        # this takes a tenth of the time.
         bits = np.uint64(n.bit_length() if n < _FEW else 0)
         while True:
             words = self._stream.words(n)
@@ -143,6 +152,7 @@ class _Stream:
         )
         pointers = [ctypes.cast(function, ctypes.c_void_p) for function in self._functions]
         self._table = (ctypes.c_void_p * 5)(None, *pointers, pointers[0])
+        # NumPy takes a bit generator as a capsule around the address of this table.
         new = ctypes.pythonapi.PyCapsule_New
         new.restype = ctypes.py_object
         new.argtypes = [ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p]

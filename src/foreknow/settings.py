@@ -29,12 +29,16 @@ Number = Annotated[Decimal, Strict(False), BeforeValidator(_number)]
 
 
 def explain(error: ValidationError, table: type[Settings]) -> str:
-    """The first problem of a table, in the words of its file."""
+    """A sentence on the first problem of a table, in the words of its file.
+
+    `table` is the model by which it was read; `error` is what pydantic says of it.
+    """
     # An unknown key explains a missing one; otherwise the deepest place says most.
     first = max(error.errors(), key=lambda e: (e["type"] == "extra_forbidden", len(e["loc"])))
-    model: type[Settings] | None = table
+    model: type[Settings] | None = table  # the table that the path has reached; None for any keys
     place, steps = "", first["loc"]
     unknown = first["type"] == "extra_forbidden"
+    # Write the path as in the file, such as require[0].facts.l.
     for i, step in enumerate(steps):
         last = i == len(steps) - 1
         if isinstance(step, int):
@@ -46,7 +50,7 @@ def explain(error: ValidationError, table: type[Settings]) -> str:
         # anything else is how pydantic names the members of a union
     if unknown:
         key = str(steps[-1])
-        if key in KEYS:
+        if key in KEYS:  # of other tools, with what to write instead
             return f"unknown key {place}; {KEYS[key]}"
         where = _holding(key, table) if place.count(".") < 2 else ""
         hint = did_you_mean(key, known_keys(model) if model else ())
@@ -73,7 +77,10 @@ def explain(error: ValidationError, table: type[Settings]) -> str:
 
 
 def _holding(key: str, root: type[Settings]) -> str:
-    """The table of a file that takes a key, as its head is written; empty where none does."""
+    """The table of a file that takes a key, as its head is written, such as "[schema]".
+
+    Empty if none does. `root` is the model of the whole file.
+    """
     for name, field in root.model_fields.items():
         of_name = field.alias or name
         inner = _inner(root, of_name, listed=True)
@@ -84,7 +91,11 @@ def _holding(key: str, root: type[Settings]) -> str:
 
 
 def _inner(model: type[Settings], key: str, listed: bool) -> type[Settings] | None:
-    """The table that a key holds; the key's own model where it holds none but plain values."""
+    """The model of the table that a key of `model` holds.
+
+    `model` itself if the key holds plain values, and None if it holds a table of any keys. A key
+    may hold one table or a list of them, of another model: `listed` says which is meant.
+    """
     for name, field in model.model_fields.items():
         if (field.alias or name) == key:
             tables = []
@@ -100,11 +111,11 @@ def _inner(model: type[Settings], key: str, listed: bool) -> type[Settings] | No
 
 
 def _types_in(annotation: Any) -> Iterator[Any]:
-    """Every type in an annotation."""
+    """Yield every type in an annotation, such as int and str of list[int] | str."""
     inner = get_args(annotation)
     if not inner:
         yield annotation
-    elif getattr(annotation, "__origin__", None) is dict:
+    elif getattr(annotation, "__origin__", None) is dict:  # it matters that it has any keys
         yield dict
     for part in inner:
         yield from _types_in(part)

@@ -30,8 +30,11 @@ _LONG_WORD = re.compile(rf"[^\s=\[\]{{}},]{{{2 * MOST_DIGITS}}}")
 
 
 def from_toml(text: str, number: Callable[[str], Any] = Decimal) -> dict[str, Any]:
-    """Parse TOML; `number` reads what has a point or an exponent."""
-    bare = _TOML_TEXT.sub("s", text)
+    """Parse TOML; `number` reads numbers with a point or an exponent.
+
+    Refused before it is parsed is a text that would take very long, or overflow the parser.
+    """
+    bare = _TOML_TEXT.sub("s", text)  # without its texts, in which anything may stand
     refuse_deep(bare)
     if any(key.count(".") >= _MOST_KEY_PARTS for key in _BETWEEN_KEYS.split(bare)):
         raise ValueError(f"a key has more than {_MOST_KEY_PARTS} parts")
@@ -65,9 +68,10 @@ def toml_value(value: Any) -> str:
     >>> toml_value({"l": 1, "k": [Fraction(1, 4), Fraction(1, 3)], "a b": "x\n"})
     '{ l = 1, k = [0.25, "1/3"], "a b" = "x\\n" }'
     """
-    if isinstance(value, bool):
+    if isinstance(value, bool):  # before int, since True is one
         return str(value).lower()
     if isinstance(value, Fraction):
+        # How many decimals the fraction needs; None if no few are enough.
         digits = next((n for n in range(13) if not 10**n % value.denominator), None)
         if digits is None:
             return f'"{value}"'

@@ -32,7 +32,7 @@ _OF_PEOPLE = re.compile(rf"(?<![\w-])(?:{'|'.join(_OF_CASES)})\b(?![=-])", re.IG
 
 
 def in_cases(text: str, fixed_texts: Iterable[str] = ()) -> str:
-    """Say of cases what is said of people: the one place where the noun is chosen.
+    """A text about people with "cases" in their place, for tables whose rows are cases.
 
     The `fixed_texts`, such as the labels of a table, stay as they are.
 
@@ -45,7 +45,8 @@ def in_cases(text: str, fixed_texts: Iterable[str] = ()) -> str:
 
 
 def wording_of_cases(fixed_texts: Iterable[str]) -> Callable[[str], str]:
-    """`in_cases` of many texts, beside the same fixed ones."""
+    """A function that does for many texts what `in_cases` does, with the same fixed texts."""
+    # The longest first, since one may be a part of another.
     about_people = sorted(filter(_OF_PEOPLE.search, set(fixed_texts)), key=len, reverse=True)
     if not about_people:
         return lambda text: _OF_PEOPLE.sub(_of_cases, text)
@@ -89,7 +90,9 @@ def _of_cases(match: re.Match[str]) -> str:
 
 
 def listing(phrases: Iterable[str], last: str = "and", n_shown: int = 6) -> str:
-    """Join the parts of a list; where there are more than `n_shown`, the rest only as a number.
+    """Join phrases with commas and a word before the last; after `n_shown` only a number follows.
+
+    One more than that is still shown, since "1 others" would be no shorter.
 
     >>> listing(["A", "B", "C"]), listing(list("ABCDE"), "or", n_shown=3)
     ('A, B and C', 'A, B, C or 2 others')

@@ -61,7 +61,11 @@ def side_by_side(
     seconds: float | None = None,
     stopped: Callable[[], bool] | None = None,
 ) -> Iterator[tuple[int, Any]]:
-    """Give the place of each job with ``work(shared, job)``, or a `Failure`, as they finish."""
+    """Yield the position of each job with ``work(shared, job)``, or a `Failure`, as they finish.
+
+    Jobs are done by so many other processes, each for at most so many `seconds`. If `stopped` says
+    so, the rest is not done.
+    """
     todo: queue.SimpleQueue[tuple[int, bytes]] = queue.SimpleQueue()
     done: queue.SimpleQueue[tuple[int, Any]] = queue.SimpleQueue()
     try:
@@ -79,12 +83,12 @@ def side_by_side(
             start(worker)
         n_unfinished = len(jobs)
         while n_unfinished and not (stopped is not None and stopped()):
-            with suppress(queue.Empty):
+            with suppress(queue.Empty):  # wait a little, to look at the clock in between
                 yield done.get(timeout=0.1)
                 n_unfinished -= 1
             for worker in workers:
                 worker.check(seconds)
-    finally:
+    finally:  # all are told to end before any is waited for
         for worker in workers:
             worker.stop()
         for worker in workers:
@@ -113,13 +117,13 @@ class _Worker(threading.Thread):
         try:
             if self._process is None:
                 self._process = _start_process()
-                failure = self._ask(self._first)
+                failure = self._ask(self._first)  # first the work, and what all jobs share
                 if failure is not None:
                     self._close()
                     return failure
             self._late, self._since = False, time.monotonic()
             return self._ask(job)
-        except (OSError, EOFError, pickle.UnpicklingError):
+        except (OSError, EOFError, pickle.UnpicklingError):  # the process has ended
             code = None if self._process is None else self._process.wait()
             self._process = None
             if self._late:
@@ -182,7 +186,10 @@ def _name_of_exit(code: int) -> str:
 
 
 def serve() -> None:
-    """Be such a process: take what to work on, then answer one job after the other."""
+    """Run as a worker process: read the work from stdin, then answer one job after the other.
+
+    Everything is pickled; the first message is the function and what all jobs share.
+    """
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for who started us, who ends us
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
     answers = os.fdopen(os.dup(1), "wb")

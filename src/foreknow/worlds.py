@@ -33,15 +33,21 @@ _STEPS = 1 << 17
 
 
 def taken_at_random(bags: IntArray, sizes: IntArray, random: np.random.Generator) -> IntArray:
-    """So many values of each bag, drawn without putting back; value after value, the rest last."""
+    """How many of each value are drawn from each bag, at random without putting back.
+
+    `bags` has a row for each bag and a column for each value: how often it is there; so has the
+    result. `sizes` is how many are drawn from each bag. Each value is drawn in turn, for all bags
+    at once, by the hypergeometric distribution; the last value gets the rest.
+    """
     by_value = np.ascontiguousarray(bags.T)
     cells = np.zeros_like(by_value)
     n_rest, need = bags.sum(axis=1), sizes.copy()
+    # The most frequent value first: bags that need nothing more are passed over sooner.
     order = np.argsort(-by_value.sum(axis=1), kind="stable")
     for value in order[:-1]:
         n_of_value = by_value[value]
         n_rest -= n_of_value
-        # Where nothing else is left, all that is needed is of this value.
+        # Only bags that have the value and need more.
         undecided = np.flatnonzero((n_of_value > 0) & (need > 0))
         cells[value, undecided] = random.hypergeometric(
             n_of_value[undecided], n_rest[undecided], need[undecided]
@@ -81,24 +87,29 @@ def lattice(capacities: tuple[int, ...]) -> Lattice:
 
 
 def _new_lattice(capacities: tuple[int, ...]) -> Lattice:
-    """The states (how many of each kind are used), by level, and the steps between levels."""
+    """The states (how many of each kind are used), by level, and the steps between levels.
+
+    `capacities` is how many there are of each kind. The level of a state is how many are used in
+    all. A step uses one more of a kind; -1 stands for a step that is not possible.
+    """
     shape = tuple(c + 1 for c in capacities)
     dtype = np.int16 if sum(shape) < 1 << 15 else np.int32  # the shorter is sorted faster
-    level = np.zeros((), dtype=dtype)
+    level = np.zeros((), dtype=dtype)  # in the end, an axis for each kind: of each state its sum
     for size in shape:
         level = np.add.outer(level, np.arange(size, dtype=dtype))
-    order = np.argsort(level, axis=None, kind="stable")
+    order = np.argsort(level, axis=None, kind="stable")  # states level by level
     widths = np.bincount(level.ravel()).tolist()
     levels = [
         slice(end - width, end) for end, width in zip(accumulate(widths), widths, strict=True)
     ]
-    position = np.empty(len(order), dtype=np.intp)
+    position = np.empty(len(order), dtype=np.intp)  # of each state within its level
     for states, width in zip(levels, widths, strict=True):
         position[order[states]] = np.arange(width)
     position = position.reshape(shape)
     after, before = np.full((2, *shape, len(shape)), -1, dtype=np.intp)
     for kind in range(len(shape)):
         other_kinds = (slice(None),) * kind
+        # All states but those with the most, or with none, of this kind: neighbours along its axis.
         first_states, last_states = (*other_kinds, slice(-1)), (*other_kinds, slice(1, None))
         after[(*first_states, ..., kind)] = position[last_states]
         before[(*last_states, ..., kind)] = position[first_states]
@@ -119,8 +130,10 @@ def world_weights(
 ) -> tuple[NDArray[Any], NDArray[Any]]:
     """Weight of the worlds where each wanted item is of each kind; and of all worlds.
 
-    Rows, and the weights, have shape (items, kinds, problems); they are floats, or whole numbers
-    of any size as objects.
+    A world gives each item a kind, within the capacities of `shape`; its weight is the product of
+    the items' weights. Rows (the weight of an item for a kind), and the results, have shape (items,
+    kinds, problems); they are floats, or whole numbers of any size as objects. Computed forward
+    over the items before each one, and backward over those after it.
 
     >>> rows = np.array([[[0.1], [0.9]], [[0.003], [0.997]]])
     >>> weights, totals = world_weights(rows, lattice((1, 1)), np.array([True, True]))
@@ -185,7 +198,9 @@ def _whole_sums(how: str, first: NDArray[Any], second: NDArray[Any]) -> NDArray[
 
 
 def components(nodes: Iterable[int], links: Callable[[int], Iterable[T]]) -> list[list[int]]:
-    """Divide nodes into sets that share no link; what worlds say of one says nothing of others.
+    """Divide nodes into sets that share no link, so that each can be counted by itself.
+
+    `links` gives the links of a node; two nodes with a common link belong together.
 
     >>> components([1, 2, 3], {1: "ab", 2: "c", 3: "b"}.__getitem__)
     [[1, 3], [2]]
@@ -198,6 +213,7 @@ def components(nodes: Iterable[int], links: Callable[[int], Iterable[T]]) -> lis
         component = joined.pop() if joined else node
         component_nodes.setdefault(component, []).append(node)
         for other_component in joined:
+            # The smaller one is moved into the larger one, so that no node is moved often.
             if len(component_nodes[other_component]) > len(component_nodes[component]):
                 component, other_component = other_component, component
             for moved in component_nodes[other_component]:
