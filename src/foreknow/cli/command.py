@@ -415,7 +415,11 @@ def _parameter(
         The description of each parameter, in the docstring.
     is_option : bool
         Whether it is an option; an argument has no name.
+
+    The annotation says what is read, if several may be given, and which further settings Click
+    gets.
     """
+    # Annotated[kind, text, More(...)]; "kind | None" means that it may be left out.
     kind, *parts = get_args(annotation) if get_origin(annotation) is Annotated else (annotation,)
     if NoneType in get_args(kind):
         kind = get_args(kind)[0]
@@ -426,6 +430,7 @@ def _parameter(
     settings["required"] = default is REQUIRED
     if default is not REQUIRED:
         settings["default"] = default
+    # A text in the annotation comes before the docstring.
     texts = [part for part in parts if isinstance(part, str)]
     text = texts[0] if texts else words.get(name, "")
     for part in parts:
@@ -434,6 +439,7 @@ def _parameter(
     if not is_option:
         return Argument(name, text, nargs=-1 if is_list else 1, **settings)
     flags = settings.pop("flags", f"--{name.replace('_', '-')}")
+    # What is true by default has a flag to turn it off.
     if default is True:
         flags = f"{flags}/--no{flags[1:]}"
     elif kind is bool:

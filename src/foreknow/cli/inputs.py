@@ -359,7 +359,7 @@ class Judging(Columns):
             settings[name] = None if text is None else self._columns_of(table, listed(text))
         if settings["sensitive"] is not None and len(settings["sensitive"]) == 1:
             (settings["sensitive"],) = settings["sensitive"]
-        # Options beside a policy add criteria; they may not say again what columns are.
+        # Criteria are added to the policy; one column alone cannot say anew what columns are.
         if self.given is not None:
             columns_named = [name for name in COLUMNS if settings[name] is not None]
             if len(columns_named) < len(COLUMNS) - 1 and columns_named:

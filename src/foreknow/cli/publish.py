@@ -68,6 +68,7 @@ class Folder:
 
         out = _release_folder(table, self.out)
         owner = file_names.owners_folder(out) if self.owner is None else self.owner
+        # The folders must be new, which is checked before there is work.
         if not self.dry_run:
             require_new(out, owner)
         if self.key is not None:
@@ -117,6 +118,7 @@ class Folder:
                 "the rows published here, for utility and evidence",
             ),
         }
+        # The release's own tables, which have no note, come first.
         order = list(notes)
         for folder, begins in ((out, "Written to"), (owner, "For you only, in")):
             print_plain(f"\n{begins} {visible(folder)}:", soft_wrap=True)
@@ -239,6 +241,7 @@ def verify_release(
     from foreknow.publishing.verification import judge, load_signed
     from foreknow_judge.files.file_names import CERTIFICATE
 
+    # The certificate may be named by its folder, or by any file beside it.
     if certificate.is_dir():
         certificate = certificate / CERTIFICATE
     elif certificate.suffix != ".json" and certificate.with_name(CERTIFICATE).is_file():

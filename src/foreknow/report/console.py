@@ -55,6 +55,11 @@ class _Line(logging.Handler):
     """A log handler that shows the last message in one line; warnings go where they went before."""
 
     def __init__(self, title: str, console: Console, level: int, propagate: bool) -> None:
+        """Prepare the line, without showing it yet.
+
+        `level` and `propagate` are the logger's own: messages of that level go on to its handlers,
+        if it had them.
+        """
         super().__init__(logging.DEBUG)
         self._title = title
         self._passed_on = level if propagate else None

@@ -60,6 +60,7 @@ def sizes_figure(counts: GroupCounts) -> Chart:
     """A bar chart of the groups by how many people they have."""
     starts, groups, step = size_bins(counts.sizes.tolist())
     names, bars = [], []
+    # A bar stands in the middle of its sizes, and fills most of them.
     for start, n_groups in zip(starts, groups, strict=True):
         last = start + step - 1
         center = (start + last) / 2
@@ -188,6 +189,7 @@ def more_known_figure(counts: GroupCounts, verdict: Verdict, anchor: str) -> Ite
             # One kind gets more facts, the others stay as the requirement has them.
             n_known[position] += n_facts
             l, k, m = n_known
+            # Each table of priors is an adversary: the surest of them counts.
             informed = [judge.with_facts((l, k, m)) for judge in all_posteriors]
             surest = worst(judge.of_set([code], disclosure.value) for judge in informed)
             bound = "at most " if surest.bounded else ""
@@ -210,7 +212,10 @@ def more_known_figure(counts: GroupCounts, verdict: Verdict, anchor: str) -> Ite
 
 
 def measures(utility: Utility) -> Table:
-    """A table of measures of groups and labels: name, value, and what to compare it with."""
+    """A table of measures of groups and labels: name, value, and what to compare it with.
+
+    NCP, the detail lost, is left out where labels are exact or the figure is the owner's.
+    """
     smallest = number(utility.smallest_group)
     least_discernibility = optimal_discernibility(utility.people, utility.smallest_group)
     ratio_text = f"{utility.discernibility / least_discernibility:,.2f} times the least"

@@ -445,7 +445,10 @@ class Algorithm:
         return remembered(counts, ("algorithm", self), lambda: self._infer(release))
 
     def _infer(self, release: HasCounts) -> tuple[Posteriors, _People]:
-        """The posteriors of a release, and its people in one of its worlds."""
+        """The posteriors of a release, and its people in one of its possible worlds.
+
+        Refused for a method that may depend on the order of rows, which a release does not tell.
+        """
         schema = self.schema or (None if self.policy is None else self.policy.schema)
         if schema is None:
             raise InputError(

@@ -75,7 +75,10 @@ class AttackPage(Page[Attack]):
 
 
 def _row(case: PersonBelief, names: Sequence[object] | None) -> tuple[str, str, str, str, str]:
-    """The cells of a case: who, which value, its probability, the group's share, and the limit."""
+    """The cells of a case: who, which value, its probability, the group's share, and the limit.
+
+    People are given by name or, without `names`, by some of their rows.
+    """
     if names is not None:
         people_text = ", ".join(visible(names[row - 1]) for row in case.rows)
     else:
@@ -208,7 +211,10 @@ def _worlds_sentence(attack: Attack) -> str:
 
 
 def _parts_sentences(attack: Attack, worlds_text: str, led_text: str) -> str:
-    """Say for how many people a part was examined completely, and for how many by drawing."""
+    """Sentences on how many people are in parts that were examined completely, or drawn.
+
+    A part is groups whose values depend on each other.
+    """
     text = (
         f"One run of the method says which of {worlds_text} {led_text}: those in which each of its "
         f"decisions goes as it did. The groups fall into {some(attack.parts, 'part', 'parts')}; "

@@ -338,6 +338,7 @@ class _Part:
         people = np.concatenate([worlds.members[group] for group in groups])
         cells, cell_of_person = np.unique(worlds.cell_of[people], return_inverse=True)
         cell_of_person = cell_of_person.reshape(-1)
+        # How many people of each cell have each value in the true world.
         values = np.flatnonzero(worlds.bags[groups].sum(axis=0))
         value_of_person = np.searchsorted(values, worlds.codes[people])  # its place in `values`
         true_counts = np.zeros((len(cells), len(values)), dtype=np.int64)

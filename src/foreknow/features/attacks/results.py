@@ -395,6 +395,7 @@ class Attack(Result):
         }
 
     def __repr__(self) -> str:
+        """The outcome in a few words: the most certain finding first."""
         if self.certain:
             verdict = f"{len(self.certain)} of {self.n_people} people certain"
         elif self.worst is not None:
@@ -433,6 +434,7 @@ class Attack(Result):
 
     def _rows(self, cells: IntArray | NDArray[np.bool_]) -> tuple[int, ...]:
         """Rows in the table, from 1, of the people of some cells: their numbers, or a mask."""
+        # `order` has the people cell after cell, and `starts` where each cell begins.
         starts, order = self._people
         chosen = np.flatnonzero(cells) if cells.dtype == np.bool_ else cells
         people_of_cells = []
@@ -484,6 +486,7 @@ def limits_of(policy: Policy | None, microdata: Microdata) -> Limits:
     if policy is not None:
         columns = replace(policy, schema=microdata.schema).looked_at
         require(ATTACK, several_columns(columns), remedies=ONE_COLUMN_REMEDY)
+    # A value may have several limits: the lowest counts, and "below" before "at most".
     for requirement in policy.requirements if policy is not None else ():
         windows = {Need.NO_WINDOWS: requirement.of_windows}
         require(ATTACK, windows, subject=requirement.name)

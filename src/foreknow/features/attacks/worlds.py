@@ -186,7 +186,11 @@ class Worlds:
         return world
 
     def every(self, most_worlds: int) -> list[Divisions] | None:
-        """The ways to divide each group over its cells; None if they make too many worlds."""
+        """The ways to divide each group over its cells; None if they make too many worlds.
+
+        A cell is people of a group who are interchangeable. Worlds are all combinations of one way
+        for each group.
+        """
         divisions, remaining_worlds = [], most_worlds
         for people, bag in zip(self.members, self.bags, strict=True):
             values = np.flatnonzero(bag)
@@ -199,6 +203,7 @@ class Worlds:
             divisions.append(
                 Divisions(cells, values, splits, assignments_of_tables(splits).tolist())
             )
+            # Ways are multiplied, so the next group may have only so many.
             remaining_worlds //= len(splits)
         return divisions
 

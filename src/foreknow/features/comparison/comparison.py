@@ -524,6 +524,8 @@ def publish_and_measure(shared: _RunSettings, job: _Job) -> Candidate:
         if job.part > 1:
             return job.candidate(seconds=seconds)
         measures = _measured(publication, microdata, shared)
+        # Everything is judged a second time by the policy as it was given, not with the limit of
+        # this run.
         as_given = _judge_as_given(publication, shared, job)
     except NoSafeRelease as none:
         return job.candidate(

@@ -54,7 +54,11 @@ class ComparisonPage(Page[Comparison]):
         return f"{some(n_safe, 'safe release', 'safe releases')} of {n_candidates} tried{by_policy}"
 
     def blocks(self) -> Iterator[Block]:
-        """Yield the frontier, the table of all runs, and why some of them made no release."""
+        """Yield the frontier, the table of all runs, and why some of them made no release.
+
+        The frontier is the releases that no other beats in both error and risk; without a risk
+        there is no figure.
+        """
         comparison = self.result
         yield from [Sentence(sentence, "lead") for sentence in self._best()]
         risks = []
@@ -84,6 +88,7 @@ class ComparisonPage(Page[Comparison]):
         amounts = chain.from_iterable(candidate.amounts for candidate in comparison.candidates)
         varied = list(dict.fromkeys(amounts))
         best = comparison.frontier
+        # Columns on models are there only if some run has such figures.
         modelled = any(candidate.misplaced is not None for candidate in comparison.candidates)
         rows: list[Row] = []
         for candidate in self._rows():
@@ -238,7 +243,7 @@ _NOT_LOOKED_AT = (
 
 
 def _explanation(comparison: Comparison) -> str:
-    """Say what the columns are."""
+    """Sentences that say what the columns of the table of runs mean."""
     limits = (
         "The limit is that of the strictest requirement; the others change in proportion, up to "
         "100%. "
@@ -381,10 +386,12 @@ def frontier_figure(comparison: Comparison) -> Chart:
     """
 
     def places(candidates: Sequence[Candidate]) -> tuple[list[float], list[float]]:
+        """The errors (across) and the risks (up) of some releases."""
         errors = [candidate.query_error or 0.0 for candidate in candidates]
         risks = [candidate.risk or 0.0 for candidate in candidates]
         return errors, risks
 
+    # Points of the line come safest first; the points of a method make a cloud of their own.
     line = Series(*places(comparison.frontier), "not beaten in both", LIMIT, dash="8 5", width=1.5)
     candidates_drawn = []
     for candidate in comparison.safe:

@@ -193,6 +193,8 @@ class EvidencePage(Page[EvidenceReport]):
 
     def blocks(self) -> Iterator[Block]:
         """Yield the release, verdicts and their assumptions, the raw table, and the questions."""
+        # With another mood than "safe", all verdicts have the page's. Blocks that are `whole` are
+        # left out of a page's short form.
         before, mood = self._before(), self.mood or "lead"
         yield Sentence(self._afresh, mood)
         yield Sentence(_NO_CONCLUSION, "note")
@@ -261,7 +263,7 @@ class EvidencePage(Page[EvidenceReport]):
                 yield from [Sentence(text, "fill", whole=True) for text in answer.to_fill]
 
     def _stated(self) -> dict[str, str]:
-        """The title under which the page states each sentence before the guidances."""
+        """The title under which the page states each sentence that comes before the guidances."""
         return {
             **dict.fromkeys(self._roles, _PUBLISHED),
             **dict.fromkeys(self._safe, _HOLDS),
@@ -374,6 +376,7 @@ class EvidencePage(Page[EvidenceReport]):
             f"with the number of a group; another table has the {self._nouns} of each group.",
         }[certificate.form]
         groups = some(certificate.n_groups, "group", "groups")
+        # Identifiers have a row of their own.
         rows = [
             ("Files", list(map(visible, certificate.files))),
             ("People", [f"{number(certificate.people)} in {groups}"]),
@@ -541,6 +544,7 @@ class EvidencePage(Page[EvidenceReport]):
         if identifiers:
             names = listing(map(visible, identifiers), n_shown=_ALL)
             texts.append(noted(f"Identifiers were left out: {names}."))
+        # Labels may be shared or not; exact columns may always point to a person.
         if self._generalized:
             if scope.groups_of_one:
                 texts.append(
@@ -600,6 +604,7 @@ class EvidencePage(Page[EvidenceReport]):
 
     @property
     def _tried(self) -> list[str]:
+        """Sentences on the trials of this page, or on why none was run."""
         audit = self.result.audit
         if audit.trials:
             return trial_notes(audit)
@@ -686,7 +691,7 @@ class EvidencePage(Page[EvidenceReport]):
 
     @property
     def _distinguishing(self) -> Iterator[str]:
-        """Sentences on how much each column that others may know was coarsened."""
+        """Yield sentences on how much each column that others may know was coarsened."""
         losses = {} if self.result.utility is None else self.result.utility.utility.ncp
         for name in self._known:
             if name in losses:
@@ -768,7 +773,10 @@ class EvidencePage(Page[EvidenceReport]):
         return Table(("file", "SHA-256"), rows, left=(0, 1), whole=True)
 
     def _checks(self) -> list[str]:
-        """Sentences on the digests, the signature, the source and the versions of programs."""
+        """Sentences on the digests, the signature, the source and the versions of programs.
+
+        What only the publisher can know is noted as the publisher's words.
+        """
         report, source = self.result, self.result.certificate.source
         texts = [
             "The certificate has the digests of the other files, so it stands for all of them. "
@@ -780,6 +788,7 @@ class EvidencePage(Page[EvidenceReport]):
             texts.append(f"No signature of {CERTIFICATE} was checked for this page.")
         rows = f"The table had {some(int(source['rows']), 'row', 'rows')}"
         digest = f"{visible(source['digest'])} ({visible(source.get('digest_kind', 'digest'))})"
+        # The digest was compared only if the owner's table and key were given.
         if report.same_source:
             texts.append(f"{rows}; its digest agrees with the table of this page: {digest}.")
         else:

@@ -144,7 +144,7 @@ def _reading(session: Session, name: str) -> Reading:
 def _column(
     profile: Profile, schema: Mapping[str, Any], reason: Mapping[str, str]
 ) -> dict[str, Any]:
-    """The page's view of a column: what it holds, its role, and how it coarsens."""
+    """The page's view of a column: its contents, its role with the reason, and its hierarchy."""
     hierarchies = schema.get("hierarchies", {})
     hierarchy = hierarchies.get(profile.name) if isinstance(hierarchies, Mapping) else None
     role = _role(profile.name, schema)
@@ -352,6 +352,7 @@ def preview(session: Session, inputs: Mapping[str, Any]) -> dict[str, Any]:
     covered, uncovered = _split_covered(hierarchy, domain, column)
     levels = hierarchy.levels(covered, column, None) if covered else None
     rows = list(_label_rows(levels, covered, described)) if levels is not None else []
+    # A column of the table for each level, and a last row with the number of labels.
     titles, counts = ["value"], ["how many"]
     for level, labels in enumerate(() if levels is None else levels.labels, 1):
         titles.append(f"level {level}")

@@ -123,6 +123,7 @@ def _of_repeated(schema: Mapping[str, Any], columns: Sequence[Profile]) -> Itera
         for name in identifiers:
             if name != column.name:
                 other_identifiers.append(name)
+        # Each way out is a button: its key, its text, and the changes of the policy.
         person = (["schema", "person"], column.name)
         yield Decision(
             f"The identifier {visible(column.name)} repeats: {column.known:,} rows have "

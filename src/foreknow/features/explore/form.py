@@ -19,10 +19,12 @@ def form() -> dict[str, Any]:
     """
     tables = policy_schema()["$defs"]
     publish = tables["Publish"]["properties"]
+    # The schema notes for each key of a requirement which part of the form it belongs to.
     form_parts: dict[Any, dict[str, Any]] = {}
     for key, schema in tables["Require"]["properties"].items():
         form_parts.setdefault(schema.get("part"), {})[key] = schema
     kinds = []
+    # Only knowledge has a limit beside it; a criterion limits by itself.
     for key, schema in {**form_parts["knowledge"], **form_parts["criterion"]}.items():
         if kind := _kind(schema, tables):
             is_limited = schema["part"] == "knowledge"

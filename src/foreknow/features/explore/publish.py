@@ -294,6 +294,7 @@ class Press:
         """The page's view: the methods, and the releases that were made of a table."""
         name, draft = self._session.table_of(asked_name, _PURPOSE)
         table = {} if draft.is_broken else from_toml(draft.text)
+        # From the text as it stands, even if the policy has mistakes.
         settings, schema = (_table_of(table, key) for key in ("publish", "schema"))
         methods = []
         for key, _ in METHODS:
@@ -331,9 +332,9 @@ class Press:
         }
 
     def start(self, inputs: Mapping[str, Any]) -> dict[str, Any]:
-        """Begin to publish by the given method, unless a release is being made.
+        """Begin to publish by the given method, unless a release is being made; return the state.
 
-        Return the state.
+        Inputs: "of" (the table), "method", "form" and "settings".
         """
         name, draft = self._session.table_of(inputs.get("of"), _PURPOSE)
         if not isinstance(inputs.get("method"), str):
@@ -392,6 +393,7 @@ class Press:
     def _run(self, request: PublishRequest, order: _Order) -> None:
         """Publish a release in another process, and note on the request how it ended."""
         started = time.monotonic()
+        # The last answer of the process counts: a release, a failure, or None if it was cancelled.
         outcome: Any = None
         try:
             runs = side_by_side(_publish, order, [request.method], 1, stopped=self._stop.is_set)
@@ -511,7 +513,10 @@ def _title(request: PublishRequest) -> str:
 
 
 def _request_values(request: PublishRequest, weights: Mapping[str, Any]) -> dict[str, Any]:
-    """The page's view of a release that was asked for: state, verdict and detail kept."""
+    """The page's view of a release that was asked for: state, verdict and detail kept.
+
+    Before it is made, there is only its state.
+    """
     kept_release = request.kept_release
     share = None if kept_release is None else _detail_kept(kept_release.ncp, weights)
     return {

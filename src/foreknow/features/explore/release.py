@@ -115,6 +115,7 @@ def rows(looked: JudgedSource) -> list[dict[str, Any]]:
     else:
         raw_table = open_table(looked.path, Reading.of(looked.policy.needed_schema.reading))
         tables = {looked.name: raw_table.arrow(raw_table.columns)}
+    # The first rows of each table, with empty cells for missing values.
     views = []
     for name, table in tables.items():
         cells = []

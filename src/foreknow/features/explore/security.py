@@ -245,6 +245,7 @@ class Guard:
             return message
 
         async def guarded(message: MutableMapping[str, Any]) -> None:
+            """Send a part of the answer, with our headers in place of the application's."""
             nonlocal has_begun
             if n_bytes > MOST_BYTES:
                 return  # it was answered

@@ -64,6 +64,8 @@ def application(session: Session, press: Press | None = None) -> Starlette:
     `press` makes releases; None: one of its own.
     """
     press = press or Press(session)
+    # A GET route answers a query of the page; a POST route changes something, or takes much text.
+    # The name of the source is in "of".
     routes = [
         Route("/", _start(session)),
         Route("/static/{name}", _static),

@@ -225,6 +225,11 @@ class Session:
         policy: Path | None = None,
         reading: Reading | None = None,
     ) -> None:
+        """Begin a session in a folder, whose files it may open.
+
+        `first_path` is shown first, and `policy` judges everything that has none of its own; both
+        may lie elsewhere. `reading` is how tables without a policy are read.
+        """
         self.folder = folder.resolve()
         self._reading = reading  # of tables for which a policy is suggested
         self.lock = threading.RLock()

@@ -103,6 +103,7 @@ def write_statistics(
         raise OutputError(
             f'{file_name} takes pyreadstat: pip install ".[files]" in a clone{_OTHERWISE}'
         ) from None
+    # Names that differ by case are one name to SPSS; blanks at the end of texts are lost there.
     of_spss = file_name.lower().endswith(".sav")
     names = [name.lower() for name in table.column_names]
     if of_spss and len({*names}) < len(names):

@@ -80,6 +80,7 @@ class Population:
     """A table of everybody whom a release could be about; read when it is needed."""
 
     def __init__(self, source: Any, folder: Path = Path()) -> None:
+        """Name a population: a frame, or a path from `folder`; it is read when it is needed."""
         self.source = source
         self.path = folder / source if isinstance(source, (str, Path)) else None
         self.at = source if self.path is None else self.path
@@ -308,6 +309,7 @@ class Population:
             zip(groups.columns, points.values, strict=True)
         ):
             labels = dict[Any, int]()  # for each label, a bit for each group that has it
+            # Bit `number` of a label's number is set for each group that has the label.
             for number, group in enumerate(groups):
                 labels[group[column_number]] = labels.get(group[column_number], 0) | 1 << number
             groups_of_value = [0] * len(values.texts)
@@ -325,6 +327,7 @@ class Population:
         people_in_group, common_groups = [0] * len(groups), [(1 << len(groups)) - 1] * len(groups)
         n_outside, is_overlapping = 0, False
         for row, people in zip(rows, np.bincount(combination).tolist(), strict=True):
+            # The groups that cover all values of these people.
             group_bits = reduce(
                 and_,
                 (
@@ -662,6 +665,7 @@ class DeltaPresence(OfPopulation):
                 "Counting settles nothing where labels of groups overlap: publish by method = "
                 '"fulldomain" without suppression, whose groups do not'
             ]
+        # The smallest interval that holds both what is allowed and what these groups have.
         interval = self._presence_of_groups(counts)
         lowest = min(as_fraction(self.lowest), interval[0])
         highest = max(as_fraction(self.highest), interval[1])

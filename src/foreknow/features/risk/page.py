@@ -95,7 +95,7 @@ class RiskPage(Page[RiskReport]):
 
     @property
     def notes(self) -> list[str]:
-        """Notes about what the figures leave open."""
+        """Sentences on what the figures leave open: cases, the population, and other columns."""
         report, sentences = self.result, [*self.unit.notes]
         if report.person is not None:
             sentences.append(
@@ -245,6 +245,7 @@ def _population(report: RiskReport, population: PopulationUniques) -> tuple[list
     """
     people = some(population.people, "person", "people")
     titles = ("", "unique in the population", "of all", "of them in the table", "")
+    # Counted in a population table: one row. Otherwise one row for each model.
     if population.uniques is not None:
         share = _share(Fraction(population.uniques, population.people))
         row = (

@@ -311,6 +311,7 @@ def risk_report(
     >>> found.prosecutor.average, found.sets[0].separation
     (Fraction(4, 5), Fraction(4, 5))
     """
+    # Arguments in the order of other functions of the library are understood, too.
     if isinstance(population, (list, tuple)) and quasi_identifiers is None:
         population, quasi_identifiers = None, population  # as of `k_anonymity`
     if isinstance(population, Policy) and policy is None:
@@ -341,6 +342,7 @@ def risk_report(
     if population is not None:
         everybody = _count_population(population, table, reading)
         fraction = Fraction(classes.n_people, everybody.n_people)
+    # Everything else follows from the sizes of classes: groups of people with the same values.
     individual = table.individual_risk(weights, limit)
     sizes, classes_of_size = np.unique(classes.people, return_counts=True)
     journalist, marketer, uniques = _risks_in_population(classes, everybody, fraction, limit)

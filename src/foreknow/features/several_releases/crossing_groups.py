@@ -142,6 +142,7 @@ class CrossedGroups:
                     raise self._contradiction(names)
                 settled_bags.append(settled_bag)
                 continue
+            # Many cells at once: what is left of each cell's group is the bag of the cell.
             entries, offsets = bags.entries(groups)
             cell_of_entry = np.repeat(cells, np.diff(offsets))
             counts = bags.remaining[entries]

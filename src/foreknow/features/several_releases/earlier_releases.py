@@ -403,6 +403,7 @@ class Earlier:
         if nobody is new.
         """
         schema = microdata.schema
+        # Everybody must be known by one column, the same as in the earlier releases.
         for name, certificate in zip(self.names, self.certificates, strict=True):
             _refuse_other_columns(name, certificate, policy)
         if schema.unit == "row" and schema.person is None:
@@ -437,6 +438,7 @@ class Earlier:
         refuse_two_spellings(sorted(new_names), repr(self.column))
         for groups in self.groups:
             refuse_alike(sorted(new_names), groups, repr(self.column))
+        # Counted by name, since a person may have several rows.
         n_staying, n_before = len({*names}) - len(new_names), sum(map(len, self.groups))
         # Where rows are cases, further cases of people who were published stay out, too.
         n_rows = len(names) - int(is_new_person.sum()) if schema.unit == "row" else 0
@@ -449,6 +451,7 @@ class Earlier:
             new_names = {*compress(names, is_new_person)}
         self._refuse_unnamed(schema, new_names)
         n_changed = self._changed(microdata, names_by_release)
+        # Columns that no earlier release lacks; the others are said to be new.
         shown_before = {*schema.sensitives}.intersection(
             *(certificate.sensitives for certificate in self.certificates)
         )

@@ -275,7 +275,10 @@ def _shape(release: Release, parts: Parts, added: Collection[str]) -> dict[str, 
 def _refuse_other(
     shape: dict[str, list[str]], other_shape: dict[str, list[str]], name: str, other_name: str
 ) -> None:
-    """Raise `UnsupportedError` if two releases differ in a trait, so that they cannot be united."""
+    """Raise `UnsupportedError` if two releases differ in a trait, so they cannot be united.
+
+    The error names the first trait that differs, and what each release has.
+    """
     differing = [name for name, trait in shape.items() if trait != other_shape[name]]
     if not differing:
         return

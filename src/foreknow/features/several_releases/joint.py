@@ -156,6 +156,7 @@ class Unsettled(Plain):
     certain: int
 
     def __str__(self) -> str:
+        """Sentences for the owner: how many people are in groups that cross, and an example."""
         names = " and ".join(self.releases)
         n_people, labels = self.crossing[0]
         groups = " and ".join(
@@ -463,6 +464,7 @@ def _counts_with_columns(release: Release, columns: Sequence[str]) -> GroupCount
     divided = release.seen(release.sensitive, columns).counts
     n_keys = len(release.group_columns)
     labels: Any = counts.groups
+    # A label of a divided group begins with that of the whole group.
     number_of_group = {
         label if release.by_values else (label,): i for i, label in enumerate(labels)
     }

@@ -209,7 +209,7 @@ def curves(
 
 
 def _levels(text: str) -> dict[str, int | str]:
-    """The level of each column, read from a text such as "age=3, sex=*"."""
+    """The level of each column, read from a text such as "age=3, sex=*"; "*" is suppression."""
     levels: dict[str, int | str] = {}
     for text_of_level in text.split(","):
         column, equals, level = map(str.strip, text_of_level.rpartition("="))

@@ -692,6 +692,7 @@ class _Slices:
         """The most k alone, and the most m alone, that each value withstands; shape (values, 2)."""
         # An adversary who knows of as many people as a group has is certain.
         limits = np.minimum.reduceat(self.profiles.n, self.offsets[:-1]) - 1
+        # In both searches the other kind of facts is 0.
         everyone = np.arange(len(limits))
         most_k = _search(
             limits, lambda positions, k: self.safe(everyone[positions], k, np.zeros_like(k))

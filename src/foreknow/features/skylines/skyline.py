@@ -52,7 +52,7 @@ class Corner:
     beyond: tuple[Disclosure | None, Disclosure | None, Disclosure | None]
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain values for JSON."""
+        """Plain values for JSON: l, k and m of the point, its probability, and those beyond."""
         one_more: dict[str, float | None] = {}
         for kind, disclosure in zip("lkm", self.beyond, strict=True):
             one_more[kind] = None if disclosure is None else disclosure.probability

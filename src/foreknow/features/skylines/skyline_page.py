@@ -435,6 +435,7 @@ def skyline_heat(report: SkylineReport, value: Label) -> HeatMap:
     disclosures = report.disclosures(value, [(l, k, m) for m, l, k in product(ms, ls, ks)])
 
     def square(point: Point) -> Square:
+        """The square of a point (l, k, m): how sure an adversary is, and if it is withstood."""
         (l, k, m), chance_text = point, _chance(disclosures[point], report.confidence)
         is_withstood = report.withstands(value, point)
         return Square(

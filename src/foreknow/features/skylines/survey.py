@@ -247,6 +247,7 @@ def survey(
     rollup = Rollup(microdata)
     lattice = Lattice(rollup.tops)
     if len(lattice) > _MOST_NODES:
+        # By node, in the order of the lattice; disclosures also by number of pieces.
         raise InputError(
             f"the lattice has {len(lattice):,} nodes, more than {_MOST_NODES:,} for a survey: give "
             f"some of its {len(lattice.tops)} quasi-identifiers fewer levels, or leave some out"

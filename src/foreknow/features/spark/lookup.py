@@ -50,7 +50,7 @@ class Lookup(NamedTuple):
         return pa.table(columns, names=names), int(self.weights[entry_of_row[is_known]].sum())
 
     def _places(self, columns: Sequence[Any]) -> Any:
-        """The place of each row among the entries that were counted; -1 where it is not there.
+        """The place of each row among the entries that were counted; -1 if it is not there.
 
         A row's key is made of the codes of its values, as digits.
         """
@@ -145,11 +145,14 @@ def by_row(folder: Path, names: Sequence[str], note: str) -> Callable[..., Any]:
     """
 
     def work(batches: Iterable[Any], token: str) -> Iterator[Any]:
+        # The worker must see the very folder, not one of that name on its own machine.
         _check(folder, token)
         path, writer, total, rows = folder / f"{uuid4().hex}.rows", None, 0, 0
         for labelled_part, weight in labelled_parts(batches, read_lookup(folder), names):
+            # A sum of random weights in 64 bits, which wraps around.
             total, rows = (total + weight) % (1 << 64), rows + len(labelled_part)
             labelled_part = labelled_part.replace_schema_metadata({b"foreknow": note})
+            # The file is begun with the first rows: their columns are its columns.
             writer = writer or pq.ParquetWriter(
                 str(path), labelled_part.schema, write_statistics=False
             )

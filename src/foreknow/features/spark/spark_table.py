@@ -48,6 +48,7 @@ class SparkTable:
     rows_per_part: int | None = _ROWS_PER_PART
 
     def __init__(self, frame: Any) -> None:
+        """Take a frame of PySpark; its columns get plain names, since Spark reads dots and case."""
         self.name = "the pyspark frame"
         if getattr(frame, "isStreaming", False):
             raise DataError(f"{self.name} is a stream, which has no end; give a table")

@@ -167,7 +167,7 @@ def _table(
 
 
 def _answers_page(release: Release, known_statements: Statements, answers: list[Posterior]) -> Laid:
-    """The view for the console: the statements, and a table of the answers."""
+    """The view for the console: the statements, a table of answers, and what else is known."""
     from foreknow.auditing.scope import scope_of
     from foreknow.report.blocks import Sentence, Table
     from foreknow.report.scope import sight

@@ -382,6 +382,7 @@ def _plain(token: Token) -> str:
         return str(token)
 
     def unescaped(escape: re.Match[str]) -> str:
+        """The character that a backslash and a letter stand for; refused if it means nothing."""
         char = escape[1]
         if char not in _UNESCAPED:
             escapes = " ".join(f"\\{c}" for c in _UNESCAPED)

@@ -67,7 +67,10 @@ class Names:
             self._by_text = position_of_text
 
     def code_of_text(self, text: str) -> int:
-        """The position of the label that prints as this text."""
+        """The position of the label that prints as this text.
+
+        Raises `Unknown` if there is none, and `InputError` if several labels print so.
+        """
         position = self._by_text.get(text)
         if position is None:
             label_texts = list(map(str, self.labels[:_HINTS]))
@@ -108,6 +111,11 @@ class Nodes:
     """
 
     def __init__(self) -> None:
+        """Begin with the formulas "true" (node 0) and "false" (node 1).
+
+        Lists have an entry for each node: its kind, its parts, and the variables and atoms that it
+        mentions.
+        """
         self.kinds: list[Kind] = ["true", "false"]
         self.kids: list[tuple[int, ...]] = [(), ()]  # nodes, or the atom
         self.variables = [_NONE, _NONE]  # that each node mentions

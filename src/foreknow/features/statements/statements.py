@@ -339,15 +339,15 @@ def _by_counts(semantics: Semantics, people: int, count: int) -> Fraction:
 
 
 def _best_unnamed(
-    counts: GroupCounts, code: int, named_people: Iterable[int]
+    counts: GroupCounts, code: int, named_groups: Iterable[int]
 ) -> tuple[Fraction, int] | None:
     """The highest chance of a value in groups of which nobody is named, and that group.
 
-    None if no such group has the value. Floats choose the groups that may be best; fractions
-    decide.
+    None if no such group has the value. `code` is the value's, and `named_groups` are the groups in
+    which somebody is named. Floats choose the groups that may be best; fractions decide.
     """
     cells = np.flatnonzero(counts.codes == code)
-    cells = cells[~np.isin(counts.cell_groups[cells], list(named_people))]
+    cells = cells[~np.isin(counts.cell_groups[cells], list(named_groups))]
     if not len(cells):
         return None
     groups, occurrences = counts.cell_groups[cells], counts.counts[cells]
@@ -506,6 +506,7 @@ class Statements:
             chosen_codes = list(map(model.values.of_label, _labels(values)))
         elif any_of is not None:
             chosen_codes = []
+        # A set with a name is reported by it; otherwise by its values.
         given_name: list[Any] = []
         if isinstance(any_of, Mapping):
             if len(any_of) != 1:
@@ -518,7 +519,11 @@ class Statements:
         set_name = name_of_set(members, map(str, labels))
 
         def row(name: Label) -> PosteriorsOfOne:
-            """The probabilities of one person, by value; each worked out when it is asked for."""
+            """The probabilities of one person, by value; each is worked out when it is asked for.
+
+            Asked about are the chosen values, or all of the person's group; and the set, if there
+            is one.
+            """
             person = names.codes[name]
             codes = (
                 list(model.bag(model.group_of(person))) if chosen_codes is None else chosen_codes

@@ -245,6 +245,11 @@ class _Climb:
     """Steps of expectation and maximization over some groups."""
 
     def __init__(self, layout: CaseLayout, kinds: Kinds, n_values: int, smoothing: float) -> None:
+        """Prepare the steps: where cells add up, people by kind, and the shares of everybody.
+
+        `at` is the place of each cell (of the layout) in a flat table of kinds and values; `begun`
+        are the amounts by the groups' own shares.
+        """
         self.layout, self.smoothing = layout, smoothing
         self.shape = len(kinds.labels), n_values
         self.at = layout.signature * n_values + layout.value

@@ -343,6 +343,7 @@ class _TrueValues(NamedTuple):
         """
         place_of_signature = {label: i for i, label in enumerate(signatures)}
         code_of, counts = sample.code_of, sample.counts
+        # A signature and a value for each distinct combination, then looked up for each count.
         signature = np.array(
             [place_of_signature[label[:-1]] for label in held_signatures.labels], dtype=np.int64
         )
@@ -374,6 +375,9 @@ def learnings(release: HasCounts, by: Sequence[str], effort: Effort = "full") ->
     The effort `full` tries every smoothing, and trees. `policy` tries fewer smoothings, and counts
     fewer large groups exactly. `beside` leaves out trees, and exact values that hardly anybody
     shares. `look` takes bins of numbers only, where there are numbers.
+
+    Raises `UnsupportedError` if the release does not tell the columns of its people, or people have
+    several values.
     """
     counts = counts_of(release)
     key = "learned", tuple(by), getattr(release, "sight", None)
@@ -450,6 +454,7 @@ class _Distinction:
         counts, kinds, n_fits = self.counts, self.kinds, len(smoothings)
         fitted = [*fits(self.layout, kinds, counts.n_values, smoothings, seconds)]
         layout = fitted[0].layout
+        # Chances of all fits one after another: with one copy of the cases for each.
         copies = layout if n_fits == 1 else layout.times_over(n_fits)
         # What each group teaches is taken out of its own chances, so that no group confirms itself.
         chances = np.concatenate([fit.of_cells for fit in fitted])

@@ -50,7 +50,7 @@ class TrialPage(Page[Trial]):
         yield Sentence(self._how(), "note")
 
     def _tried(self) -> Table:
-        """A table of the most successful attackers."""
+        """A table of attackers: right guesses and how sure each is, the most successful first."""
         attempts = sorted(self.result.tried, key=lambda attempt: (-attempt.right, -attempt.surest))
         rows = [
             (

@@ -437,6 +437,8 @@ class _Variable:
         several = name in schema.several
         holders = microdata.holders_of(name).astype(np.int64) if several else None
         hierarchy = schema.hierarchies.get(name)
+        # Numbers make a line, which can be divided into bands, unless a hierarchy of texts divides
+        # them.
         is_line = hierarchy is None or isinstance(hierarchy, (Intervals, DateLevels))
         # A column of few numbers is taken for codes, such as 1 and 2 for the sexes.
         most_codes = _CODES if name in schema.sensitives else 2
@@ -673,7 +675,7 @@ def _by_group(work: _ComparedTables) -> Iterator[Estimate]:
                     cells: str = groups.name,
                     cell: int = cell,
                 ) -> float | None:
-                    """The mean over people of this group; None if it has no known values."""
+                    """The mean figure over people of this group; None if none are known."""
                     within, figures = table.columns[cells], table.figures(measured, position)
                     values = figures if within.who is None else figures[within.who]
                     inside = values[(within.cells == cell) & np.isfinite(values)]
@@ -889,6 +891,9 @@ def _fit(
 
     `designs` has the input of models by the id of each table; `terms` are the names of its columns.
     `value` is the cell of the value to predict; None for numbers.
+
+    A figure is worked out for each table by a function of the table, from which `work.estimate`
+    makes the comparison of the raw table with the release.
     """
     # A tree predicts the value itself; with several values per person only one can be asked about.
     all_values = kind == "tree" and not target.numeric and not target.several
@@ -911,6 +916,7 @@ def _fit(
     true_values = target_of(work.raw)
     is_known = np.isfinite(true_values)
     features, true_values = designs[id(work.raw)].matrix[is_known], true_values[is_known]
+    # One model for each table, by the table's id, and what it predicts for the raw people.
     models = {id(table): model_of(table) for table in work.tables}
     raw_model = models[id(work.raw)]
     if raw_model is None or (target.numeric and not np.ptp(true_values)):
@@ -925,6 +931,8 @@ def _fit(
     for key, model in models.items():
         predictions[key] = None if model is None else predicted(model)
     metrics = learn.metrics
+    # How good predictions are, and how good they are without a model: the mean, the commonest
+    # value, a coin.
     if target.numeric:
         measure, score, baseline = "R²", metrics.r2_score, 0.0
     elif all_values:
@@ -933,6 +941,7 @@ def _fit(
     else:
         measure, score, baseline = "AUC", metrics.roc_auc_score, 0.5
     raw_prediction = predictions[id(work.raw)]
+    # Predictions of numbers are compared in standard deviations of the target.
     deviation = float(true_values.std()) if target.numeric else 1.0
 
     def scored(table: _Table) -> float | None:

@@ -112,6 +112,7 @@ def model_blocks(models: Models, level: int = 2) -> Iterator[Block]:
     Each compares the raw table with the release, by middles of labels and by drawn tables.
     """
     yield Heading("Does my model still work?", "models", level)
+    # First a sentence for each model that can be told in one, then the tables.
     for fit in models.fits:
         if sentence := fit_text(fit):
             yield Sentence(sentence, "lead")
@@ -146,6 +147,7 @@ def model_blocks(models: Models, level: int = 2) -> Iterator[Block]:
             name, group = visible(estimate.of), visible(estimate.group)
             groups.append((name, group, *_three(estimate)))
         yield Table(("", "of those with", *_THREE), groups, (0, 1), brief=_BRIEF)
+    # Cross tables have many cells: only those of targets, and folded.
     tables_of_targets = []
     for table in models.tables:
         if table.columns[0] in models.targets:

@@ -539,6 +539,7 @@ def _same_values(counts: GroupCounts, microdata: Microdata) -> GroupCounts:
 
     Values are matched by how they print; one that the table lacks is refused.
     """
+    # A value may be written as a text or as its own type prints.
     coded_values = [*enumerate(microdata.values)]
     code_of_text = {printed(value): code for code, value in coded_values}
     code_of_text |= {str(value): code for code, value in coded_values}  # wins where both are alike

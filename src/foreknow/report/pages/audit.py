@@ -169,6 +169,7 @@ class AuditPage(Page[Audit]):
         if n_failing not in (0, n_judged):
             verb = "fails" if n_failing == 1 else "fail"
             return f"Not safe: {number(n_failing)} of {number(n_judged)} requirements {verb}"
+        # All of them hold, or all fail: they are named by how many there are.
         all_of_them = (
             "both requirements" if n_judged == 2 else f"all {number(n_judged)} requirements"
         )
@@ -432,6 +433,7 @@ class AuditPage(Page[Audit]):
         yield sizes_block(self.result)
 
     def _policy(self) -> Iterator[Block]:
+        """Yield the policy in words, as pairs of a title and lines."""
         audit = self.result
         rows = policy_rows(
             audit.policy,
