@@ -336,6 +336,24 @@ def test_label_of_nobody_is_fine():
         fk.skyline(counts, confidence="1/2", any_of="HIV", policy=policy(schema=schema, any_of="M"))
 
 
+def test_labels_in_two_spellings():
+    """The values below "Lung" would not be counted with those below "lung"."""
+    rows = [["flu", "lung", "*"], ["cold", "Lung", "*"], ["ulcer", "stomach", "*"]]
+    counts, labels = bags_of(["flu", "cold", "ulcer", "ulcer"]), [*"ab"]
+    for key, label in (("any_of", "lung"), ("at_level", 1)):
+        schema = fk.Schema(
+            quasi_identifiers=labels, sensitive="ill", hierarchies={"ill": fk.Tree(rows)}
+        )
+        with pytest.raises(PolicyError, match="the labels 'lung' and 'Lung', which differ only"):
+            fk.audit(counts, policy(schema=schema, **{key: label}))
+    assert fk.audit(counts, policy(schema=schema, any_of="stomach")).verdicts
+    rows[1][1] = "lung"
+    schema = fk.Schema(
+        quasi_identifiers=labels, sensitive="ill", hierarchies={"ill": fk.Tree(rows)}
+    )
+    assert fk.audit(counts, policy(schema=schema, any_of="lung")).verdicts[0].reached == 0.5
+
+
 # ---- near, but all alike ------------------------------------------------------------------------
 
 NEAR = fk.Policy([fk.Requirement(fk.Facts(), below=1, within="0.5")])

@@ -18,6 +18,7 @@ from foreknow.adversaries.disclosure import Disclosure
 from foreknow.adversaries.release_counts import counts_of
 from foreknow.data.arrays import BoolArray, IntArray
 from foreknow.data.columns.hierarchy import Hierarchy
+from foreknow.data.columns.spellings import Spellings
 from foreknow.data.counts import GroupCounts, Semantics, refuse_sets
 from foreknow.data.engines.people.households import ELSEWHERE
 from foreknow.data.labels.labels import Labels, chosen, is_pattern, matching, name_of_set
@@ -597,6 +598,9 @@ def _below(
     below the label; a label that the hierarchy lacks is refused.
     """
     levels = _levels(required, values, f"any_of = {label!r}")
+    for level in levels:
+        if label in level:
+            _refuse_other_spelling(required, f"any_of = {label!r}", [label], level)
     members = [*chain(*(level.get(label, ()) for level in levels))]
     if not members and label not in printed and label in _listed(required):
         return ()  # nobody in this table has a value below it
@@ -610,6 +614,22 @@ def _below(
             f"table{hint}"
         )
     return tuple(dict.fromkeys(members))
+
+
+def _refuse_other_spelling(
+    required: Requirement, key: str, labels: Iterable[str], level: Iterable[str]
+) -> None:
+    """Refuse labels that a level of the hierarchy has in another spelling, too.
+
+    If both were meant as one set, it would lack the values below the other label.
+    """
+    spellings = Spellings(level)
+    for label in labels:
+        if (other := spellings.written_otherwise(label)) is not None:
+            raise PolicyError(
+                f"{required.name}: {key}: a level of the hierarchy has the labels {label!r} and "
+                f"{other!r}, which differ only in spelling; write them alike, or rename one"
+            )
 
 
 def _listed(required: Requirement) -> set[str]:
@@ -653,6 +673,7 @@ def _at_level(required: Requirement, values: Labels) -> dict[str, tuple[str, ...
             f"levels 1 to {len(levels)}, the last with labels such as {first}"
         )
     sets = levels[level - 1]
+    _refuse_other_spelling(required, "at_level", sets, sets)
     for label in required.excluded:
         if label not in sets and label not in _listed(required):
             raise PolicyError(
