@@ -659,3 +659,26 @@ def test_measures_take_the_published_table(tmp_path):
         fk.evidence_report(march, third, policy=POLICY)
     fk.forget(march, "p390")
     assert measured(march, second) == by_rows
+
+
+@pytest.mark.parametrize(("below", "n_groups"), [("65/100", 1), ("67/100", 2)])
+def test_links_between_releases_are_searched(tmp_path, below, n_groups):
+    """Who has v in a new group says something of a person in an old one, and of no other.
+
+    The old group has 6 v of 20, of whom 9 others can be ruled out; the new ward 1 has 8 of 20. A
+    link from it to the old group reaches 2/3, where each release by itself stays below 0.64. With
+    both new wards in one group the old release is the worst.
+    """
+    old = ["v"] * 6 + ["w"] * 9 + [*"abcde"]
+    ill = [*old, *"vvvvvvvv", *"abcdefghijkl", *"abcdefghijklabcdefgh"]
+    rows = {"pin": [f"p{row}" for row in range(60)], "ward": ["1"] * 40 + ["2"] * 20, "ill": ill}
+    table = pa.table(rows)
+    schema = fk.Schema(identifiers=["pin"], quasi_identifiers=["ward"], sensitive="ill")
+    asked = fk.Requirement(fk.Facts(1, 0, 1), below=below, values=["v"])
+    policy = fk.Policy([asked], schema)
+    fk.publish(table.slice(0, 20), policy, out=str(tmp_path / "old"))
+    made = fk.publish(table, policy, after=str(tmp_path / "old"), out=str(tmp_path / "new"))
+    assert len(made.groups) == n_groups
+    reached = made.together.verdicts[0].disclosure.exact
+    assert reached == (Fraction(2, 3) if n_groups == 2 else Fraction(114, 179))
+    fk.verify(tmp_path / "new", after=[tmp_path / "old"])

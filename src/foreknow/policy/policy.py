@@ -685,6 +685,14 @@ class Policy:
             return self
         return replace(self, requirements=requirements)
 
+    def stricter(self, share: Fraction) -> Policy:
+        """The policy with a share of each limit that is a probability."""
+        requirements = []
+        for requirement in self.requirements:
+            points = [point.stricter(share) for point in requirement.points]
+            requirements.append(requirement.at(points) if points else requirement)
+        return replace(self, requirements=requirements)
+
     @property
     def attributes(self) -> set[str]:
         """The columns that adversaries with priors know for everybody."""

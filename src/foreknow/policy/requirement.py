@@ -77,6 +77,12 @@ class Point(NamedTuple):
             return self
         return Point(adversary, Limit(self.below))
 
+    def stricter(self, share: Fraction) -> Point:
+        """The point with a share of its limit, if that is a probability."""
+        if self.relative:
+            return self
+        return self._replace(limit=replace(self.limit, amount=self.below * share))
+
     def under(self, schema: Schema) -> Point:
         """The same with what its adversary needs from a schema."""
         if not isinstance(self.adversary, Gaining):

@@ -6,8 +6,10 @@ import logging
 import re
 import secrets
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import date
+from fractions import Fraction
 from functools import partial, wraps
 from html import escape
 from pathlib import Path
@@ -503,6 +505,10 @@ def _suppressing(anonymizer: Anonymizer, share: float) -> Anonymizer:
     return replace(anonymizer, suppression=share)  # type: ignore[type-var]
 
 
+# By which shares of its limits a release is searched that does not go with earlier ones, in turn.
+_SHARES = (Fraction(97, 100), Fraction(9, 10), Fraction(4, 5), Fraction(13, 20))
+
+
 class _Choices(NamedTuple):
     """The choices of a call of `publish` beside the policy."""
 
@@ -513,6 +519,7 @@ class _Choices(NamedTuple):
     learned: bool
     changed: Mapping[str, Any]  # in the options
     suppression: float | None = None
+    share: Fraction = Fraction(1)  # of the limits by which groups are searched
 
 
 @_counting_cases
@@ -555,7 +562,7 @@ def _draft(
         {column.name: column.domain for column in task.microdata.sensitives},
         task.policy.requirements,
     )
-    groups = _grouped(task)
+    groups = _grouped(task, choices.share)
     tables = _tables_of(task, groups)
     placed = Placed(task.entries, groups.group_of_entry, tables.group_labels)
     release, visible = _counts_of_release(task, tables, placed)
@@ -646,10 +653,14 @@ class _Tables:
     ncp: dict[str, float] = field(default_factory=dict)
 
 
-def _grouped(task: _Task) -> _Groups:
-    """The groups into which the method divides the people, and the method with its choices."""
+def _grouped(task: _Task, share: Fraction) -> _Groups:
+    """The groups into which the method divides the people, and the method with its choices.
+
+    The method searches by a share of the limits of the policy.
+    """
     _log.info("grouping %d people", task.microdata.n_people)
-    grouping = grouping_of(task.method, task.cell_microdata, task.policy, task.seed, explain=True)
+    policy = task.policy if share == 1 else task.policy.stricter(share)
+    grouping = grouping_of(task.method, task.cell_microdata, policy, task.seed, explain=True)
     method = grouping.method or task.method
     group_of_entry, n_groups = _checked_groups(
         grouping.of_row, task.microdata, type(method).__name__
@@ -843,14 +854,26 @@ def _published_after(
         if newcomers.n_people < fewest:
             reason = f"Fewer than {fewest} are too few for a group or a label: {several.WAIT}."
         raise SchemaError(f"{since} {reason} Of those who are new: {error}") from None
-    joint_audit, values = earlier.judged(
-        draft.release,
-        draft.audit.policy,
-        several.NEW,
-        microdata,
-        draft.placed,
-        learned=choices.learned or bool(policy.learning),
-    )
+
+    def judged(draft: _Draft) -> Any:
+        """The audit of all releases together, and the values in them."""
+        release, policy_of_draft = draft.release, draft.audit.policy
+        learned = choices.learned or bool(policy.learning)
+        return earlier.judged(
+            release, policy_of_draft, several.NEW, microdata, draft.placed, learned=learned
+        )
+
+    try:
+        joint_audit, values = judged(draft)
+    except several.UnsafeTogether:
+        # Links may run from a group of one release to a group of another, which no search sees.
+        for share in _SHARES:
+            with suppress(NoSafeRelease):
+                draft = _draft(newcomers, policy, choices._replace(share=share), is_alone=False)
+                joint_audit, values = judged(draft)
+                break
+        else:
+            raise
     _stop(policy, joint_audit.trials or (), earlier.names)
     scope = draft.audit.scope
     # Remarks that are counted from rows of the table are those of the new release alone.

@@ -51,6 +51,10 @@ _NOT_WIDENED = {"bucketized": "the bucketized form"}
 TOO_FEW = f"If too few people are new, {WAIT}."
 
 
+class UnsafeTogether(NoSafeRelease):
+    """Each release holds the policy by itself, and all together do not."""
+
+
 def _of_same_columns(certificate: Certificate, schema: Schema) -> bool:
     """True if a release has a sensitive column and a quasi-identifier of a schema."""
     of_same = not {*certificate.sensitives}.isdisjoint(schema.sensitives)
@@ -671,7 +675,7 @@ class Earlier:
         if joint_audit.idle:
             raise NoSafeRelease(f"{' and '.join(names)}: {NOTHING_JUDGED}", ASK_SOMETHING)
         if joint_audit.failures:
-            raise NoSafeRelease(
+            raise UnsafeTogether(
                 f"{' and '.join(names)} together do not hold what each holds by itself: "
                 f"{'; '.join(joint_audit.failed(joint))}",
                 [TOO_FEW],
