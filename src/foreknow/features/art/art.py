@@ -113,6 +113,7 @@ class ART(Grouper):
     settings: ClassVar[type[Settings]] = ArtSettings
 
     def __post_init__(self) -> None:
+        """Refuse settings that are wrong or do not go together."""
         if self.r is not None:
             try:
                 wrong = isinstance(self.r, bool) or not as_fraction(self.r) > 1
@@ -131,6 +132,7 @@ class ART(Grouper):
             raise InputError("ART: values go with priors; a Limit has values of its own")
         if self.priors is not None and self.r is None and self.times is None:
             raise InputError("ART: r must be a number above 1, or times be given")
+        # Each limit checks itself when it is made.
         self._all_limits()
 
     @classmethod
@@ -199,8 +201,10 @@ class ART(Grouper):
         values = [str(value) for value in microdata.values]
         positions, steps = _positions_and_costs(attributes)
         people = np.bincount(microdata.sensitive_codes, minlength=len(values))
+        # Only values that were given here: of those of a policy, its verdict says that they are
+        # missing.
         for label in () if self.values is None else map(str, self.values):
-            if not matching(label, values):  # of a policy, this stands beside its verdict
+            if not matching(label, values):
                 raise InputError(
                     f"ART: nobody in the table has the sensitive value {label!r}"
                     f"{did_you_mean(label, values)}"
@@ -261,14 +265,16 @@ def _tables_with_limits(
 ) -> list[_AskedPriors]:
     """The distinct tables of priors that the limits are about, each with its tightest limits.
 
-    Limits on the same table with the same reading and amounts share an entry. `values` are the
-    sensitive values by code; `people` counts who has each.
+    Limits on the same table, read in the same way (joint or binary) and with the same amounts of
+    facts beside it, share an entry. `values` are the sensitive values by code; `people` counts who
+    has each.
     """
     tables: list[_AskedPriors] = []
     for limit in limits_asked:
         for table in limit.priors.tables:
             reading, (l, k, m) = limit.priors.semantics, limit.priors.amounts
-            # Links join groups; in one group they are at least as weak as people who are known.
+            # l values ruled out, k people known, m linked. Links join groups; within one group they
+            # tell no more than as many known people do.
             amounts = l, k + m, 0
             same = [
                 i

@@ -60,7 +60,8 @@ def safe_groups(
 ) -> NDArray[np.bool_]:
     """For each group, whether it keeps the limits of all sets of attributes.
 
-    The three arrays have an entry for each person: the group, the profile and the value.
+    The three arrays have an entry for each person: the group, the profile (a kind of people whom no
+    adversary can tell apart) and the value.
     """
     # For each group the values that occur, and how often each does; its values in `bags` are
     # those from ``bags[0][group]`` to ``bags[0][group + 1]``.
@@ -74,6 +75,7 @@ def safe_groups(
         sieved &= bags[2] == 1
     fits = np.logical_and.reduceat(sieved, bags[0][:-1])
     if problem.one_profile:
+        # Groups must not mix profiles: compare everybody with somebody of the group.
         first_profile = np.zeros(n_groups, dtype=np.int64)
         first_profile[group] = profiles
         np.logical_and.at(fits, group, profiles == first_profile[group])
@@ -109,11 +111,13 @@ def _robust(groups: SignatureGroups, prior_table: Known) -> NDArray[np.bool_]:
     )
     # With facts beside the priors, the posterior is the one that these raise it to.
     upper = posterior.upper() if on_top is None else on_top.of_values.upper
+    # Equal groups are one case. A case has a posterior for each signature and each value.
     starts = posterior.offsets[:-1]
     # No posterior at all means that no world is possible, or that none could be computed: unsafe.
     missing = np.isnan(upper)
     is_robust = ~np.logical_or.reduceat(missing, starts)
     is_robust &= np.logical_and.reduceat(missing | (upper < limit + _NEAR), starts)
+    # Near a limit floats may err: judge such cases in fractions.
     is_undecided = np.logical_or.reduceat(upper > limit - _NEAR, starts)
     for case in np.flatnonzero(is_robust & is_undecided).tolist():
         is_robust[case] = _exactly_safe(posterior.cases, case, prior_table, on_top)
@@ -132,6 +136,7 @@ def _alike(
     the values of k people.
     """
     single = groups.n_signatures == 1
+    # One entry for each value that occurs in a group of one signature.
     cells = np.flatnonzero(np.repeat(single, groups.n_values))
     owner = np.repeat(np.arange(groups.n_groups), groups.n_values)[cells]
     signature_and_value = groups.signatures[groups.offsets[owner]], groups.values[cells]

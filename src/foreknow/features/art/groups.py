@@ -139,6 +139,7 @@ def _portions(
     counts = np.bincount((owner + values)[inside], minlength=len(blocks) * problem.n_values)
     counts = counts.reshape(len(blocks), problem.n_values).astype(np.int64)
     bounds = _smallest(problem, profiles, counts, np.ones(len(blocks), dtype=np.int64))
+    # In short blocks a portion is people near each other; in long ones, neighbours along a curve.
     search: _Nearest | _Queues
     if lengths[-1] <= _NEAREST and problem.places.shape[1]:
         search = _Nearest(problem, people, inside, random)
@@ -146,6 +147,7 @@ def _portions(
         search = _Queues(values, inside, problem.n_values)
     portions: list[IntArray] = []
     free = inside.copy()
+    # Blocks from which another portion can be taken.
     going = np.flatnonzero(bounds.size)
     bounds = bounds.take(going)
     while len(going):
@@ -190,6 +192,7 @@ def _smallest(
         # must be in each of them.
         due = total // problem.least
         low = (counts == due[:, None]).astype(np.int64)
+        # With less than two groups left, the block stays as it is.
         size = np.where(due > 1, np.maximum(problem.least, low.sum(axis=1)), 0)
         return _Bounds(size, low, np.minimum(counts, 1))
     portions = _Bounds(np.zeros_like(total), np.zeros_like(counts), np.zeros_like(counts))
@@ -229,6 +232,11 @@ class _Nearest:
         inside: NDArray[np.bool_],
         random: np.random.Generator,
     ) -> None:
+        """Prepare a search in blocks, a row of `people` each, which `inside` says where to read.
+
+        A person's edge is the distance from the mean of the block, with a little randomness for
+        ties. Columns with ranges and columns of names are kept apart, since they cost differently.
+        """
         positions = problem.places.T[:, people]
         means = (positions * inside).sum(axis=2) / inside.sum(axis=1)
         self._edge = np.abs(positions - means[:, :, None]).sum(axis=0)
@@ -296,6 +304,10 @@ class _Queues:
     """People of blocks by value, along the curve, who are taken from the front."""
 
     def __init__(self, values: IntArray, inside: NDArray[np.bool_], n_values: int) -> None:
+        """List the people of each block by value, in their order along the curve.
+
+        Blocks are rows of `values`, which `inside` says where to read.
+        """
         self._people: list[list[list[int]]] = []
         for row_values, is_member in zip(values, inside, strict=True):
             block_values = row_values[is_member]

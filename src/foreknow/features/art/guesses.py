@@ -92,7 +92,11 @@ class Tally:
         self.add(bags, codes)
 
     def add(self, bags: IntArray, codes: IntArray) -> None:
-        """Add a code to each of some bags."""
+        """Add one code to each of some bags.
+
+        The codes of a bag, and their counts, are a column each: at place 0 the code that came
+        first.
+        """
         is_same = (self._codes[:, bags] == codes) & (self._counts[:, bags] > 0)
         is_known = is_same.any(axis=0)
         # A code that the bag has keeps its place; a new one comes after the last.
@@ -176,11 +180,12 @@ def _nearness(
     chances, limits = prior_table.chances[cells], prior_table.limits_of_possible[cells]
     occurs = (people[:, None] > 0) & (counts > 0)  # (signatures, values, options)
     if prior_table.reading == "joint":
-        # Weights that start as the priors, and are scaled to the counts; never 0, so that some fit.
+        # Everybody has exactly one value: scale the priors until they agree with the counts. None
+        # is 0, so that some scaling always does.
         posterior = np.maximum(chances, 1e-9) * occurs
         _fit(posterior, people, counts, _MANY_SCALINGS if thorough else _SCALINGS)
     else:
-        # Under the other reading, whether one has a value depends on no other value: odds count.
+        # A person has each value or not, whatever the others: scale the odds of each by itself.
         odds = chances / np.maximum(prior_table.complements[cells], 1e-12)
         posterior = np.where(occurs, _tilted(odds, people, counts, thorough), 0.0)
     worst: FloatArray = (posterior / limits).max(axis=(0, 1))

@@ -78,6 +78,7 @@ class Limit:
     sets: Callable[[Labels], Mapping[str, Sequence[str]]] | None = None
 
     def __post_init__(self) -> None:
+        """Refuse limits that are missing or out of range, and wrong lists of values."""
         if not hasattr(self.priors, "tables"):
             raise InputError(f"ART: priors must be Priors, not {type(self.priors).__name__}")
         if self.at_most is None and self.below is None and self.times is None:

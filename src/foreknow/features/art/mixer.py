@@ -62,6 +62,7 @@ class Mixer:
     """
 
     def __init__(self, problem: ArtProblem, goal: ArtProblem) -> None:
+        """Begin with nobody grouped; `goal` is the problem with the rules of the groups to make."""
         self.problem, self.goal = problem, goal
         # (profiles, values): how many people have no group yet; (people,): who these are.
         self.table = problem.table.copy()
@@ -134,6 +135,7 @@ class Mixer:
         groups: list[IntArray] = []
         for recipe, times in recipes:
             # (groups, people): each row is a group.
+            # Of each pair, `count` people for each of the `times` groups.
             members = [
                 cells.take(pair, count * times).reshape(times, count)
                 for pair, count in recipe.items()
@@ -182,6 +184,7 @@ class Mixer:
             """How much worse the profiles are after so many times; below 0 if they are better."""
             after = self.excess(rows - times[:, None, None] * needed, np.array(profiles))
             change = after - before
+            # What gets worse counts more than what gets better.
             total: FloatArray = np.maximum(change, _WORSE * change).sum(axis=1)
             return total
 
@@ -247,7 +250,8 @@ class Mixer:
     def _diluted(self, profile: int, close: float) -> list[IntArray]:
         """Divide a profile and people who join it into as many like, safe parts as possible.
 
-        No parts if nobody can join so that posteriors are within `close` of their limits.
+        People join so that posteriors are at most `close` times their limits (0: at most their
+        limits). No parts if they cannot, or if no division is safe.
         """
         counts = self.table[profile]
         is_too_frequent = self.goal.deficit(counts[None], np.array([profile]))[0] > 0
@@ -307,7 +311,11 @@ class Mixer:
         return None
 
     def _slack(self, profile: int, in_the_way: NDArray[np.bool_]) -> IntArray:
-        """The most people of a profile, by value, who can leave it and keep it groupable."""
+        """The most people of a profile, by value, who can leave it and keep it groupable.
+
+        Nobody leaves with a value that is `in_the_way` of the profile that they would join. The
+        same share of each other value leaves.
+        """
         rows = self.table[profile]
         spare_people = np.where(in_the_way, 0, rows)
         low, high = 0.0, 1.0
@@ -332,6 +340,7 @@ class _Growth:
     """
 
     def __init__(self, mixer: Mixer, targets: Sequence[Pair], way: Way) -> None:
+        """Prepare a bag of one person for each target."""
         problem = mixer.problem
         self._mixer, self._targets, self._way = mixer, targets, way
         # The most frequent values of each profile, and how its excess changes if one with them
@@ -457,7 +466,11 @@ class _Growth:
         self._leave(targets, home_slots, target_values)
 
     def _add(self, targets: IntArray, slots: IntArray, candidates: IntArray) -> None:
-        """Add a person to the bag of each of some targets, by slot and candidate value."""
+        """Add a person to the bag of each of some targets.
+
+        Person i comes from a slot of target i, a profile near the target's, and has a candidate
+        value of that slot: one of its most frequent.
+        """
         values, profiles = self._values[targets, slots, candidates], self._profiles[targets, slots]
         pairs = zip(profiles.tolist(), values.tolist(), strict=True)
         for target, pair in zip(targets.tolist(), pairs, strict=True):
@@ -479,9 +492,11 @@ class _Growth:
     def _spared(self, targets: IntArray, slots: IntArray) -> tuple[NDArray[np.bool_], FloatArray]:
         """For each candidate of some slots: whether one can join, and what that adds to the cost.
 
-        `targets` and `slots` are indices of one shape; both results have a last axis more, of
-        candidates. Home gives anybody, since it is to lose people; another profile only those
-        whose leaving does not take it farther from being grouped by itself.
+        A slot is a profile from which people may join a target's bag; slot 0 is the target's home.
+        Candidates are its most frequent values. `targets` and `slots` are indices of one shape;
+        both results have a last axis more, of candidates. Home gives anybody, since it is to lose
+        people; another profile only those whose leaving does not take it farther from being grouped
+        by itself.
         """
         changes, values = self._changes[targets, slots], self._values[targets, slots]
         counts = np.take_along_axis(self._rows[targets, slots], values, axis=-1)
@@ -497,7 +512,8 @@ class _Growth:
     def _options(self, targets: IntArray) -> tuple[FloatArray, FloatArray]:
         """The worst posterior and the cost if a person is added, shape (targets, options).
 
-        An option is a slot and a candidate, as one number. Both are infinite where nobody can join.
+        An option is a slot (a near profile) and a candidate (one of its most frequent values), as
+        one number. Both results are infinite where nobody can join.
         """
         options = self._can_join[targets]  # (targets, slots, candidates)
         # Home gives no more people than this attempt allows.
@@ -511,6 +527,7 @@ class _Growth:
         worst_posterior, cost = (np.full(options.shape, np.inf) for _ in range(2))
         if len(row):
             cells = targets[row], slot
+            # The cost: the worst posterior, the distance of the profile, and what it loses.
             guesses = self._bags.guess_of_more(
                 targets, row, self._profiles[cells], self._values[(*cells, candidate)]
             )

@@ -207,6 +207,7 @@ class ArtProblem:
         present = self.table.sum(axis=1) > 0
         needed = np.ones(self.n_values, dtype=np.int64)
         for prior_table in self.known:
+            # Least sizes by signature and value; 0 stands for never.
             sizes = prior_table.limits.least[np.unique(prior_table.signature_of[present])]
             needed = np.maximum(needed, np.where(sizes > 0, sizes, self.n_people + 1).min(axis=0))
         return needed
@@ -296,7 +297,8 @@ class ArtProblem:
     def _scores(self) -> FloatArray:
         """Logarithms of priors, by profile, all sets of attributes side by side.
 
-        They are similar for profiles that mix well: there, posteriors stay near to shares.
+        They are similar for profiles that mix well: there, posteriors stay near to shares of the
+        group.
         """
         rows = []
         for prior_table in self.known:
@@ -350,6 +352,7 @@ class ArtProblem:
         for bit in range(bits - 1, -1, -1):
             for cell in cells:
                 keys = (keys << 1) | ((cell >> bit) & 1)
+        # From keys to ranks, in case of ties by position.
         rank = np.empty(n, dtype=np.int64)
         rank[np.argsort(keys, kind="stable")] = np.arange(n)
         return rank

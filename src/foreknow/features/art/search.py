@@ -44,6 +44,9 @@ def robust_groups(
 ) -> IntArray:
     """Group everybody so that every posterior keeps its limit, for each attribute set.
 
+    Returned is the group of each person. `names` has words for messages. Raises `NoSafeRelease` if
+    no grouping is found.
+
     >>> from foreknow.adversaries.priors.signature_groups import matrix
     >>> priors = matrix([[0.5, 0.5], [0.4, 0.6]])
     >>> problem = ArtProblem.of_signatures([[0, 1, 0, 1]], [priors], [0, 0, 1, 1], r=2)
@@ -105,8 +108,8 @@ def _checked(problem: ArtProblem, groups: list[IntArray]) -> IntArray:
 def _united(problem: ArtProblem, groups: list[IntArray]) -> list[IntArray]:
     """Unite groups of one profile that break a limit by themselves.
 
-    Shares of a group do not tell how much of it is left where values without a limit are ruled
-    out. To unite groups of one profile never makes anybody surer.
+    A group may keep the limits on its shares, and still break one if values without a limit are
+    ruled out. To unite groups of one profile never makes anybody surer.
     """
     safe = safe_lists(problem, groups).tolist()
     safe_by_profile: dict[int, list[IntArray]] = {}
@@ -298,6 +301,7 @@ def _joined(problem: ArtProblem, groups: list[IntArray], people: IntArray) -> In
     are a little farther away.
     """
     first = np.array([group[0] for group in groups], dtype=np.int64)
+    # Groups as bags of keys: a key is a profile and a value, as one number.
     keys = [problem.keys[group].tolist() for group in groups] if len(people) else []
     staying = []
     for person in people.tolist():

@@ -173,7 +173,7 @@ class Deal:
         return cls(people, group_of, value[people], seats)
 
     def of_groups(self, chosen: BoolArray) -> Deal:
-        """The deals of some groups."""
+        """The deals of some groups; ``chosen[g]`` says whether group g is one of them."""
         is_chosen = chosen[self.group]
         return Deal(
             self.people[is_chosen],

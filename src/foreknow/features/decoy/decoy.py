@@ -182,7 +182,8 @@ def _decide_apart(
 ) -> Outcome:
     """Decide about each cut by itself, if the safety of a group does not depend on others.
 
-    A few decoys are drawn at a time: most cuts that are refused are refused by the first.
+    A cut is accepted if its parts and all its decoys are safe. A few decoys are drawn at a time:
+    most cuts that are refused are refused by the first.
     """
     n_cuts = len(cuts.group)
     possible = search.safe(cuts.bags, cuts.owner)
@@ -204,7 +205,9 @@ def _decide_together(
 ) -> Outcome:
     """Decide about the cuts of a level one after the other, where groups bear on one another.
 
-    A cut is accepted if its decoys are safe beside the cuts that were accepted before.
+    A cut is accepted if its parts and its decoys are safe beside the cuts that were accepted
+    before. Guards (the limits of the policy) remember accepted groups; they are restored at the
+    end.
     """
     n_cuts = len(cuts.group)
     guards_before = search.guards

@@ -85,9 +85,9 @@ class Guard:
     def exchanged(self, groups: GroupCounts, swaps: int) -> tuple[GroupCounts, IntArray]:
         """The worst that groups can become by `swaps` exchanges of values with other groups.
 
-        In a result, `swaps` more people of a group have a value that the limit is about, in place
-        of the rarest values. A group has a result for each value that may be worst. The array says
-        which group each result comes from.
+        An exchange gives a person of the group another value. In a result, `swaps` more people of a
+        group have a value that the limit is about, in place of the rarest values. A group has a
+        result for each value that may be worst. The array says which group each result comes from.
         """
         counts = self.counted(groups)
         # Alike values are numbered by rank in each group, so there may be fewer numbers.
@@ -254,9 +254,10 @@ class Guards:
         return all(guard.alike for guard in self.guards)
 
     def kinds(self, bags: IntArray) -> BagKinds:
-        """The kinds of bags.
+        """The kinds of bags: bags of a kind are judged alike.
 
-        If it does not matter which value is which, the most frequent value of a form comes first.
+        `bags` has a row for each bag: how many people have each value. If it does not matter which
+        value is which, the most frequent value of a form comes first.
         """
         # Narrow, but for bytes, which NumPy sorts slowly.
         forms: NDArray[Any] = bags.astype(np.int32 if bags.max(initial=0) < 2**31 else np.int64)
@@ -313,7 +314,11 @@ class Guards:
     def evaluate_refused(
         self, groups: GroupCounts, owner: IntArray, decoys: int
     ) -> PolicyEvaluation:
-        """Measure groups that refusals leave, with this number of decoys."""
+        """Measure groups that refusals leave, with this number of decoys.
+
+        Group g belongs to proposal ``owner[g]``. The limits are lower than for other groups, since
+        a refusal may tell something.
+        """
         if self.groups_interact:  # by the limits of what a refusal leaves, all of them
             return self.evaluate(groups, owner)
         evaluations = []

@@ -161,7 +161,12 @@ class Search:
     def __init__(
         self, points: Points, microdata: Microdata, guards: Guards, cuts: int, tries: bool = True
     ) -> None:
-        """Begin with one group of everybody."""
+        """Begin with one group of everybody.
+
+        Points are the distinct combinations of quasi-identifiers. `guards` judge groups by the
+        policy; `cuts` is how many cuts of a group are considered along each column; without
+        `tries`, none is.
+        """
         self.attributes, self.labels = microdata.attributes, microdata.values
         self.guards, self.cuts, self.tries = guards, cuts, tries
         # Of people: their point (by the number it had at first), value, and place among the groups
@@ -232,6 +237,7 @@ class Search:
         open_groups = np.flatnonzero(self.open)
         if not len(open_groups):
             return open_groups
+        # Open groups are numbered from 0; everybody else is in group -1.
         number_of_group = np.full(self.n_final, -1)
         number_of_group[open_groups] = np.arange(len(open_groups))
         group_of = number_of_group[self.final[self.point]]
@@ -343,6 +349,7 @@ class Search:
         cut_of = np.repeat(np.arange(len(chosen)), n_decoys)  # (decoys,)
         places, _ = ranges(first_part[cut_of], first_part[cut_of] + n_parts_of_cut[cut_of])
         part_index = parts[places]
+        # From here on, an entry for each part of each decoy.
         owner = np.repeat(np.arange(len(cut_of)), n_parts_of_cut[cut_of])
         # The bag of the group that is cut: all its parts together.
         cut_bags = np.zeros((len(chosen), cuts.bags.shape[1]), dtype=np.int64)
@@ -372,6 +379,7 @@ class Search:
         dealt, n_of_dealt = chosen[~is_whole], n_decoys[~is_whole]
         part_of_person, n_values = self.part_of_people(cuts), len(self.labels)
         decoy_of_group = np.full(self.n_groups, -1)
+        # The others keep their small groups: in each turn, values are shuffled within these.
         for turn in range(int(n_of_dealt.max(initial=0))):
             # One decoy more of each cut that needs so many.
             redealt = dealt[n_of_dealt > turn]
@@ -463,8 +471,8 @@ class Search:
         """
         is_cut = cut >= 0
         points, group = np.flatnonzero(is_cut[self.node]), np.flatnonzero(is_cut)
-        # Points of groups that stay whole have the part -1.
         part, group_of_part, people = self._divide_points(points, candidates, cut)
+        # The part of each point; -1 for points of groups that stay whole.
         child = np.full(len(self.node), -1, dtype=np.int64)
         child[points] = part
         number_of_cut = np.cumsum(is_cut) - 1  # of each group that is cut
@@ -509,7 +517,8 @@ class Search:
     def _room(self, bags: IntArray) -> NDArray[np.float64]:
         """For each bag, how many times as frequent as in it a value may be in a safe part, about.
 
-        1 if nothing above that is safe; else the last of `_TIMES` up to which all are safe.
+        1 if nothing above that is safe; else the last of `_TIMES` up to which all are safe. Tried
+        are parts in which every other value, by rank, is more frequent, and the rest less.
         """
         has_odd_rank = value_ranks(bags)[0] % 2 > 0
         highest_times, open_bags = np.ones(len(bags)), np.arange(len(bags))
@@ -630,6 +639,7 @@ class Search:
         child = np.full(len(self.node), -1, dtype=np.int64)
         n_children = 0
         if accepted.any():
+            # Parts of accepted cuts become the groups of the next level, numbered from 0.
             is_accepted_part = accepted[cuts.owner]
             new_number_of_part = np.cumsum(is_accepted_part) - 1
             n_children = int(is_accepted_part.sum())
@@ -637,6 +647,7 @@ class Search:
             in_accepted[in_accepted] = is_accepted_part[cuts.child[in_accepted]]
             child[in_accepted] = new_number_of_part[cuts.child[in_accepted]]
         is_final = child < 0
+        # Groups without such a part are final now, with the next free numbers.
         final_nodes, number_of_final = np.unique(self.node[is_final], return_inverse=True)
         self.final[self.index[is_final]] = number_of_final + self.n_final
         self.n_final += len(final_nodes)

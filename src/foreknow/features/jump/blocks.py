@@ -89,8 +89,9 @@ class BlockTree:
     def _placed_blocks(self, level: int) -> list[Placed]:
         """The blocks of a level, each with the people of its cells.
 
-        A cell is the people who are in the same groups at this and all lower levels; a block is a
-        part of the table whose cells are linked by groups of some level.
+        A level is a function that groups people, and all functions before it. A cell is people who
+        are in the same group by each of these; a block is people whom some chain of groups
+        connects.
         """
         # `part_of` is the block of each person; people with the same groups everywhere are a cell.
         functions = self.partitions[: level + 1]
@@ -126,9 +127,9 @@ class BlockTree:
         group_of: tuple[int, ...],
         below: tuple[tuple[Below, ...], ...],
     ) -> Block:
-        """The block with these sizes, groups and lower blocks.
+        """The block with these sizes of cells, groups of cells and lower blocks.
 
-        Blocks of the same shape are one object.
+        Blocks of the same shape are one object, so that what is worked out for one serves all.
         """
         # The key holds numbers of lower blocks in place of the blocks, which makes it small.
         below_key = []
@@ -144,6 +145,7 @@ class BlockTree:
     def without(self, block: Block, is_dropped: Sequence[bool]) -> tuple[Block, tuple[int, ...]]:
         """The block as if some lower levels did not exist, and for each of its cells the new cell.
 
+        A lower level is an earlier function; a cell is people in the same group by each of them.
         ``is_dropped[j]`` says whether level j is left out. Cells that only these levels told apart
         become one, which leaves fewer cells to count.
         """
@@ -175,9 +177,10 @@ class _Home(NamedTuple):
 
 
 def _blocks_below(homes: Sequence[_Home]) -> tuple[Below, ...]:
-    """The blocks of a lower level in which the cells of a block lie, with the group of each cell.
+    """The blocks of a lower level with people of a block, with the group of each cell there.
 
-    `homes` has an entry for each cell. The group of a cell that lies elsewhere is -1.
+    `homes` says for each cell of the block where it is at the lower level. The group of a cell that
+    lies in another lower block is -1.
     """
     block_at = {home.position: home.block for home in homes}
     blocks_below = []

@@ -33,8 +33,9 @@ MARGIN = Fraction(1, 10**6)
 def surely_safe(exact: Exact, parts: Sequence[Part], levels: Sequence[int]) -> bool:
     """True if the disclosure set surely has the property, by a bound; False says nothing.
 
-    The disclosure set are the tables that agree with a release and reach its function. `parts` is
-    the release, block by block; `levels` are the earlier functions that may stop a table.
+    The disclosure set is the tables that agree with a release and reach its function. `parts` is
+    the release, block by block: people who are connected by groups, with their values. `levels` are
+    the earlier functions that may stop a table.
     """
     # All tables of the release agree with it, but at most this share of them stops earlier.
     loss = most_lost(exact, parts, levels)
@@ -46,6 +47,8 @@ def surely_safe(exact: Exact, parts: Sequence[Part], levels: Sequence[int]) -> b
             for colour, counts in columns:
                 if counts[group]:
                     row.append((exact.palette[colour], counts[group]))
+            # If all tables were in the set, the group's shares would be the chances. Allow for the
+            # loss.
             if not survives(exact.strategy.property, row, size, size, loss):
                 return False
     return True
@@ -54,8 +57,9 @@ def surely_safe(exact: Exact, parts: Sequence[Part], levels: Sequence[int]) -> b
 def most_lost(exact: Exact, parts: Sequence[Part], levels: Sequence[int]) -> Fraction:
     """An upper bound of the share of tables that are safe at one of these lower levels.
 
-    The shares of the levels are added up. A table is safe at a level only if each of its blocks is,
-    and blocks are independent, so the shares of blocks are multiplied, until the product is small.
+    A level is an earlier function. The shares of the levels are added up. A table is safe at a
+    level only if each of its blocks is, and blocks are independent, so the shares of blocks are
+    multiplied, until the product is small.
     """
     lost = Fraction(0)
     for level in levels:

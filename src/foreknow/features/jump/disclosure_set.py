@@ -89,9 +89,11 @@ class Strategy:
     def need(self, j: int, i: int) -> EarlierNeed:
         """The facts about function j that decide whether a table reaches a later function i.
 
-        Every table gets to the first function, so its disclosure set is its permutation set. A jump
-        that passes i, or a release, keep a table from i alike (section 4.2.1). Where the property
-        is convex, no disclosure set is safe whose permutation set is not (Lemma 3).
+        The permutation set of j is the tables with the same values in each group of j; its
+        disclosure set is those of them that reach j. Every table gets to the first function, so
+        there both are the same. A jump that passes i, or a release, keep a table from i alike
+        (section 4.2.1). Where the property is convex, no disclosure set is safe whose permutation
+        set is not (Lemma 3).
         """
         if self.kind == "naive" or j == 0 or (self.kind == "jump" and self.after(j) > i):
             return EarlierNeed.PERMUTATION
@@ -161,6 +163,10 @@ class Exact:
     def __init__(
         self, layout: BlockTree, strategy: Strategy, palette: Sequence[Any], budget: Budget
     ) -> None:
+        """Prepare verdicts of an algorithm on people whose cells and blocks `layout` knows.
+
+        `budget` limits the steps of counting.
+        """
         self.layout, self.strategy, self.palette, self.budget = layout, strategy, palette, budget
         self.complete = strategy.property.complete
         self._limits: dict[tuple[int, int], int] = {}
@@ -259,8 +265,9 @@ class Exact:
     def _fit(self, block: Block, columns: tuple[Column, ...], j: int) -> bool:
         """False if a block's values surely cannot fill the groups of level j within their limits.
 
-        True says nothing for certain. It compares, for each group and each value, the room with the
-        need.
+        Level j is an earlier function; in a safe group of it, a value is not more frequent than its
+        limit. True says nothing for certain. For each group and each value, the room is compared
+        with the need.
         """
         key = (block.number, columns, j)
         if key not in self._fits:
@@ -341,6 +348,7 @@ class Exact:
         distinct_blocks = {id(counted): counted for counted in counts.parts}
         for counted_block in distinct_blocks.values():
             for cell, group in enumerate(counted_block.block.group_of):
+                # In how many of the tables a person of the cell has each value.
                 row = []
                 for column in counted_block.columns:
                     row.append((column.colour, counted_block.tables[column][cell]))
@@ -463,6 +471,7 @@ class BlockTables:
         self._keep_all = EarlierNeed.ALWAYS in needs
         # For each layer: class and cells; (source, target, ways, copies) of each edge; weights.
         self._layers: list[tuple[int, tuple[int, ...], list[tuple[int, int, int, int]]]] = []
+        # Go on only while some level can still stop the table, unless all must be known.
         start = tuple(self._view_at_first(*level) for level in self._levels)
         # A state: values left of a class, room in each cell, what is seen.
         states: dict[Any, int] = {}
@@ -500,8 +509,10 @@ class BlockTables:
     ) -> dict[Any, int]:
         """The states after some values of a class get these cells, with the number of ways to each.
 
-        How many values get them is open, from none to all that are left; `is_last` says that all
-        must.
+        A state is how many values of the class are left, the room in each cell, and what each level
+        sees. One value gets ``cells[c]`` people of each cell c. How many values do is open, from
+        none to all that are left; `is_last` says that all must. `of_value` is what each level sees
+        of one.
         """
         state_numbers: dict[Any, int] = {}
         weights: list[int] = []
@@ -615,7 +626,10 @@ class BlockTables:
         return True if need is EarlierNeed.PERMUTATION and self._exact.complete else tuple(parts)
 
     def _view_of_all(self, blocks: tuple[Below, ...], need: EarlierNeed, view: Any) -> Any:
-        """A level's view when all values are placed; None if its permutation set is unsafe."""
+        """A level's view when all values are placed; None if its permutation set is unsafe.
+
+        `view` is what the level saw of all values; `need` is how much of it must be known.
+        """
         if view is None or view is True:
             return view
         if need is EarlierNeed.PERMUTATION:
@@ -633,9 +647,11 @@ def _views_after(views: Seen, of_value: Seen) -> Seen:
 
 
 def _level_after(view: Any, of_value: Any) -> Any:
-    """The view of a level after one more value; None if it is not safe any more.
+    """What a level sees after one more value; None if its permutation set is not safe any more.
 
-    Values are kept sorted, so that orders of placing them look the same.
+    `view` has the values so far for each of its groups or blocks (True: nothing more needs to be
+    known); `of_value` has the new one. Values are kept sorted, so that orders of placing them look
+    the same.
     """
     if view is None or of_value is None:
         return None

@@ -115,6 +115,7 @@ class Function:
         return self._sizes() if self.levels is None else str(self)
 
     def __str__(self) -> str:
+        """The function as users write it; many group numbers are shown by their sizes alone."""
         if self.levels is not None:
             return ", ".join(f"{column}={level}" for column, level in self.levels)
         if self.groups is not None:
@@ -205,8 +206,8 @@ def _level(column: Any, level: Any) -> Level:
 def settled(functions: Sequence[Function], microdata: Microdata) -> tuple[Function, ...]:
     """The functions with the group number of each person in the table.
 
-    Nodes of a lattice get the levels of all columns. Functions that name people, or have another
-    number of people, are refused.
+    A node (a level for each column) gets the levels of all columns. Functions that name people, or
+    have another number of people, are refused.
     """
     attributes = microdata.attributes
     highest_levels = _tops(attributes)

@@ -216,11 +216,11 @@ class InOrder(Grouper):
         if self.property.convex:
             return
         name, index_of = type(self).__name__, dict[tuple[int, ...] | None, int]()
-        # Keep the first function with each grouping; a second one is the problem.
         reason = (
             f"with {self.property!r}, which is not known to be convex, it might then disclose "
             "more than was judged."
         )
+        # A second function with the same groups is the problem.
         for i, function in enumerate(self.given):
             j = index_of.setdefault(function.numbers, i)
             if j != i:
@@ -458,6 +458,7 @@ class Jump(InOrder):
         *,
         steps: int = STEPS,
     ) -> None:
+        """Take the settings; distances are checked as far as the number of functions is known."""
         super().__init__(functions, property, steps=steps)
         set_fields(self, distances=distances)
         self._check()
@@ -588,6 +589,7 @@ class SecretChoice(Grouper):
     def __init__(
         self, functions: Sequence[Any], property: Any = HALF, *, steps: int = STEPS
     ) -> None:
+        """Take the settings of the naive method, with 2 to 12 functions to choose from."""
         naive = Naive(functions, property, steps=steps)
         if not 2 <= len(naive.given) <= _MOST_FUNCTIONS:
             raise InputError(f"a secret choice is among 2 to {_MOST_FUNCTIONS} functions")

@@ -126,6 +126,7 @@ class MaxRatio(_OfSomeValues):
         values: Iterable[Hashable] | None = None,
         excluded: Iterable[Hashable] = (),
     ) -> None:
+        """Read the limit; `values` and `excluded` say which values it is about."""
         set_fields(self, most=self._set_values_and_read_limit(limit, values, excluded))
         set_fields(self, strict=bool(strict))
 
@@ -278,6 +279,7 @@ class RuledOut(_OfSomeValues):
         values: Iterable[Hashable] | None = None,
         excluded: Iterable[Hashable] = (),
     ) -> None:
+        """Read the limit, the number l of values ruled out, and which values the limit is about."""
         set_fields(self, below=self._set_values_and_read_limit(limit, values, excluded))
         set_fields(self, l=numbers.whole_number(l, "RuledOut: l", 0))
 

@@ -93,7 +93,7 @@ def _make_groups(runs: Runs, n_colours: int, l: int) -> tuple[Runs, IntArray]:
     present = np.flatnonzero(totals)
     first_rank = np.full(n_colours, _FARTHEST)
     first_rank[present] = runs.ranks[[run_of[colour] for colour in present]]
-    # Sizes from above, as they were when last looked at.
+    # A heap of colours, the largest first, by their sizes when they were last looked at.
     largest = [(-n_of_colour[colour], colour) for colour in present.tolist()]
     heapify(largest)
     all_runs_taken, sizes = array("q"), array("q")
@@ -127,7 +127,10 @@ def _make_groups(runs: Runs, n_colours: int, l: int) -> tuple[Runs, IntArray]:
 
 
 def nearest(ranks: IntArray, leader: int, n_colours: int) -> list[int]:
-    """The colour `leader` and the nearest others by rank, `n_colours` in all; ties by number."""
+    """The colour `leader` and the nearest others by rank, `n_colours` in all; ties by number.
+
+    ``ranks[c]`` is the rank of the next person of colour c.
+    """
     distances = np.abs(ranks - ranks[leader])
     # Below every distance, so that the leader comes first.
     distances[leader] = -1

@@ -133,6 +133,7 @@ class _Shape:
         # sizes are whole at every division, even after failures.
         unit = lcm(self.least, 1 << self.failures) // self.least
 
+        # The greatest multiple of that number.
         def largest_batch(n_groups: int, depth: int) -> int:
             return n_groups // (unit << depth) * (unit << depth)
 
@@ -185,12 +186,12 @@ def groups_of_gsa(
             *(len(codes), int(value_counts.max()), l),
         )
         return groups_of_plan(plan, codes, value_counts, random)
-    # Of each planned group: its number if it stays as it is, and the batch that it is in; -1 else.
     # For each planned group: its number if it stays as it is, and the batch that it is in; -1 else.
     final, batch_of = np.full((2, plan.n_groups), -1)
     final[undivided] = np.arange(len(undivided))
     for number, (group_numbers, _) in enumerate(batches):
         batch_of[group_numbers] = number
+    # People of groups that stay have their group now; others know their batch only.
     if batch_of.any():
         groups = groups_of_plan(plan, codes, value_counts, random)
         batch, groups = batch_of[groups], final[groups]
@@ -341,11 +342,12 @@ def transversals(
 
 
 def _seat_people(cell: NDArray[Any], values: NDArray[Any], n_groups: int) -> NDArray[Any]:
-    """Divide people into `n_groups` groups, so that each group has one person of each cell.
+    """Divide people into `n_groups` groups, each with equally many people of each cell.
 
-    `cell` and `values` are the cell and the sensitive value of each person. Returned is the group
-    of each person. People are halved while they are many; the rest are divided by colouring the
-    edges of a graph of cells and values.
+    A cell is a part of the people that could not be separated. `cell` and `values` are the cell and
+    the sensitive value of each person; returned is the group of each person. In each group, a value
+    is about as frequent as in all. People are halved while they are many; the rest are divided by
+    colouring the edges of a graph of cells and values.
     """
     part_of_person: NDArray[Any] = np.zeros(len(cell), dtype=np.int32)
     n_parts = 1
@@ -439,6 +441,7 @@ def colour_edges(left_ends: list[int], right_ends: list[int], n_colours: int) ->
     colour_of = [-1] * len(left_ends)
 
     def add_colour(edge: int, colour: int) -> None:
+        """Give an edge a colour, which is then no longer free at both ends."""
         colour_of[edge] = colour
         for side in (0, 1):
             vertex = ends[side][edge]
@@ -446,12 +449,14 @@ def colour_edges(left_ends: list[int], right_ends: list[int], n_colours: int) ->
             edge_of[side][vertex][colour] = edge
 
     def remove_colour(edge: int) -> None:
+        """Take an edge's colour away, which is then free at both ends."""
         for side in (0, 1):
             vertex = ends[side][edge]
             free_colours[side][vertex] ^= 1 << colour_of[edge]
             del edge_of[side][vertex][colour_of[edge]]
 
     def lowest(bits: int) -> int:
+        """The number of the lowest bit that is set."""
         return (bits & -bits).bit_length() - 1
 
     for edge, (left_end, right_end) in enumerate(zip(left_ends, right_ends, strict=True)):
@@ -469,6 +474,8 @@ def colour_edges(left_ends: list[int], right_ends: list[int], n_colours: int) ->
             side = 1 - side
             vertex = ends[side][path[-1]]
             next_colour = other_colour if next_colour == colour else colour
+        # Exchange the two colours along the path: then the right end has no edge of `colour`
+        # either.
         exchanged = [other_colour if colour_of[step] == colour else colour for step in path]
         for step in path:
             remove_colour(step)

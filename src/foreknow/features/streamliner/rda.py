@@ -84,7 +84,11 @@ class _Drawing:
         self.done = 0
 
     def run(self) -> None:
-        """Fill groups, always with the largest colours, while l colours have people left."""
+        """Fill groups, always with the largest colours, while l colours have people left.
+
+        ``less`` is minus the number of people that each colour has left, the largest colour first;
+        colours before `first` have nobody left.
+        """
         while self._enough():
             # The largest colour has one person left, so all have: no more order to keep.
             if self.less[self.first] == -1:
@@ -113,8 +117,10 @@ class _Drawing:
     def _draw(self) -> None:
         """Fill as many groups as can be filled in the same way, from the largest colours.
 
-        To draw group by group would be slow. The last member comes from colours about as large as
-        the l-th one; which larger colours are used does not change before these sizes do.
+        The largest colour, at `first`, gives one person to each group, and so do all that are
+        larger than the l-th; the other members come by turns from colours about as large as the
+        l-th. To draw group by group would be slow, so many groups are written while sizes keep
+        their order.
         """
         size = -int(self.less[self.first + self.l - 1])
         # Colours of two neighbouring sizes take turns: try both pairs, and take the one for more
@@ -150,9 +156,9 @@ class _Drawing:
     def _turns(self, top: int) -> _Turns:
         """The groups that can be filled by turns from the colours of sizes `top` and `top` - 1.
 
-        All larger colours stay at least as large as they are, all smaller ones at most as large,
-        and the colour that is being used up suffices: so the order of colours stays. Zero groups if
-        none can.
+        All larger colours must stay at least as large as these, all smaller ones at most as large,
+        and the colour that is being used up must suffice: so the order of colours stays. Zero
+        groups if none can be filled in this way.
         """
         low, high, turn = self._between(top, top - 1)
         n_colours = high - low
@@ -177,7 +183,8 @@ class _Drawing:
         """Write groups: the colour in use, all larger ones, and the equal ones by turns.
 
         `pattern` has the colours by turns, a row for each group; it is repeated `rounds` times.
-        Larger colours are those before position `low`.
+        Larger colours are those from `first` to before position `low`; each gives a person to every
+        group.
         """
         groups = rounds * len(pattern)
         rows = self.slots[self.done : self.done + groups].reshape(rounds, len(pattern), self.l)
@@ -210,6 +217,7 @@ def _join_remaining(slots: NDArray[Any], remaining: list[int]) -> IntArray:
 def assigned(plan: Plan, people: IntArray) -> IntArray:
     """Everybody's group, if people take the places of their colour in turn.
 
+    A plan has the colours of each group's places, and late people as pairs of a colour and a group.
     `people` has the people colour by colour, in the order in which they take places.
     """
     colours = np.concatenate([plan.slots.reshape(-1), plan.late[:, 0]])

@@ -28,6 +28,7 @@ def groups_of_ria(
     people = by_value(codes, sizes, random)
     sizes = sizes[sizes > 0]
     starts = np.cumsum(sizes) - sizes
+    # At first everybody is a group; partners are merged below.
     parent = np.arange(len(codes))
     for colour, size in enumerate(sizes.tolist()):
         members = people[starts[colour] : starts[colour] + size]
