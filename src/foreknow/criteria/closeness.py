@@ -223,6 +223,7 @@ class TCloseness(_OfTable):
     of_cases: ClassVar[bool] = True  # whose values are compared, as its documentation says
 
     def __post_init__(self) -> None:
+        """Refuse settings that are out of range or do not go together; read order and tree."""
         refuse_other("TCloseness: there is no distance", self.distance, get_args(Distance))
         set_fields(self, t=as_fraction(self.t))
         if not 0 <= self.t <= 1:  # type: ignore[operator]
@@ -293,11 +294,14 @@ class TCloseness(_OfTable):
     # What rests on this distance: `monotone`, on its convexity; `_leaving` and `may_fail`, on that
     # a person who leaves, or an exchange, moves it by at most their share.
     def distances(self, counts: GroupCounts, table_counts: IntArray) -> FloatArray:
-        """How far each group is, nearly."""
+        """How far the shares of each group are from those of the table, as floats.
+
+        The earth mover's distance: how large a share of the people must get another value, times
+        how far the values are apart.
+        """
         if self.distance == "equal":
             of_group, of_table = _shares(counts, table_counts)
-            # Half the sum of all differences: the share that must move, each part over the distance
-            # 1.
+            # All that is too much somewhere must move, over a distance of 1.
             above = np.maximum(of_group - of_table, 0)
             return np.add.reduceat(above, counts.offsets[:-1])
         if self.distance == "hierarchical":
@@ -404,6 +408,7 @@ class TCloseness(_OfTable):
         A value that nobody in the table has gets no place (0 stands there): it would make all steps
         smaller.
         """
+        # Codes of values that somebody has.
         used = np.flatnonzero(table_counts)
         texts = [str(counts.values[code]) for code in used.tolist()]
         if self.order is None:
@@ -512,6 +517,7 @@ class BetaLikeness(_OfTable):
         # Enhanced: p / q - 1 must be at most -log q. Floats decide unless the two are close.
         gap = of_group / of_table - 1 + np.log(of_table)
         fails |= _most_of(gap, counts) > CLOSE
+        # Exactly: p / q - 1 is above -log q if log(1 / q) is below it.
         for cell in np.flatnonzero(np.abs(gap) <= CLOSE).tolist():
             group, n_in_group = int(counts.cell_groups[cell]), int(counts.counts[cell])
             of_all = Fraction(int(table_counts[counts.codes[cell]]), int(table_counts.sum()))
@@ -574,6 +580,7 @@ class DeltaDisclosure(_OfTable):
         return float(np.exp(float(self._most)))
 
     def _text(self, amount: Fraction | float) -> str:
+        """The largest factor between a group and the table, and its limit, in words."""
         delta = self._most
         # More digits than a float has, since the limit may be shown beside a close amount.
         with localcontext() as context:

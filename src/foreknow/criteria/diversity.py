@@ -96,6 +96,7 @@ class LDiversity(_OfValues):
     of_cases: ClassVar[bool] = True  # which are counted, as its documentation says
 
     def __post_init__(self) -> None:
+        """Refuse settings that are out of range or do not go with the kind."""
         refuse_other("LDiversity: there is no kind", self.kind, get_args(DiversityKind))
         if self.kind == "entropy":
             set_fields(self, l=as_fraction(self.l))

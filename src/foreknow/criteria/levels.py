@@ -95,6 +95,7 @@ class Levels(OfGroups):
     of_groups: ClassVar[Any] = Anybody()
 
     def __post_init__(self) -> None:
+        """Read the limits of each column: a top and a bottom as numbers or days, and a level."""
         if not isinstance(self.limits, Mapping) or not self.limits:
             raise InputError('Levels: give columns and what they may show: {"age": {"top": 90}}')
         limits = {}
@@ -149,6 +150,7 @@ class Levels(OfGroups):
             if "at_least" in limit:
                 # The level must exist in the column's hierarchy.
                 self._level_of(column, hierarchies.get(column), limit["at_least"])
+        # Only hierarchies of limited columns are kept.
         limited_hierarchies = {}
         for name in self.limits:
             if name in hierarchies:
@@ -184,6 +186,7 @@ class Levels(OfGroups):
         fails = self.fails(counts)
         n_people, group = int(counts.sizes[fails].sum()), int(np.argmax(fails))
         text = f"no label shows {' or '.join(self._words)}; how many people share one is not asked"
+        # `group` is the first group that fails, if there is one.
         if n_people:
             verb = "has" if n_people == 1 else "have"
             text = f"{people_text(n_people)} {verb} a label that shows {' or '.join(self._words)}"
@@ -234,6 +237,7 @@ class Levels(OfGroups):
         if label is None:
             return True
         has_ends = "top" in limit or "bottom" in limit
+        # Top and bottom; then the level.
         if has_ends and label != MISSING and _tells_ends_apart(label, limit):
             return False
         if "at_least" not in limit:
@@ -370,7 +374,7 @@ def _limit(setting: Any, column: str, key: str) -> Any:
 
 
 def _check_ends(column: str, limit: Mapping[str, Any]) -> None:
-    """Refuse a bottom that is not below the top."""
+    """Refuse a bottom that is not below the top; nothing to check if one is missing."""
     if len(limit) < len(_ENDS):
         return
     top, bottom = limit["top"], limit["bottom"]

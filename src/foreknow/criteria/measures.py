@@ -111,6 +111,7 @@ def k_anonymity(release: Any, quasi_identifiers: Sequence[str] | str | None = No
             f"k_anonymity(release) says which k a release has; Requirement(KAnonymity({release})) "
             "requires it"
         )
+    # One name is a list of one; repeated names count once.
     names, needs = quasi_identifiers, frozenset({Need.NO_CASES})
     columns = [names] if isinstance(names, str) else list(dict.fromkeys(names or ()))
     if names is not None and not columns:

@@ -253,6 +253,7 @@ class _RiskLedger(SumLedger):
         """
         rule = self.rule
         groups, people, small, unique = sums.T.astype(object)  # products of any length
+        # No group may be too small for the limit on a single person's risk.
         holds: BoolArray = small == 0
         for n_affected, key in ((groups, "average"), (unique, "uniqueness")):
             if (limit := rule.limits.get(key)) is not None:

@@ -315,6 +315,7 @@ class KAnonymity(GroupSize):
             # Only people of the same release share labels.
             positions = list(map(labels.columns.index, (*labels.cohorts, *columns)))
             numbers: dict[Any, int] = {}  # of what groups show in these columns
+            # Groups that show the same in these columns get the same number.
             shown_number = np.empty(len(labels), dtype=np.int64)
             for group, label in enumerate(labels):
                 labels_shown = tuple([label[position] for position in positions])

@@ -49,6 +49,7 @@ def rounds_of(counts: IntArray, l: int) -> IntArray:
     >>> rounds_of(np.array([3, 2, 2]), 2)  # doctest: +NORMALIZE_WHITESPACE
     array([ 0, 1, 2, 0, 2, 1, -1])
     """
+    # From here on buckets are in order of size, the largest first.
     order = np.argsort(-counts, kind="stable")
     heights, starts = counts[order], (np.cumsum(counts) - counts)[order]
     rounds = np.full(int(counts.sum()), -1, dtype=np.int64)
@@ -62,14 +63,14 @@ def rounds_of(counts: IntArray, l: int) -> IntArray:
     turn = 0
     while turn < n_rounds:
         rate = l - high
-        # Turns at this level and at those below it, and where each level's turns end.
-        # One entry per level, from `level` down to 1.
+        # How many turns there are at each level, from `level` down to 1, and in all down to it.
         turns_at = reaching[level:0:-1] - high
         turns_at[0] -= gone
         ends = np.cumsum(turns_at)
         end = _joins(int(heights[high - 1]) - turn, level, rate, ends) + turn if high else n_rounds
         # Until then nothing changes: the same high buckets, the others by turns.
         end = min(end, n_rounds)
+        # High buckets give a person in every round; the others one in each of their turns.
         for first in starts[:high].tolist():
             rounds[first + turn : first + end] = np.arange(turn, end)
         n_turns, done = rate * (end - turn), 0
@@ -209,6 +210,7 @@ class Anatomy(WithL):
         remaining = np.flatnonzero(rounds < 0)
         _log.info("%d groups of %d, %d people left to join them", n_groups, self.l, len(remaining))
         for person in remaining.tolist():
+            # Groups that hold the value already: the rounds of its other people.
             value = int(np.searchsorted(ends, person, "right"))
             rounds_of_value = rounds[ends[value] - counts[value] : ends[value]]
             rounds[person] = _draw_other(

@@ -93,26 +93,13 @@ def settled_l(
 ) -> tuple[Any, IntArray]:
     """The method with its l, and the group of each person; if no l is given, the first that serves.
 
-    Parameters
-    ----------
-    method
-        A method with a setting `l`.
-    microdata : Microdata
-    policy : Policy or None
-        Its requirements on values decide which l serves.
-    sizes : int64 array
-        How many people have each value.
-    groups_of : function
-        Gives the groups that the method with an l makes.
-    smallest : bool
-        Whether to pass over an l that is surely too small, without making its groups.
+    A method with a setting `l` makes groups of at least l people, in which no value has more than
+    1/l; `groups_of` makes the groups of a method with an l. `sizes` is how many people have each
+    value. The requirements of `policy` on values decide which l serves. With `smallest`, an l that
+    is surely too small is passed over, without making its groups.
 
-    Raises
-    ------
-    InputError, PolicyError
-        If l is given and impossible, or cannot be chosen.
-    NoSafeRelease
-        If no l serves.
+    Raises `InputError` or `PolicyError` if l is given and impossible, or cannot be chosen, and
+    `NoSafeRelease` if no l serves.
     """
     name = type(method).__name__
     if method.l is not None:

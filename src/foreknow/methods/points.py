@@ -40,7 +40,8 @@ class Points:
     def each(cls, microdata: Microdata) -> Points:
         """A point for each person if nearly all differ; otherwise the same as `of`.
 
-        To look for equal people costs more than it saves if there are hardly any.
+        A point is a combination of quasi-identifiers, with the people who have it. To look for
+        equal people costs more than it saves if there are hardly any.
         """
         codes = [attribute.codes for attribute in microdata.attributes]
         has_one_row_each = microdata.semantics == "single" and microdata.times is None
@@ -58,7 +59,7 @@ class Points:
         return len(self.weights)
 
     def counts(self, microdata: Microdata) -> GroupCounts:
-        """Count the values of each point, of the same table."""
+        """The values at each point as `GroupCounts`, as if each point were a group."""
         return GroupCounts(
             self.weights,
             np.concatenate(([0], np.cumsum(self.cells))),
@@ -77,7 +78,7 @@ class Points:
 def _single(keys: Keys, microdata: Microdata) -> Points:
     """The points of a table in which each person has one value.
 
-    `keys` is one number per person for the combination of quasi-identifiers.
+    A point is a combination of quasi-identifiers; `keys` has one number per person for it.
     """
     n_values = len(microdata.values)
     # Count pairs of a point and a value; then combine the pairs of each point.
@@ -86,7 +87,7 @@ def _single(keys: Keys, microdata: Microdata) -> Points:
     distinct_keys, weights, n_cells, values = _points_of(cells, n_values, times)
 
     def spread(numbers: IntArray) -> IntArray:
-        """For each person the number of their point."""
+        """Give each person the entry of their point; `numbers` has one for each point."""
         return pair_keys.spread(np.repeat(numbers, n_cells))
 
     return Points(keys.codes(distinct_keys), weights, n_cells, values, times, spread)
@@ -95,7 +96,7 @@ def _single(keys: Keys, microdata: Microdata) -> Points:
 def _several(keys: Keys, microdata: Microdata) -> Points:
     """The points of a table in which a person may have several values, or none.
 
-    `keys` numbers the combinations of people's quasi-identifiers.
+    A point is a combination of quasi-identifiers; `keys` has one number per person for it.
     """
     distinct_keys, weights = keys.counted()
     # The point of each person; then the values at each point are counted.

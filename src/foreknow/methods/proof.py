@@ -58,7 +58,11 @@ class Proof:
         return f"{self.why} ({self.page})" if self.page else self.why
 
     def said(self, policy: Policy) -> str:
-        """The finding about an adversary who knows the method, in the terms of `Scope`."""
+        """The finding about an adversary who knows the method, in the terms of `Scope`.
+
+        Judged as the policy requires; or everybody's posterior is the frequency in the group; or it
+        has an upper bound; or nothing is known.
+        """
         # What is proved is about people, and one column of theirs, with nothing beside.
         if len(policy.looked_at) > 1 or policy.needed_schema.counts_people:
             return NOT_JUDGED
@@ -92,8 +96,9 @@ class Proof:
     ) -> tuple[str, Fraction, int] | None:
         """The first requirement whose limit a reader who cannot tell groups apart may reach.
 
-        Groups of the generalized form may look alike. Returns the name of the requirement, the
-        limit, and the number of values of its largest set; None if no limit is reached.
+        Groups of the generalized form may look alike: then a value may be as likely as `highest`
+        says. Returns the name of the requirement, the limit, and the number of values of its
+        largest set; None if no limit is reached.
         """
         if self.highest is None or self.equally_large(people):
             return None

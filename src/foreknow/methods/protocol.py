@@ -156,7 +156,7 @@ def share_of_people(name: str, value: Any) -> Fraction:
 
 
 def check_local_suppression(name: str, local: Any, share: Fraction) -> None:
-    """Refuse cells to be suppressed where nobody may be."""
+    """Refuse to suppress single cells if no share of the people may be suppressed."""
     if not isinstance(local, bool):
         raise InputError(f"{name}: local_suppression is true or false, not {local!r}")
     if local and not share:
@@ -167,9 +167,9 @@ def check_local_suppression(name: str, local: Any, share: Fraction) -> None:
 
 
 def check_needs(method: Any, policy: Policy) -> None:
-    """Refuse a table, by the schema of its policy, that has not got what a method needs.
+    """Refuse a table, by the schema of its policy, that lacks something that a method needs.
 
-    One that does not consult the policy need not look at what is published beside.
+    A method that does not consult the policy need not look at what is published beside.
     """
     traits, schema = traits_of(method), policy.needed_schema
     looked_at = policy.looked_at if traits.consults_policy else ()
@@ -315,7 +315,7 @@ def in_its_form(method: Any, policy: Policy) -> Policy:
 def grouping_of(
     method: Any, microdata: Microdata, policy: Policy, seed: int | None, *, explain: bool = False
 ) -> Grouping:
-    """Let a method group a table; `explain` asks a search for what it looked at, too."""
+    """Let a method group a table; with `explain`, errors and results also say what was tried."""
     policy = policy and policy.under(microdata.schema).searched
     declared = traits_of(method).grouping
     # Three ways to ask: a declared function, a `Grouper`, or `partition` alone.

@@ -57,7 +57,10 @@ def key_of(name: str) -> str:
 
 
 def key_of_table(name: str) -> str:
-    """The key of the method that a table of ``[publish]`` is for; another table is refused."""
+    """The method that a table of ``[publish]`` is for; another table is refused.
+
+    A misspelt name of another setting gets a hint to that setting.
+    """
     from foreknow.policy.tables import PublishTable
 
     try:

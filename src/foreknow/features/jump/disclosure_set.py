@@ -647,7 +647,7 @@ def _views_after(views: Seen, of_value: Seen) -> Seen:
 
 
 def _level_after(view: Any, of_value: Any) -> Any:
-    """What a level sees after one more value; None if its permutation set is not safe any more.
+    """The view of a level after one more value; None if its permutation set is unsafe then.
 
     `view` has the values so far for each of its groups or blocks (True: nothing more needs to be
     known); `of_value` has the new one. Values are kept sorted, so that orders of placing them look
