@@ -20,7 +20,7 @@ POLICY = fk.Policy([fk.Requirement(fk.Facts(l=4), below="3/4")], SCHEMA)
 # As in the paper: with ages in steps of 2, the two forms would have other groups.
 EXACT = {"age": "exact"}
 VALUE, LIMIT = "Exec-managerial", "0.95"
-ASKED = [(4, 0, 0), (0, 4, 0), (0, 5, 0)]
+ASKED = [(0, 4, 0), (0, 5, 0)]
 FROM, TO = "<!-- printed by examples/case_study_adult.py -->\n", "<!-- end -->"
 Point = tuple[int, int, int]
 
@@ -46,6 +46,9 @@ def listed(points: list[Point]) -> str:
 
 def release(publications: dict[str, fk.Publication]) -> Iterator[str]:
     """What is published, in both forms."""
+    yield "The last column is the highest probability of an occupation, if an adversary rules out"
+    yield "four others for a person:"
+    yield ""
     yield "| form | people | groups | mean size | smallest, largest | highest with (4, 0, 0) |"
     yield "| --- | --- | --- | --- | --- | --- |"
     for form, made in publications.items():
@@ -59,7 +62,11 @@ def release(publications: dict[str, fk.Publication]) -> Iterator[str]:
 def executives(counts: fk.GroupCounts) -> Iterator[str]:
     """The knowledge skyline of one occupation, and one fact beyond it."""
     skyline = fk.knowledge_skyline(counts, value=VALUE, confidence=LIMIT)
-    yield "| (l, k, m) | highest disclosure | one more l | one more k | one more m |"
+    yield f"The [skyline](../do/skylines-and-curves.md) of `{VALUE}`: the largest amounts with"
+    yield "which an adversary stays less than 95% sure. The last three columns are the"
+    yield "probabilities after one more fact:"
+    yield ""
+    yield "| (l, k, m) | highest probability | one more l | one more k | one more m |"
     yield "| --- | --- | --- | --- | --- |"
     for point in skyline:
         found = [fk.Facts(*p).disclosure(counts, VALUE) for p in (point, *more(point))]
@@ -69,6 +76,8 @@ def executives(counts: fk.GroupCounts) -> Iterator[str]:
 
 def sentences(counts: fk.GroupCounts) -> Iterator[str]:
     """Some points in words."""
+    yield "Two amounts in words:"
+    yield ""
     asked = [fk.Requirement(fk.Facts(*point), LIMIT, values=[VALUE]) for point in ASKED]
     for point, verdict in zip(ASKED, fk.audit(counts, fk.Policy(asked)).verdicts, strict=True):
         word = "safe" if verdict.safe else "**unsafe**"
@@ -84,15 +93,18 @@ def occupations(counts: fk.GroupCounts) -> Iterator[str]:
     for value in order:
         alone = tuple(max(point[kind] for point in skylines[value]) for kind in range(3))
         alike.setdefault(alone, []).append(f"{value} ({counts.totals[counts.code(value)]})")
-    yield "| largest l, k and m, each alone | occupations (people) |"
+    yield "All occupations. The first column has the largest l, k and m that leave an adversary"
+    yield "less than 95% sure, if all facts are of one kind:"
+    yield ""
+    yield "| l, k, m | occupations (people) |"
     yield "| --- | --- |"
     for alone, values in alike.items():
         yield f"| {', '.join(map(str, alone))} | {', '.join(values)} |"
     everywhere = set.intersection(*safe.values())
     where = "every occupation" if everywhere == safe[order[0]] else f"{order[0]} only"
     yield ""
-    yield f"The release withstands these amounts for {where}:"
-    yield f"{listed(skylines[order[0]])}, and smaller amounts."
+    yield f"An adversary who combines facts stays less than 95% sure of {where} with these amounts,"
+    yield f"and with smaller ones: {listed(skylines[order[0]])}."
 
 
 def page(path: Path) -> Iterator[str]:

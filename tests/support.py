@@ -45,10 +45,9 @@ MAKERS = {
     "safe": fk.Safe(),
     "naive": fk.Naive(),
 }
-ANALYSES = [SURVEY, ATTACK]
 
-# What a column of the page is called, where whoever needs this says no.
-SERVES = {
+# What the page says is refused, where somebody has a need.
+REFUSED = {
     Need.ONE_VALUE: "several values per person",
     Need.ONE_COLUMN: "several columns",
     Need.PEOPLE: "counts alone",
@@ -57,10 +56,10 @@ SERVES = {
     Need.NO_HOUSEHOLDS: "`shared`",
     Need.NO_SETS: "`any_of`, `at_level`",
     Need.ABSOLUTE: "`at_most`, `at_most_times`",
-    Need.FINISHED: "use in a search",
-    Need.NAMES: "use in a requirement",
-    Need.TRIAL: "use in a requirement",
-    Need.POPULATION: "use without a population",
+    Need.FINISHED: "a search",
+    Need.NAMES: "a requirement",
+    Need.TRIAL: "a requirement",
+    Need.POPULATION: "no population",
 }
 
 
@@ -77,11 +76,11 @@ def everything_is_here():
 
 
 def table(first, rows, needs):
-    """A table of Markdown: who, and what of it is not served."""
-    heads = list(dict.fromkeys(SERVES[need] for need in needs))
-    lines = [f"| {first} | does not serve |", "| --- | --- |"]
+    """A table of Markdown: kinds of one sort, and what cannot be combined with each."""
+    heads = list(dict.fromkeys(REFUSED[need] for need in needs))
+    lines = [f"| {first} | cannot be combined with |", "| --- | --- |"]
     for name, refused_needs in rows:
-        lacking = {SERVES[need] for need in refused_needs}
+        lacking = {REFUSED[need] for need in refused_needs}
         lines.append(f"| {name} | {'; '.join(head for head in heads if head in lacking) or '–'} |")
     return "\n".join(lines)
 
@@ -96,19 +95,24 @@ def printed():
         for rule in RULES
     ]
     makers = [(f"`{key}`", traits_of(maker).needs) for key, maker in MAKERS.items()]
-    analyses = [(analys.name, analys.needs) for analys in ANALYSES]
+    analyses = [
+        ("a survey (`foreknow survey`)", SURVEY.needs),
+        ("an attack (`foreknow attack`)", ATTACK.needs),
+    ]
     of_table = (Need.ONE_VALUE, Need.ONE_COLUMN)
     of_rules = (Need.ONE_VALUE, Need.NO_WINDOWS, Need.NO_SETS, Need.FINISHED, Need.POPULATION)
     of_others = (Need.ONE_COLUMN, Need.POPULATION, Need.NO_HOUSEHOLDS)
-    of_knowledge = [need for need in SERVES if need not in of_others]
+    of_knowledge = [need for need in REFUSED if need not in of_others]
     of_analyses = (*of_table, Need.NO_WINDOWS, Need.ABSOLUTE, Need.EVERYBODY, Need.NO_HOUSEHOLDS)
     return "\n\n".join(
         (
             "## Combinations that are refused",
             refused(),
             "## What the judge supports",
+            JUDGED,
             judged(),
-            "## What is served",
+            "## What cannot be combined",
+            TERMS,
             table("knowledge", knowledge, of_knowledge),
             table("criterion", rules, of_rules),
             table("method", makers, of_table),
@@ -116,6 +120,21 @@ def printed():
         )
     )
 
+
+JUDGED = (
+    "The judge is the part that checks a finished release. Some settings need support for each "
+    "kind of knowledge or each criterion. These tables list all of this support. A kind without a "
+    "row, such as `implications`, has none of it."
+)
+TERMS = """\
+| term | meaning |
+| --- | --- |
+| several values per person | `semantics = "set"` or `"multiset"` |
+| several columns | several sensitive columns, or columns that the adversary knows (`knowing`) |
+| counts alone | `GroupCounts`, or a release without its table of people |
+| a search | use by methods such as Mondrian, which check the limit whenever they divide a group. \
+Without this, they check only the finished release; for `levels`, they coarsen columns before |
+| no population | the criterion needs the table of a population |"""
 
 UNSUPPORTED = (
     "relative-links",
@@ -159,7 +178,7 @@ def judged():
 
 def flags(first, heads, rows):
     """A table of Markdown: who, and what of it the judge supports."""
-    lines = [f"| {first} | the judge supports |", "| --- | --- |"]
+    lines = [f"| {first} | the judge supports with it |", "| --- | --- |"]
     for key, supported in rows.items():
         served = [head for head, one in zip(heads, supported, strict=True) if one]
         if served:
