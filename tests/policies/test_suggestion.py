@@ -168,7 +168,7 @@ def test_numbers_near_each_other():
     columns["salary"][0] = None
     suggestion = suggested(columns)
     assert suggestion.policy.requirements[0].within is None
-    assert any("near each other" in question for question in suggestion.questions)
+    assert any("near values" in question for question in suggestion.questions)
     assert publishes(columns, suggestion.policy)
 
 
@@ -204,7 +204,7 @@ def test_years_of_two_digits(tmp_path):
     columns["hired"][0] = f"01/01/{(this_year + 2) % 100:02d}"  # or an appointment
     questions = fk.suggest_policy(write(path, columns)).questions
     assert any(
-        f"taken for {this_year - 99} to {this_year}; if some" in question for question in questions
+        f"taken for {this_year - 99} to {this_year}. If some" in question for question in questions
     )
     columns["hired"] = [f"{i % 12 + 1:02d}/{i % 11 + 1:02d}/{1950 + i % 40}" for i in range(120)]
     suggestion = fk.suggest_policy(write(path, columns), quasi_identifiers=["hired"])
@@ -274,7 +274,7 @@ def test_a_number_named_known():
     for role in ({"quasi_identifiers": ["id", "ward"]}, {"sensitive": "id"}):
         suggestion = fk.suggest_policy(visits("id"), **role)
         assert suggestion.policy.schema.person is None
-        assert any(q.startswith("id: it looks like the number") for q in suggestion.questions)
+        assert any(q.startswith("id: it looks like a number") for q in suggestion.questions)
         assert AS_IT_IS not in suggestion.to_toml()
     table = visits("student")
     sex = pa.array([("f", "m")[i % 2] for i in range(len(table))])
@@ -309,7 +309,7 @@ def test_namesakes_told_by_births():
     both = [[rule.points for rule in one.policy.requirements] for one in (suggestion, alone)]
     assert both[0] == both[1]
     (question,) = (q for q in suggestion.questions if q.startswith("Patient"))
-    assert 'set person = "Fallnr", if each of these is another person' in question
+    assert 'set person = "Fallnr", if it has another value for each person' in question
     policy = tomllib.loads(suggestion.to_toml())
     with pytest.raises(fk.InputError, match="'Patient' repeats"):
         fk.publish(table, policy)
@@ -339,8 +339,8 @@ def test_rows_of_one_name(births):
     assert (suggestion.policy.schema.unit, suggestion.policy.schema.person) == ("row", "Patient")
     policy = tomllib.loads(suggestion.to_toml())
     (question,) = (q for q in suggestion.questions if q.startswith("Patient"))
-    assert "take it out here, and unit, person and of, and take the limit that is" in question
-    (limit,) = (n for n in suggestion.notes if n.startswith("The limit where rows are people: "))
+    assert "delete it here, delete unit, person and of, and take the limit" in question
+    (limit,) = (n for n in suggestion.notes if n.startswith("The limit if rows are people: "))
     limit = tomllib.loads(limit.partition(": ")[2].replace(", b", "\nb"))
     assert limit["below"] < policy["require"][0]["below"]
     policy["schema"]["identifiers"].remove("Patient")
@@ -634,7 +634,7 @@ def test_what_gives_the_secret_away():
 def test_where_decoy_serves():
     table = pa.table(visits_of_people())
     text = first_policy(table).to_toml()
-    assert 'Where readers may be such adversaries: method = "decoy"' in wrapped(text)
+    assert 'To withstand this adversary, too: method = "decoy"' in wrapped(text)
     policy = tomllib.loads(text)
     policy["publish"]["method"] = "decoy"
     assert fk.publish(table, policy).certificate.scope["method"] == "as required"
@@ -821,7 +821,7 @@ def test_visits_some_rare():
     table = patients(8, ["Flu", "Cold", "Gout", "HIV", "TB"], [0.5, 0.3, 0.14, 0.03, 0.03])
     suggestion = suggested(table)
     assert [*suggestion.policy.requirements[0].excluded] == ["Cold", "Flu", "Gout"]
-    assert "up to 8 rows, over which a limit is added up" in " ".join(suggestion.notes)
+    assert "up to 8 rows, and a limit is about their sum" in " ".join(suggestion.notes)
     assert "cannot be met" not in " ".join(suggestion.notes)
     assert publishes(table, suggestion.policy)
 

@@ -228,7 +228,9 @@ def test_the_requirement_that_binds():
     assert fk.publish(rows, eased).counts.n_groups == second.kept_detail.groups
     advice = fk.publish(rows, asking(loose, close, **roles)).advice
     assert any(said.startswith("require[1] (t_closeness) costs much") for said in advice)
-    without = re.compile(r"Without 'zip' the other columns would be generalized by \d+%, not \d+%")
+    without = re.compile(
+        r"Without 'zip', the other columns would lose \d+% of their detail instead of"
+    )
     assert any(map(without.match, advice))
     assert not any("require[0]" in said for said in advice)
 

@@ -79,7 +79,7 @@ TABLES = {
     "commas_in_quotes": Told(
         ["age", "sex"],
         "wage",
-        decide={"wage": 'if its comma stands before decimals, write decimal = ","'},
+        decide={"wage": 'If its comma stands before decimals, write decimal = ","'},
         reading={"thousands": ","},
     ),
     "accounting_negatives": Told(
@@ -110,7 +110,7 @@ TABLES = {
         ["age", "sex", "race"],
         "diagnosis",
         decide={
-            "race": f'{SEVERAL}";" between, and each cell is one value here',
+            "race": f'{SEVERAL}";" between, and each cell counts as one value',
             "diagnosis": f'{SEVERAL}";" between, and are read as sets',
             "symptoms": "sensitive, too?",
         },
@@ -120,7 +120,7 @@ TABLES = {
     "questions": Told(
         ["What is your age?", "What is your gender?"],
         sensitive := "Have you been diagnosed with a mental health disorder?",
-        decide={sensitive: "Only a word of a question says so"},
+        decide={sensitive: "Only a word of the question in its name says so"},
     ),
     "measures_of_days": Told(
         ["age", "male"], "credit", decide={"credit": "is this what must stay hidden?"}
@@ -132,7 +132,7 @@ TABLES = {
         ["What is your age group?", "Gender"],
         symptoms := "Which symptoms do you have?",
         ["Timestamp"],
-        decide={symptoms: "Only a word of a question says so"},
+        decide={symptoms: "Only a word of the question in its name says so"},
         separator=", ",
     ),
     "two_of_one_name": Told(["age", "sex"], "diagnosis", ["patient_id", "name"]),
@@ -144,7 +144,7 @@ TABLES = {
         decide={
             "age": "does -1 in 3 rows stand for no value? The others are 20 to 77",
             "children": "Does 99 in 3 rows stand for no value? The others are 0 to 4",
-            "missing": '"?" is read as no value, in every column',
+            "missing": '"?" is read as missing, in every column',
         },
         reading={"missing": ["?"]},
         edit=(
@@ -174,8 +174,8 @@ TABLES = {
         ["u"],
         "w",
         decide={
-            "u": "does anybody know this of a person?",
-            "w": "is this what must stay hidden? No name",
+            "u": "may others know this about a person?",
+            "w": "is this what must stay hidden? It is a guess",
         },
     ),
 }

@@ -155,7 +155,7 @@ def _relief_sentence(
     outcome = f"{without_it.groups:,} groups"
     if not in_one_group:
         loss, loss_with_it = without_it.loss(weights), everything.loss(weights)
-        outcome += f", and columns generalized by {loss:.0%}, not {loss_with_it:.0%}"
+        outcome += f", and columns would lose {loss:.0%} of their detail, not {loss_with_it:.0%}"
     if relief.line:
         return f"{relief.line} in {requirement.name} was tried: it gives {outcome}"
     adversaries = "; ".join(map(str, requirement.judged))

@@ -80,8 +80,8 @@ class Saving:
     def __str__(self) -> str:
         column_names = " and ".join(map(repr, self.columns))
         return (
-            f"Without {column_names} the other columns would be generalized by {self.after:.0%}, "
-            f"not {self.before:.0%}, in {self.groups:,} groups"
+            f"Without {column_names}, the other columns would lose {self.after:.0%} of their "
+            f"detail instead of {self.before:.0%}, in {self.groups:,} groups"
         )
 
 
@@ -101,8 +101,8 @@ class TellingColumn:
         return (
             f"{self.column!r} gives {sensitive!r} away: somebody who knows it, and nothing else, "
             f"is surer about {people_text(self.people)} ({self.people / everybody:.0%}) than a "
-            f"limit allows; of the {self.having:,} with {self.label!r}, {self.share:.0%} have "
-            f"{self.value!r}"
+            f"limit allows. For example, {self.share:.0%} of the {self.having:,} with "
+            f"{self.label!r} have {self.value!r}"
         )
 
 

@@ -133,8 +133,8 @@ def schema_of(
             question = _question_of_undecided(profile, role, reason)
         if profile.name in repeated and role in ("quasi-identifier", "sensitive"):
             question = (
-                "it looks like the number of a person who has several rows. If it is, list it "
-                'under identifiers alone, and add unit = "row" and person'
+                "it looks like a number of people who have several rows. If it is, list it only "
+                'under identifiers, and add unit = "row" and person'
             )
         if role in PUBLISHED:
             is_set = bool(separator) and profile is hidden
@@ -200,11 +200,11 @@ def _coarsening_of(
 def _question_of_secret(reason: str) -> str:
     """The question about a sensitive column that was guessed for a weak reason; else ""."""
     if reason.startswith("the last"):
-        return "is this what must stay hidden? No name of a column says so"
+        return "is this what must stay hidden? It is a guess: no name of a column says so"
     if reason.startswith(WORDING):
-        return "is this what must stay hidden? Only a word of a question says so"
+        return "is this what must stay hidden? Only a word of the question in its name says so"
     if any(f"word {word!r}" in reason for word in AMBIGUOUS):
-        return "marks that must stay hidden, or remarks? Its name says both"
+        return "marks that must stay hidden, or remarks? Its name may mean both"
     return ""
 
 
@@ -216,10 +216,10 @@ def _question_of_repeats(unique_columns: Sequence[str]) -> str:
     way_out = 'set person, and with it semantics, or unit = "row"'
     if unique_columns:
         person = toml_value(unique_columns[0])
-        way_out = f"set person = {person}, if each of these is another person"
+        way_out = f"set person = {person}, if it has another value for each person"
     return (
-        f"it repeats, so a row is not a person. Give one row for each; or {way_out}; or leave "
-        "it out of identifiers, if it names nobody by itself"
+        f"it repeats, so a row is not a person. Give one row for each person; or {way_out}; or "
+        "take it out of identifiers, if it identifies nobody by itself"
     )
 
 
@@ -229,7 +229,7 @@ def _question_of_undecided(profile: Profile, role: str, reason: str) -> str:
         return f"it has no role though you named it: {why_unlistable(profile)}"
     may_be_secret = not profile.problem and profile.distinct > 1
     if role == "undecided" and may_be_secret and SECRET.keys() & words_of(profile.name):
-        return "sensitive, too? Then say so, and add a requirement about it"
+        return "sensitive, too? Then add it to sensitive, and add a requirement about it"
     return ""
 
 
@@ -249,7 +249,7 @@ def _missing_rule(hidden: Profile) -> Any:
 
 
 _KNOWN_AT_ALL = (
-    "does anybody know this of a person? Nothing says so; name what they know in its place"
+    "may others know this about a person? Nothing says so. If not, name the columns that they know"
 )
 
 
@@ -272,8 +272,8 @@ def _of_cells(profile: Profile, is_set: bool) -> str:
         return ""
     several = f"cells hold several answers, with {toml_value(separator)} between, and "
     if is_set:
-        return f"{several}are read as sets; if each is one value, take out semantics and separators"
-    return f"{several}each cell is one value here: write one answer in each, or leave it out"
+        return f"{several}are read as sets. If each is one value, delete semantics and separators"
+    return f"{several}each cell counts as one value. Give one answer in each, or leave it out"
 
 
 def _separator_of(profile: Profile) -> str:
@@ -300,7 +300,7 @@ def unclear_marks(profile: Profile, reading: Reading) -> str:
     are_whole = not any("." in str(value) for value in amounts)
     if reading.thousands == "," and are_whole and 1000 <= amounts[-1] < 1_000_000:
         return (
-            f"{amounts[-1]:,} is read as {amounts[-1]}; if its comma stands before decimals, write "
+            f"{amounts[-1]:,} is read as {amounts[-1]}. If its comma stands before decimals, write "
             'decimal = "," in place of thousands in [schema.reading]'
         )
     return ""
@@ -323,6 +323,6 @@ def _unread(profile: Profile, reading: Reading) -> str:
     if not old or min(old).year >= first + _DECADE:
         return ""
     return (
-        f"years of two digits are taken for {first} to {reading.latest_year}; if some lie ahead, "
-        "say a later latest_year in [schema.reading]"
+        f"years of two digits are taken for {first} to {reading.latest_year}. If some dates lie in "
+        "the future, write a later latest_year in [schema.reading]"
     )

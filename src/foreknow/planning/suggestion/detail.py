@@ -65,8 +65,9 @@ class DetailOfSample:
         for column in columns:
             if column.name in better:
                 why = (
-                    f"ranges keep more: a label covers {covered_by_ranges[column.name]:.0%} of the "
-                    f"values, by this {covered[column.name]:.0%}"
+                    "ranges keep more: on average, a label covers "
+                    f"{covered_by_ranges[column.name]:.0%} of the values, and with this hierarchy "
+                    f"{covered[column.name]:.0%}"
                 )
                 left_out = column.hierarchy
                 column = replace(column, hierarchy=None, left_out=left_out, left_out_why=why)
@@ -103,8 +104,8 @@ class DetailOfSample:
         for column in revealing:
             sentence = column.said(schema.sensitive, self._microdata.n_people)
             yield (
-                f"{DECIDE}: {sentence}. Does it say the same as what must stay hidden? Then leave "
-                "it out, or hide it, too"
+                f"{DECIDE}: {sentence}. If this column says the same as the sensitive one, leave "
+                "it out, or make it sensitive, too"
             )
         sampled = ""
         if sample.n_people < self._microdata.n_people:
@@ -114,7 +115,7 @@ class DetailOfSample:
         for saving in worth_saying(possible, revealing_names):
             sentence = f"{saving}{sampled}"
             if saving.startswith("Without"):
-                sentence = f"{DECIDE}: {sentence}. Leave it out, if readers can do without it"
+                sentence = f"{DECIDE}: {sentence}. If readers can do without it, leave it out"
             yield sentence
 
 

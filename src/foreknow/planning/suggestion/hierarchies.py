@@ -53,7 +53,11 @@ def hierarchy_of(profile: Profile) -> tuple[Mapping[str, Any] | None, Any, str]:
         hierarchy, question = _intervals_of(profile)
         return hierarchy, None, question
     if profile.distinct > 5 * FEW:
-        return None, None, "many texts: a hierarchy of words (file or rows) keeps more"
+        return (
+            None,
+            None,
+            "it has many different texts, so a hierarchy (file or rows) would keep more detail",
+        )
     return None, None, ""
 
 
@@ -69,11 +73,14 @@ def _intervals_of(profile: Profile) -> tuple[Mapping[str, Any] | None, str]:
     question = ""
     if are_whole and _POSTAL.keys() & words_of(profile.name) and _lost_zeros(profile):
         question = (
-            "numbers of different lengths: codes that lost the zeros they begin with? Then "
-            f"read the column as texts, pd.read_csv(path, dtype={{{profile.name!r}: str}})"
+            "numbers of different lengths: are they codes that lost leading zeros? Then read the "
+            f"column as text: pd.read_csv(path, dtype={{{profile.name!r}: str}})"
         )
     elif profile.distinct <= _FEW_NUMBERS:
-        question = "number or code? Taken for numbers; if they are codes, say so in [schema.types]"
+        question = (
+            "number or code? Its values are read as numbers. If they are codes, give the column "
+            'the type "text" in [schema.types]'
+        )
         return None, question if are_whole else ""
     widths = _widths(smallest, largest, are_whole)
     return None if widths is None else {"intervals": widths}, question

@@ -64,15 +64,15 @@ class Sizes(NamedTuple):
             limit = percentage(_WORTH, 0, "up")
             covers = f"only m = {needed}, with which limits up to {limit} cannot be met, covers"
         sentence = (
-            f"Up to {self.largest:,} {self.noun} share a value of {homes}: if these are "
-            f"households, {covers} “if any of my household has it, so have I”, and no m that all "
-            "have the same"
+            f"Up to {self.largest:,} {self.noun} share a value of {homes}. If these are "
+            f"households, {covers} “if anybody in my household has it, so do I”. No m covers “we "
+            "all have the same”"
         )
         if m >= needed:
             return sentence
         return (
-            f"{DECIDE}: {sentence}. m = {m} covers those of up to {m + 1}. If a value of so many "
-            "is no household, say that it stands for a missing value (missing, in [schema.reading])"
+            f"{DECIDE}: {sentence}. m = {m} covers households of up to {m + 1}. If the value of so "
+            "many stands for no household, list it in missing, in [schema.reading]"
         )
 
 
@@ -131,8 +131,9 @@ def _limits(
         if limited is None or limited[1] > _WORTH:
             limited = None
             question = (
-                "each value is judged by itself, and values near each other are not (within); "
-                "if near is as bad, publish ranges, or fewer values that many people share"
+                "each value is judged by itself, since no limit on near values (within) can be "
+                "met. If it also harms to know a value roughly, publish ranges, or fewer values "
+                "that many people share"
             )
     notes: list[str] = []
     if limited is None:
@@ -143,17 +144,17 @@ def _limits(
             limited = _limited(everyone, {"excluded": [*common]}, sizes.links, max_rows)
         if expected_rows > 1:
             notes.append(
-                f"{DECIDE}: a person has up to {max_rows:,} rows, over which a limit is added up, "
-                f"and many have {', '.join(map(repr, common))}: nobody could keep that below one "
-                "half, and it is left out (except). For a limit on it, too, publish one row for "
+                f"{DECIDE}: a person has up to {max_rows:,} rows, and a limit is about their sum. "
+                f"Many have {', '.join(map(repr, common))}, so no release could keep that below "
+                "one half: it is left out (except). For a limit on it, too, publish one row for "
                 "each person"
             )
             common = {}
         for value, code in common.items():
             notes.append(
-                f"{DECIDE}: {everyone.totals[code]:,} of {n:,} {rows.noun} have {value!r}, so "
-                "nobody could keep it below one half: it is left out (except). Without the "
-                "exception there would be no limit below that share"
+                f"{DECIDE}: {everyone.totals[code]:,} of {n:,} {rows.noun} have {value!r}, so no "
+                "release can keep it below one half: it is left out (except). To protect it, too, "
+                "delete the exception, and set a limit above this share"
             )
     if limited is None:
         raise DataError(
@@ -164,7 +165,7 @@ def _limits(
     several = f", over up to {max_rows} rows of a person" if max_rows > 1 else ""
     notes.append(
         f"With everybody in one group, such an adversary reaches "
-        f"{percentage(reached, 2, 'up')} for {value!r}{several}, so a limit must be above that"
+        f"{percentage(reached, 2, 'up')} for {value!r}{several}, so the limit must be higher"
     )
     notes.append(_note_on_limit(limit, reached, rows, max_rows))
     first_requirement = Requirement(KAnonymity(min(FIRST_K, rows.people or n)))
@@ -178,10 +179,10 @@ def _note_on_limit(limit: Fraction, reached: Fraction, rows: Rows, max_rows: int
     """
     if rows.max_rows > max_rows:
         return (
-            f"{DECIDE}: this policy cannot be met. Its limit is of a row; a person has up to "
-            f"{rows.max_rows:,}, over which it is added up. Publish one row for each "
-            "person; or name values that harm, and are rare (values = [...]); or leave person out, "
-            'and keep unit = "row": then verdicts are about rows, and not about people'
+            f"{DECIDE}: this policy cannot be met. Its limit is about one row, but a person has "
+            f"up to {rows.max_rows:,} rows, whose probabilities are added up. Publish one row for "
+            "each person; or limit only rare values that harm (values = [...]); or leave person "
+            'out, and keep unit = "row": then verdicts are about rows, and not about people'
         )
     strictest = next(x for x in _LIMITS if x > reached)
     note = f"{toml_value(strictest)} is the strictest round limit that can be met"

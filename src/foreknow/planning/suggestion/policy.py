@@ -112,8 +112,8 @@ class PolicySuggestion(Plain):
         """The question about texts that are read as missing."""
         return (
             f"{', '.join(map(toml_value, self.spellings))} "
-            f"{'are' if len(self.spellings) > 1 else 'is'} read as no value, in every column; take "
-            "out of missing, in [schema.reading], what is a value here"
+            f"{'are' if len(self.spellings) > 1 else 'is'} read as missing, in every column. If "
+            "one is a value here, delete it from missing, in [schema.reading]"
         )
 
     def to_toml(self, folder: str | Path = ".") -> str:
@@ -187,9 +187,9 @@ def _notes_on_shared(table: Table, schema: Schema, homes: Sequence[str]) -> list
     for name in homes:
         if name != schema.sensitive and agrees(table, name, schema.sensitive):
             notes.append(
-                f"{DECIDE}: all rows of a {name} have one {schema.sensitive}. If others know that, "
-                f'say shared = {{ by = "{name}", values = ["{schema.sensitive}"] }} in [schema]: '
-                "it is shown once for each then"
+                f"{DECIDE}: rows with the same {name} have the same {schema.sensitive}. If others "
+                f'know that, write shared = {{ by = "{name}", values = ["{schema.sensitive}"] }} '
+                "in [schema]: then the release shows it once for each"
             )
     return notes
 
@@ -301,7 +301,7 @@ def suggest_policy(
         (requirement, *_), *_ = requirements_of(everyone, profile, plain_sizes, plain_rows)
         limit = limit_table(requirement)
         terms = ", ".join(f"{key} = {toml_value(limit[key])}" for key in limit)
-        notes.append(f"The limit where rows are people: {terms}")
+        notes.append(f"The limit if rows are people: {terms}")
     for position, column in enumerate(columns):
         if question and column.role == "sensitive":
             columns[position] = replace(column, question=column.question or question)

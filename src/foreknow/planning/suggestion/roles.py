@@ -93,8 +93,8 @@ class Rows:
         """The question about the column."""
         return (
             f"it repeats, so rows are cases of people, who have up to {self.max_rows:,} each. If "
-            "a row is a person all the same, take it out here, and unit, person and of, and take "
-            "the limit that is named for rows that are people"
+            "a row is a person nevertheless, delete it here, delete unit, person and of, and take "
+            "the limit that the file names for this"
         )
 
 
@@ -481,7 +481,7 @@ def _nearly_read(profile: Profile) -> str:
 
 def _identifier(profile: Profile) -> tuple[Role, str] | None:
     """The role of a column that names people, or might, and the reason; None for other columns."""
-    rows_with_one = f"{some(profile.known, 'row', 'rows')} with one"
+    rows_with_one = f"{some(profile.known, 'row', 'rows')} that have one"
     counts_text = f"{some(profile.distinct, 'value', 'values')} in {rows_with_one}"
     if profile.kind == "date" or not _names_some(profile):
         return None

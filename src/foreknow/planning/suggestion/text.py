@@ -51,13 +51,13 @@ def lines_of(suggestion: PolicySuggestion, folder: Path) -> Iterator[str]:
     yield ""
     yield "[publish]"
     if policy.options.format is not None:
-        yield "# An empty text is a value here, which CSV cannot tell from a missing one."
+        yield "# An empty text is a value here, but in CSV it is the same as a missing one."
         yield f"format = {toml_value(policy.options.format)}"
     for key in _told_to_adversaries(policy):
         yield from _wrapped(
-            "The certificate names the method, and who knows it may be surer than the verdicts "
-            f'say. Where readers may be such adversaries: method = "{key}", whose verdicts hold '
-            "against them, too; it keeps less"
+            "The certificate names the method. An adversary who knows the method may become surer "
+            f'than the verdicts say. To withstand this adversary, too: method = "{key}", which '
+            "keeps less detail"
         )
     yield f'method = "{policy.options.method}"'
 
@@ -70,10 +70,10 @@ def _heading(suggestion: PolicySuggestion) -> Iterator[str]:
     repeated = one_line(", ".join(map(toml_value, suggestion.repeated)))
     yield f"# A first policy for {one_line(suggestion.name)}: {rows}, {columns}."
     if schema.person is not None:
-        yield f"# A row is a case of a person: {one_line(toml_value(schema.person))} says of whom."
-        yield "# People are counted, and limits are theirs. Read it first: roles are guesses."
+        yield f"# A row is a case of the person in column {one_line(toml_value(schema.person))}."
+        yield "# People are counted, and limits are about people. Read it first: roles are guesses."
     elif not {*suggestion.repeated} <= {*schema.identifiers}:
-        yield f"# Rows may be no people: {repeated} repeats, and looks like a person's number."
+        yield f"# Rows may not be people: {repeated} repeats, and looks like a person's number."
         yield "# Read it first: roles are guesses from names and counts."
     elif suggestion.repeated:
         yield f"# Nothing is published as long as rows are not people: {repeated} repeats."
@@ -97,11 +97,11 @@ def _schema_lines(suggestion: PolicySuggestion) -> Iterator[str]:
     for cost in suggestion.costs:
         yield from _wrapped(cost)
     if schema.person is not None:
-        yield "# A row is a case, of which a person may have several; people are counted by person."
+        yield "# A row is a case, and a person may have several. This column identifies people:"
         yield 'unit = "row"'
         yield f"person = {toml_value(schema.person)}"
     hidden = next(column for column in suggestion.columns if column.role == "sensitive")
-    yield "# Must stay hidden of every person."
+    yield "# Must stay hidden for every person."
     yield f"sensitive = {toml_value(hidden.name)}  # {hidden.comment()}"
     if schema.several:
         yield "# A person has a set of them, or none."
@@ -204,7 +204,7 @@ def _wrapped(text: str) -> Iterator[str]:
 
 _ABOUT = {
     "hierarchies": [
-        "# How columns coarsen. Numbers without a line become ranges, texts sets of values."
+        "# How columns coarsen. Without a line here, numbers become ranges, and texts sets."
     ]
 }
 
