@@ -100,10 +100,10 @@ def judged(text, values):
     counts = fk.GroupCounts.from_bags([values])
     asked = [v for v in map(str, counts.values) if v not in required.get("except", ())]
     reached = max(fk.Facts(l, k, m).disclosure(counts, value).exact for value in asked)
-    match = re.search(r"such an adversary reaches ([\d.]+)%", unwrapped)[1]
+    match = re.search(r"an adversary of this policy reaches ([\d.]+)%", unwrapped)[1]
     assert reached * 100 <= Fraction(match) < reached * 100 + Fraction(1, 100)
     limits = [Fraction(n, 100) for n in (10, 20, 25, 30, 40, 50, 60, 70, 75, 80, 90, 95, 99, 100)]
-    least = Fraction(re.search(r"([\d.]+) is the strictest round limit that can be", unwrapped)[1])
+    least = Fraction(re.search(r"limit that can be met is (\d+(?:\.\d+)?)", unwrapped)[1])
     assert least == min(limit for limit in limits if limit > reached)
     limit = Fraction(str(required["below"]))
     odds = 2 * reached / (1 - reached)

@@ -132,7 +132,7 @@ def test_changes_of_every_column_count(january, tmp_path):
     changed = register(0, 420, changed=["New illness"] * 50, pay=["None"] * 20 + pay[20:])
     for table, ill, paid, said in (
         (changed, 50, 20, "at least 50 of them have another value now (ill 50, pay 20)."),
-        (register(0, 420, pay=pay), 0, 0, "The other 300 are in earlier releases, and not"),
+        (register(0, 420, pay=pay), 0, 0, "The other 300 are in earlier releases, and are not"),
     ):
         since = publish(table, tmp_path / "paid", rules).since
         assert (since.changed, since.changed_columns) == (ill, (("ill", ill), ("pay", paid)))

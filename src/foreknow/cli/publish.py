@@ -89,7 +89,7 @@ class Folder:
         console().print(page_of(audit, attack=attack_on([out], policy, rules, table)))
         if publication.together is not None:
             people = people_text(publication.counts.n_people)
-            print_plain(f"{visible(str(publication.since))} Written is a release of {people}.")
+            print_plain(f"{visible(str(publication.since))} The new release has {people}.")
         for note in publication.certificate.notes:
             print_plain(f"{visible(f'Note: {note}')}.")
         for advice in publication.advice:

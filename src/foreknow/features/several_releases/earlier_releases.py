@@ -290,7 +290,7 @@ class CohortChanges(Plain):
             )
         if self.stay:
             rest_text = "other one is" if self.stay == 1 else f"other {self.stay:,} are"
-            text += f" The {rest_text} in earlier releases, and not published anew"
+            text += f" The {rest_text} in earlier releases, and are not published again"
             if self.changed:
                 verb = "has" if self.changed == 1 else "have"
                 text += f"; at least {self.changed:,} of them {verb} another value now"

@@ -164,7 +164,7 @@ def _limits(
     required, limit, reached, value = limited
     several = f", over up to {max_rows} rows of a person" if max_rows > 1 else ""
     notes.append(
-        f"With everybody in one group, such an adversary reaches "
+        f"With everybody in one group, an adversary of this policy reaches "
         f"{percentage(reached, 2, 'up')} for {value!r}{several}, so the limit must be higher"
     )
     notes.append(_note_on_limit(limit, reached, rows, max_rows))
@@ -185,9 +185,9 @@ def _note_on_limit(limit: Fraction, reached: Fraction, rows: Rows, max_rows: int
             'out, and keep unit = "row": then verdicts are about rows, and not about people'
         )
     strictest = next(x for x in _LIMITS if x > reached)
-    note = f"{toml_value(strictest)} is the strictest round limit that can be met"
+    note = f"The strictest round limit that can be met is {toml_value(strictest)}"
     if strictest != limit:
-        note += f"; {toml_value(limit)} leaves room for smaller groups"
+        note += f"; {toml_value(limit)} allows smaller groups"
     return note
 
 
