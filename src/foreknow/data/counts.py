@@ -460,9 +460,11 @@ class GroupCounts:
         labels = list(members)
         is_member = np.zeros(self.n_values, dtype=bool)
         is_member[[self.code(label) for label in labels]] = True
+        # A limit on no value, or on all values, would say nothing.
         if not is_member.any() or is_member.all():
             quantifier = "every" if is_member.any() else "no"
             raise DataError(f"any_of names {quantifier} sensitive value; name some of them")
+        # The name of the set must differ from the names of the values that stay.
         other_values = [self.values[code] for code in np.flatnonzero(~is_member).tolist()]
         name = name_of_set(labels, map(str, other_values))
         return self.united(is_member, Labels([*other_values, name])), name
@@ -891,7 +893,10 @@ def _check_single(group_counts: GroupCounts) -> None:
 
 
 def _check_set(group_counts: GroupCounts) -> None:
-    """Raise `DataError` where a value occurs more often than a group has people."""
+    """Raise `DataError` if a value occurs more often than a group has people.
+
+    Under ``set`` nobody has a value twice.
+    """
     wrong = np.flatnonzero(group_counts.counts > group_counts.sizes[group_counts.cell_groups])
     if len(wrong):
         cell = int(wrong[0])

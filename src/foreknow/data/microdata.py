@@ -257,6 +257,7 @@ class Microdata:
         declared = set(self.schema.types) | set(self.schema.hierarchies)
         doubt_of = {}
         for column in self._rows_as_known.columns:
+            # Whoever declares a type or a hierarchy has looked at the column.
             doubt = None if column.name in declared else doubts(column.name, column.domain)
             if doubt is not None:
                 doubt_of[column.name] = doubt
@@ -717,6 +718,7 @@ class Microdata:
         """The same people, with columns that are no finer than `levels` allow."""
         if dict(self.schema.levels) == dict(levels):
             return self
+        # The rows that were read stay; what was worked out from them by the old levels goes.
         microdata = copy(self)
         microdata.schema = replace(self.schema, levels=levels)
         microdata._attributes = microdata._by_engine = microdata._merged = microdata._keys = None

@@ -146,7 +146,7 @@ class Release(ReleaseTables, Plain):
             )
         super().__init__(tables, **roles)
         self._owner: Members | None = None
-        # What is found out once, on first use.
+        # Counted or read on first use, and then kept.
         self._found = group_counts
         self._members: Members | None = None
         self._held: Holdings | None = None
@@ -512,7 +512,11 @@ class Release(ReleaseTables, Plain):
         reading: Reading | None = None,
         unlinked: Sequence[str] = (),
     ) -> Release:
-        """A release whose columns a caller named; its values are compared as they are written."""
+        """A release whose columns the caller named; values are compared as they are written.
+
+        `groups` are the columns that make groups. With a group id in the schema, a null in it is an
+        error; otherwise a null is a value like others.
+        """
         prepared = prepare(frame, schema, reading, as_written=True, plainly=False)
         require(prepared.source, schema.persons)
         by_values = schema.group is None

@@ -44,7 +44,7 @@ class ReleaseTables:
         whole_release: Self | None = None,
     ) -> None:
         self.tables = tables
-        # the table with a row for each person, where there is one; values may stand in these rows
+        # The table with a row for each person, if there is one, and whether values stand in it.
         self._people, self.in_rows = tables.by_person, tables.by_person is tables
         self._apart: dict[str, Any] = dict(apart)
         self._seen: dict[tuple[str, ...], Self] = {}
@@ -56,6 +56,7 @@ class ReleaseTables:
         self.group_columns = tuple(tables.groups)
         self.semantics: Any = tables.semantics
         if self._apart:
+            # Columns with tables of their own may differ in semantics.
             semantics_of_column = {}
             for name in self.sensitives:
                 semantics_of_column[name] = self._apart.get(name, tables).semantics
@@ -167,7 +168,10 @@ class ReleaseTables:
         return self._seen[key]
 
     def _sight(self, tables: Any, name: str, known_columns: Sequence[str]) -> Self:
-        """The release by some tables, for one sensitive column."""
+        """The release by other tables, for one sensitive column, in groups by known columns.
+
+        What was said of columns still holds; the release that it is a sight of is kept, too.
+        """
         return type(self)(
             tables,
             unlinked=[column for column in self.unlinked if column != name],

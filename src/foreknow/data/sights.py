@@ -71,6 +71,7 @@ class Sight:
         self.counts, self.sensitive, self.name = counts, sensitive, name
         self._microdata, self._groups = microdata, groups
         self._rows: IntArray | slice = slice(None)  # of the microdata, that groups are of
+        # The people must be those of the counts: as many in each group.
         sizes = np.bincount(groups, microdata.times, self.counts.n_groups)
         if not np.array_equal(sizes, self.counts.sizes):
             g = int(np.argmax(sizes != self.counts.sizes))
@@ -333,12 +334,12 @@ def seen_with(release: Any, people: Any, by: Sequence[str]) -> Sight:
 
 
 def _as_microdata(release: Release, people: Any, by: Sequence[str]) -> Microdata:
-    """A table of people with the columns of the groups of a release, and those in `by`."""
+    """A table of people as a `Microdata`, with the columns of the groups, and those in `by`."""
     table = open_table(people)
     columns = list(dict.fromkeys([*release.group_columns, *by]))
     require(table, columns)
     rows = table.arrow(columns)
-    # Who has which value is not looked at, even where the table says it.
+    # The attacker does not know values, even if the table has them: a placeholder stands there.
     rows = rows.append_column(release.sensitive, [["?"] * len(rows)])
     other_columns = [name for name in by if name not in release.group_columns]
     groups = release.group_columns

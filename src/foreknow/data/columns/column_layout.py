@@ -108,13 +108,13 @@ def in_cells(attribute: Attribute, grid: Grid | None, times: IntArray | None = N
     # Numbers too large for floats have no positions: all cells then count as equally wide.
     if not np.isfinite(np.ptp(positions)) or not np.isfinite(positions).all():
         positions = np.arange(len(names) - first)[:, None] + np.array([0.0, 1.0])
-    if first:
-        gap = (
-            (positions[-1, 1] - positions[0, 0]) / max(len(positions), 1) if len(positions) else 1.0
-        )
+    if first:  # a null lies before the first cell, by the mean width of cells
+        gap = 1.0
+        if len(positions):
+            gap = (positions[-1, 1] - positions[0, 0]) / len(positions)
         positions = _after_null(positions, gap)
-    # A chosen grid makes cells the level above values; a hierarchy has them as its first level
-    # already.
+    # `values` keeps the exact values, with cells as the first level above them. A hierarchy has
+    # that level already.
     ancestors = attribute.ancestors if has_grid else (cell_of_value, np.zeros_like(cell_of_value))
     # The first value of each cell.
     leaf = np.searchsorted(cell_of_value, np.arange(len(names)))
@@ -152,8 +152,10 @@ def _positions(column: Column) -> NDArray[np.float64]:
         positions = np.arange(len(values), dtype=np.float64)
     if not column.has_null:
         return positions
-    # The mean distance of neighbours.
-    gap = (positions[-1] - positions[0]) / max(len(positions) - 1, 1) if len(positions) else 1.0
+    # The mean distance of neighbours; 1 if there is only one value, or none.
+    gap = 1.0
+    if len(positions) > 1:
+        gap = (positions[-1] - positions[0]) / (len(positions) - 1)
     return _after_null(positions, gap or 1.0)
 
 

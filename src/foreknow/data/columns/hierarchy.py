@@ -266,6 +266,7 @@ class Mask(_Kind):
             raise HierarchyError(
                 f"a mask length must be a whole number from 1, not {self.length!r}"
             )
+        # Python refuses to print numbers of very many digits.
         if is_long(self.length):
             raise HierarchyError("a mask length of too many digits")
         if not isinstance(self.character, str) or len(self.character) != 1:
@@ -495,6 +496,7 @@ class Tree(_Kind):
                 hint = did_you_mean(texts[0], list(self._row_of)[:1000])
                 refuse(i, f"{name} does not list it{hint}")
             rows.append(row)
+        # Values in leaf order, in which those of every node stand side by side.
         row_numbers = np.array(rows, np.int64)
         order = np.argsort(self._rank[row_numbers], kind="stable")
         leaves = row_numbers[order]
@@ -550,6 +552,10 @@ class Tree(_Kind):
         return start + self._line(row)
 
     def _cell(self, cell: Any, row: int, depth: int) -> str:
+        """A cell of the tree as text; `HierarchyError` for one that is none, or without a label.
+
+        `row` and `depth` say where the cell is; the value itself is at depth 0.
+        """
         if not isinstance(cell, (str, int, float, Decimal, date)):
             raise HierarchyError(f"{self._place(row)}: {cell!r} is neither text nor number")
         if isinstance(cell, int) and is_long(cell):
@@ -744,7 +750,7 @@ def to_decimal(value: Any, what: str) -> Decimal:
 
 
 def not_a_number(value: Any) -> str | None:
-    """Why a value of a column cannot lie in an interval; None if it can."""
+    """The reason why a value of a column cannot lie in an interval; None if it can."""
     if isinstance(value, bool) or not isinstance(value, (int, float, Decimal)):
         return "intervals need numbers"
     if isinstance(value, int):

@@ -157,7 +157,9 @@ def _reaches(label: str, top: Any = None, bottom: Any = None) -> bool:
             low, high = low.date(), (high - timedelta(microseconds=1)).date()
         if bottom is not None:
             return bool(low <= bottom)
-        return bool(high > top or (high == top and (is_day or not way.below)))
+        # A label such as "80 to <90" ends below 90.
+        has_high = is_day or not way.below
+        return bool(high >= top if has_high else high > top)
     return False
 
 

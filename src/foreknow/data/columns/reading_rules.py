@@ -162,6 +162,7 @@ class Reading:
                 f'reading must be a Reading, such as Reading(encoding="latin-1"), not {setting!r}'
             )
         names = [one_field.name for one_field in fields(cls)]
+        # pandas and other programs call some settings otherwise.
         for name in setting:
             if name not in names:
                 meant = _ELSEWHERE.get(str(name))
@@ -358,7 +359,8 @@ def _read_amount(
     # Marks between thousands go; a dash in place of decimals stands for none.
     digits, decimals = re.sub(r"\D", "", matched["whole"]), re.sub(r"\D", "", matched["rest"] or "")
     minus = matched["minus"] or matched["after"]
-    return Decimal(f"{minus}{digits}{'.' * bool(decimals)}{decimals}"), matched["unit"] or ""
+    number = f"{minus}{digits}.{decimals}" if decimals else f"{minus}{digits}"
+    return Decimal(number), matched["unit"] or ""
 
 
 def _has_plain_digits(text: str) -> bool:
@@ -433,9 +435,10 @@ def _separators(setting: Any) -> dict[str, str]:
 
 
 def _encoding(encoding: str) -> str:
-    """The name that Python gives an encoding of texts; `SchemaError` if it has none."""
+    """The name that Python has for an encoding of texts; `SchemaError` for an unknown one."""
     try:
         codec = codecs.lookup(encoding)
+        # Some codecs of Python are not of texts.
         "a".encode(codec.name)
         return codec.name
     except (LookupError, UnicodeError, TypeError, ValueError):
@@ -504,7 +507,9 @@ def _date_format(setting: str) -> str:
 
 
 def to_add(name: str, *values: str) -> str:
-    """Say how to give a part of `Reading`: as an option, or in a schema.
+    """A hint that says how to give a setting of `Reading`: as an option, or in a schema.
+
+    `name` is the setting, and `values` are values that it may have.
 
     >>> to_add("decimal", ",")
     'add --decimal ",", or reading = { decimal = "," } in the schema'
@@ -517,7 +522,10 @@ def to_add(name: str, *values: str) -> str:
 
 
 def named_part(path: Path) -> tuple[Path, str | None, str]:
-    """The file that a source names, and which table or sheet of it; a file so called goes first.
+    """The file that a source names, and which part of it: a key, "table" or "sheet", and a name.
+
+    The key is None, and the name "", if no part is named. If a file has the whole text as its name,
+    it is meant.
 
     >>> named_part(Path("people.duckdb?table=visits"))[1:]
     ('table', 'visits')
@@ -529,7 +537,7 @@ def named_part(path: Path) -> tuple[Path, str | None, str]:
 
 
 def with_part(path: Path, part: str) -> Path:
-    """The table or sheet of a source, as `named_part` reads it.
+    """A source with the name of a table or sheet in it, as `named_part` reads it.
 
     >>> str(with_part(Path("people.xlsx"), "2024")), str(with_part(Path("a.db"), "visits"))
     ('people.xlsx?sheet=2024', 'a.db?table=visits')

@@ -54,7 +54,8 @@ class Spellings:
             # letter and the number of words. So `near` compares few.
             for key in (_key(value).translate(_AS_DIGITS), *map(str, _numbers(value))):
                 self._by_key.setdefault(key, []).append(value)
-            if words := _words_of(value):
+            words = _words_of(value)
+            if words:
                 self._by_start.setdefault((words[0][0], len(words)), []).append(value)
 
     def near(self, text: str, but: Collection[str] = ()) -> str | None:
@@ -65,6 +66,7 @@ class Spellings:
         """
         if is_pattern(text):
             return self._beginning_like(text[:-1], but)
+        # Only values with the same key, number or first letter can look like the text.
         candidates: list[str] = []
         for key in (_key(text).translate(_AS_DIGITS), *map(str, _numbers(text))):
             candidates += self._by_key.get(key, ())

@@ -127,7 +127,7 @@ def refuse_twins(name: str, array: pa.ChunkedArray) -> None:
 
 
 def refuse_two_empties(table: Table, groups: Sequence[str]) -> None:
-    """Raise `DataError` for a column of groups with empty fields of which some are in quotes.
+    """Raise `DataError` for a column of groups with empty fields some of which are in quotes.
 
     To some readers of CSV these are one missing value, to others a text and a missing value.
     """
@@ -235,6 +235,7 @@ def _refuse_nested(name: str, kind: pa.DataType) -> None:
     """Raise `DataError`, with advice, for a type whose values are not plain, such as lists."""
     if any(is_kind(kind) for is_kind in _PLAIN):
         return
+    # Some types that are no plain values have a known way out.
     advice = next((hint for part, hint in _INSTEAD if part in str(kind)), None)
     if advice is not None:
         raise DataError(
@@ -535,6 +536,7 @@ def _as_texts(values: list[Any]) -> list[str | None]:
     non_null = [value for value in values if value is not None]
     if non_null and all(type(value) is float and value.is_integer() for value in non_null):
         return [None if value is None else str(int(value)) for value in values]
+    # The same for texts, as CSV files of pandas have such codes.
     texts = [None if value is None else str(value) for value in values]
     whole_number = re.compile(r"\d+\.0", re.ASCII)
     if non_null and all(whole_number.fullmatch(str(value)) for value in non_null):
@@ -839,7 +841,7 @@ def _refuse_mixed(
 
 
 def _declared_readers(reading: Reading) -> Iterator[tuple[str, _Reader]]:
-    """Yield what a reading declares of dates, decimals and amounts, in words, with its reader."""
+    """Yield what a reading declares of dates, decimals and amounts: in words, and its reader."""
     if reading.as_date is not None:
         yield "dates by date_format", _Reader("date", (), r"(?s:.+)", reading.as_date)
     if reading.decimal == ",":

@@ -135,7 +135,10 @@ class Combinations:
 
 
 def _one_column(domain: pa.Array, other_domain: pa.Array) -> pa.ChunkedArray:
-    """Two arrays as one column: of whole numbers, else of floats, else of texts."""
+    """Two arrays of values as one column, so that equal values of both have one code.
+
+    The column is of whole numbers if both are, else of floats if both are numbers, else of texts.
+    """
     if domain.type != other_domain.type:
         kinds = domain.type, other_domain.type
         kind = pa.string()

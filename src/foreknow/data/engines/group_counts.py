@@ -101,8 +101,13 @@ class PeopleTable(PeopleRows):
     def _tallied(
         self, columns: Sequence[str], groups: Sequence[str] = ()
     ) -> tuple[pa.Table, IntArray | None]:
-        """Equal rows of people who are counted, and how often each occurs (None: each once)."""
+        """Equal rows of people who are counted, and how often each occurs.
+
+        The second result is None if each row occurs once. `groups` are those of the columns that
+        make groups.
+        """
         rows, weights = tallied(self.table, self._columns(*columns), groups)
+        # People without any of the needed values are left out.
         presence = Shown.of(rows, self.needed)
         if presence.complete:
             return rows, weights
@@ -349,7 +354,7 @@ class TallyTable(TallyRows):
         return counts
 
     def combinations(self) -> Combinations:
-        """Count people by the columns of their groups."""
+        """Count people by the columns of their groups, in their own table if there is one."""
         if self.people is not None:
             return self.people.combinations()
         rows = fetch(self.table, [*self.groups, self.amount], self.groups)
@@ -411,9 +416,10 @@ def combinations_of(table: Table, columns: Sequence[str]) -> Combinations:
 
 
 def _same_labels(counts: GroupCounts, recount: GroupCounts) -> bool:
-    """True if the groups of two counts have the same labels, one after the other."""
+    """True if the groups of two counts have the same labels, in the same order."""
     if not (counts.group_columns and recount.group_columns):
         return bool(counts.groups == recount.groups)
+    # By column: the distinct labels, and the code of each group's label.
     for part, other_part in zip(counts.group_parts, recount.group_parts, strict=True):
         labels, codes = part
         other_labels, other_codes = other_part

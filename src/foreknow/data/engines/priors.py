@@ -234,6 +234,7 @@ def refuse_named_twice(name: str, rows: pa.Table) -> None:
     numbers = []
     for column in rows.column_names:
         first_names = rows.column(column).slice(0, _LOOK).drop_null().to_pylist()
+        # A first look at some values tells codes from names.
         holds_codes = are_codes(first_names) and words_of(column).isdisjoint(WORDS["name"])
         if is_of_person(column) or is_of_rows(column) or holds_codes:
             numbers.append(column)
@@ -244,7 +245,10 @@ def refuse_named_twice(name: str, rows: pa.Table) -> None:
 
 
 def _refuse_twice(name: str, rows: pa.Table) -> None:
-    """Raise `DataError` if a combination of all columns, which name people, stands in two rows."""
+    """Raise `DataError` if a combination of all columns of `rows` stands in two rows.
+
+    The columns name people, together. Rows in which a name is missing do not count.
+    """
     people = rows.drop_null()
     if not people.num_columns or not len(people):
         return

@@ -255,6 +255,7 @@ def refuse_null_groups(
             continue
         row = int(np.argmax(pc.is_null(rows.column(column)).to_numpy()))
         if kept_rows is not None:
+            # From its position among these rows to that in the table.
             row = int(kept_rows[row])
         where = f" (row {row + 1})" if in_order else ""
         raise DataError(

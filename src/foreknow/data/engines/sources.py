@@ -78,6 +78,7 @@ def open_table(
         If it cannot be opened.
     """
     table = _opened(source, reading)
+    # A table that was opened before may be divided already.
     if reading is not None and reading.separators and not getattr(table, "divided", {}):
         table = Divided(table, reading.separators)
     if reading is None or not reading.missing or isinstance(table, Spelled):
@@ -171,6 +172,7 @@ def _open_path(address: Path, reading: Reading) -> Table:
             return _open_pipe(None, "standard input", key, part_asked, reading)
         if path.is_fifo():  # such as of <(command)
             return _open_pipe(path, path.name, key, part_asked, reading)
+        # Names may be too long, or of folders that nobody may read: an error of the system.
         exists = path.exists()
     except OSError as error:
         raise DataError(f"{spoken(address)!r} cannot be opened: {error.strerror}") from None
@@ -294,6 +296,7 @@ def _open_csv(path: Path, name: str, reading: Reading) -> Table:
 
 def _refuse_wrong_delimiter(path: Path, name: str, delimiter: str) -> None:
     """Raise `DataError` if a file of one column by this delimiter has more by another one."""
+    # Without a given delimiter, the one that gives the most columns is found.
     guessed_file = RawCsvFile(path, name=name)
     if len(guessed_file.header) > 1:
         better = guessed_file.delimiter.replace("\t", "tab")

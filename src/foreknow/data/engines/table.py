@@ -91,10 +91,10 @@ def unreadable(name: str, error: BaseException, reason: str = "", kind: str = ""
 
 
 def choose(file: str, kind: str, names: Sequence[str], wanted_name: str | None) -> str:
-    """The name of the table or sheet that is meant: the wanted one, or the only one.
+    """The name of the part that is meant: the wanted one, or the only one.
 
-    Raises `DataError` if there is no such `kind` of part in the file, or several and none is
-    wanted.
+    `kind` is "table" or "sheet", and `names` are the parts of the file. Raises `DataError` if there
+    is no such part, or several and none is wanted.
     """
     listed = ", ".join(repr(name) for name in names[:8]) + (", ..." if len(names) > 8 else "")
     if not names:
@@ -292,7 +292,10 @@ class Snapshot:
         return {**state, "held": self.held, "_rows": self._rows, "_table": None}
 
     def arrow(self, columns: Sequence[str]) -> pa.Table:
-        """Give columns that were read."""
+        """Some of the columns that were read once; `DataError` for another one.
+
+        Another reading might give rows in another order.
+        """
         for column in columns:
             if column not in self.held:
                 raise DataError(

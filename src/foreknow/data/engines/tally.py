@@ -80,8 +80,12 @@ class Tally:
 
 
 def refuse_repeated_rows(table: Table, name: str, columns: Sequence[str], count: str) -> None:
-    """Refuse a table of counts in which a combination of all its columns stands twice."""
-    if equal_rows := _repeated(table.arrow(columns), columns):
+    """Raise `DataError` for a table of counts with two rows that differ only in the count.
+
+    `columns` are all of its columns but the one called `count`; `name` is the table's in messages.
+    """
+    equal_rows = _repeated(table.arrow(columns), columns)
+    if equal_rows is not None:
         first_row, later_row = equal_rows
         raise DataError(
             f"{name}: rows {first_row + 1} and {later_row + 1} differ by nothing but the count, "

@@ -58,6 +58,7 @@ def write_csv(
                 if escape_formulas
                 else pa.table(simple(table_part), table_part.column_names)
             )
+            # The first part gives the names and types of the columns.
             if writer is None:
                 writer = pyarrow.csv.CSVWriter(file, rows.schema, write_options=options)
                 stack.enter_context(writer)

@@ -113,8 +113,9 @@ class PossibleMembers(Everybody):
         """
         kind = np.zeros(len(values), dtype=np.int64)
         kind[new_codes] = self.kind
-        if (mixed := kind[new_codes] != self.kind).any():
-            name = values[int(new_codes[np.argmax(mixed)])]
+        is_mixed = kind[new_codes] != self.kind  # another value with the new code has another kind
+        if is_mixed.any():
+            name = values[int(new_codes[np.argmax(is_mixed)])]
             raise UnsupportedError(
                 f"{name!r} is counted as one value, and some people cannot have all of its values "
                 "(impossible): give these a set of their own, or name all of them in one rule"

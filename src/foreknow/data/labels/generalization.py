@@ -489,10 +489,11 @@ class SetWording(Wording):
         return codes[0], codes[-1]
 
     def _sizes(self, meanings: Sequence[Codes], values_per_code: IntArray) -> IntArray:
-        return np.array(
-            [values_per_code[list(codes)].sum() or values_per_code.sum() for codes in meanings],
-            np.int64,
-        )
+        sizes = []
+        for codes in meanings:
+            covered = values_per_code[list(codes)] if codes else values_per_code
+            sizes.append(covered.sum())
+        return np.array(sizes, np.int64)
 
     def known(self, meanings: Mapping[str | None, Codes]) -> KnownLabels:  # noqa: D102
         cells = self._attribute.cells
@@ -526,7 +527,7 @@ class SetWording(Wording):
     ) -> dict[Any, Codes] | None:
         texts = {label: None if label is None else str(label) for label in labels}
         meanings = meant_by_sets(self._attribute, texts.values(), times)
-        return meanings and {label: meanings[text] for label, text in texts.items()}
+        return None if meanings is None else {label: meanings[texts[label]] for label in texts}
 
     def inside(self, codes: Codes) -> NDArray[np.bool_]:  # noqa: D102
         inside = np.full(len(self.exact), not codes)
@@ -601,7 +602,7 @@ class RangeWording(Wording):
         return int(meaning.missing and None in self.codes), first, last
 
     def inside(self, codes: Codes) -> NDArray[np.bool_]:  # noqa: D102
-        null_too, first, last = codes or (0, *self.covers(codes))
+        null_too, first, last = codes or (0, *self.covers(codes))  # no codes: everything
         inside = np.zeros(len(self.exact), dtype=bool)
         inside[first : last + 1] = True
         inside[:1] |= bool(null_too)
@@ -645,6 +646,7 @@ class RangeWording(Wording):
         return self._open(0)
 
     def _open(self, end: int) -> BoolArray:
+        """The values without a start (`end` 0) or without an end (`end` 1), as a mask."""
         cells = self._attribute.cells
         if cells is not None:
             return np.array([not texts[end] for texts in cells.texts], dtype=bool)

@@ -345,6 +345,7 @@ class Values:
         """Take the distinct values of a column, and the hierarchy or order that labels are of."""
         self.texts = [None if value is None else text_of(value) for value in values]
         self._column, self._tree = column, tree
+        # The place of each text in the order, for ranges of texts.
         self._order = {text: i for i, text in enumerate(order or ())}
         self._listed = {row[0] for row in tree or ()} | {*(order or ())}
         self._known: dict[tuple[str | None, bool], BoolArray] = {}
@@ -545,6 +546,7 @@ class Values:
             nodes_of_values.append(nodes_above.get(text or "", ()))
         below: dict[str, BoolArray] = {}
         n_levels = len(next(iter(nodes_above.values())))
+        # The node of each value at this level, and which values are below each node.
         for level in range(n_levels):
             labels = [nodes[level] if nodes else None for nodes in nodes_of_values]
             for node in {nodes[level] for nodes in nodes_above.values()}:

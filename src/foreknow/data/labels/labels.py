@@ -187,8 +187,8 @@ def text_of(value: Any) -> str:
 def is_missing(label: Any) -> bool:
     """True if a label stands for a missing value: None, NaN, NaT or NA, of any library.
 
-    All but None are told by this: they do not equal themselves, so each would be a value of its
-    own. So would be a tuple or a set with one of them.
+    All but None are found by not being equal to themselves: each would be a value of its own. A
+    tuple or set with one of these is missing, too.
 
     >>> is_missing(float("nan")), is_missing(None), is_missing("nan")
     (True, True, False)
@@ -233,6 +233,7 @@ def in_order(labels: Iterable[Label]) -> list[Label]:
     def key(label: Label) -> tuple[int, Any, str]:
         if isinstance(label, str):
             return (1, label, "")
+        # Python's number, which compares with others exactly.
         if isinstance(label, np.number):
             label = label.item()
         if isinstance(label, Decimal) and label.is_finite():

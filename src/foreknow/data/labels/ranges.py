@@ -50,6 +50,7 @@ class Range:
         if self.low is None and self.high is None:
             raise InputError("a range has from, to or both, such as { from = 70000 }")
         if self.low is not None and self.high is not None:
+            # Both ends must be numbers or both dates, and in order.
             self._comparable(number_or_date(str(self.high)), "its ends")
             if not self.holds(str(self.high)):
                 raise InputError(f"a range goes from the lower end up, not {self}")
@@ -85,6 +86,7 @@ class Range:
             If a text with digits cannot be compared: it may be a number that others can read.
         """
         parsed = number_or_date(text)
+        # A text without digits, such as "unknown", is surely no number or date.
         if parsed is None and not any(map(str.isnumeric, text)):
             return False
         self._comparable(parsed, repr(text))

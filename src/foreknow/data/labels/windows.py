@@ -118,9 +118,14 @@ class Width:
 
         That is so for a span of time, and for a result that is no short decimal.
         """
-        share = self.measure == "share"
-        text = toml_value(self.amount * (100 if share else 1) / n_parts)
-        return None if self.measure == "span" or '"' in text else Width(f"{text}{'%' * share}")
+        if self.measure == "span":
+            return None
+        if self.measure == "number":
+            text, sign = toml_value(self.amount / n_parts), ""
+        else:
+            text, sign = toml_value(self.amount * 100 / n_parts), "%"
+        # A number that is no short decimal becomes a text, which has quotes.
+        return None if '"' in text else Width(f"{text}{sign}")
 
     def words(self, kind: Kind | None = None) -> str:
         """How near is near.
@@ -153,8 +158,8 @@ class Line:
         Raises `UnsupportedError` for labels that are neither, or for both kinds together. The
         result is kept with `values`.
         """
-        if line := values.memory.get("line"):
-            return cast("Line", line)
+        if "line" in values.memory:
+            return cast("Line", values.memory["line"])
         readings = [number_or_date(value) for value in values]
         unread = [v for v, parsed in zip(values, readings, strict=True) if parsed is None]
         if unread:
@@ -186,7 +191,8 @@ class Line:
         if kind == "moment":
             units = []
             for k, unit in parsed:
-                units.append(_millionths(datetime.combine(unit, time.min) if k == "day" else unit))
+                moment = datetime.combine(unit, time.min) if k == "day" else unit
+                units.append(_millionths(moment))
         elif kind == "day":
             units = [unit.toordinal() for unit in units]
         elif not all(isinstance(unit, int) for unit in units):

@@ -72,9 +72,11 @@ def are_codes(values: Sequence[Any]) -> bool:
 def _is_code(value: Any) -> bool:
     """True for a whole number from 0, or a short text with a digit that is no measure or date."""
     if isinstance(value, str):
-        # A number in a text may be a measure; it counts as a code if it is a whole number.
-        coded = len(value) <= _LONGEST and _CODE.fullmatch(value) is not None
-        return coded and (_MEASURE.fullmatch(value) is None or _WHOLE.fullmatch(value) is not None)
+        if len(value) > _LONGEST or _CODE.fullmatch(value) is None:
+            return False
+        # Numbers with a fraction, dates and times are measured; whole numbers may be codes.
+        is_measure = _MEASURE.fullmatch(value) is not None
+        return not is_measure or _WHOLE.fullmatch(value) is not None
     if isinstance(value, bool):
         return False
     try:

@@ -134,7 +134,9 @@ def _refuse_of_two(table: Table, names: Sequence[str], person: str) -> None:
     """Raise `DataError` if two people, who may have several rows, have one identifier."""
     for name in names:
         rows = fetch(table, [name, person])
-        if where := _repeat(rows.column(name), codes_of(rows.column(person))[0]):
+        people, _ = codes_of(rows.column(person))
+        where = _repeat(rows.column(name), people)
+        if where:
             raise DataError(
                 f"{table.name}: the identifier {name!r} repeats: {where}, of two people by "
                 f"{person!r}; say person = {name!r}, if it tells people apart, {_NO_NAME}"
@@ -218,9 +220,9 @@ def _is_number(table: Table, name: str) -> bool:
 def _not_people(
     table: Table, name: str, where: str, n_rows: int, n_values: int, numbers: Sequence[str]
 ) -> DataError:
-    """The error of an identifier that repeats, with a way out.
+    """The error of an identifier that repeats, so that a row is not a person; with a way out.
 
-    `where` says in which rows one of its `n_values` values repeats; it stands in `n_rows` rows.
+    `where` says in which rows one of its `n_values` values repeats; `n_rows` rows have a value.
     `numbers` are the columns that tell people apart, if there are any.
     """
     way_out = (

@@ -227,7 +227,9 @@ def _is_shared(counts: tuple[pa.Array, IntArray], share: int, name: str) -> bool
         return False
     is_few = (times >= _LEAST) & (times <= _MOST)
     is_named = _is_named_so(name)
-    return (is_named or share * int(is_few.sum()) >= _SEVERAL) and _may_be_shared(values, is_named)
+    # Without a name that says so, many values must be shared, by an estimate for all values.
+    is_likely = is_named or share * int(is_few.sum()) >= _SEVERAL
+    return is_likely and _may_be_shared(values, is_named)
 
 
 def _are_few(times: IntArray) -> bool:
@@ -239,8 +241,8 @@ def _are_few(times: IntArray) -> bool:
 def _may_be_shared(values: pa.Array, is_named: bool) -> bool:
     """True if values may name households.
 
-    If the name of the column says so, any but fractions, which are measured; else only codes of
-    letters and digits.
+    If `is_named`, the name of the column says so, and any values may but fractions, which are
+    measured. Otherwise most must be codes of letters and digits.
     """
     sample = []
     for value in values.slice(0, SAMPLE_VALUES).to_pylist():

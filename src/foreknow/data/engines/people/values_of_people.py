@@ -64,6 +64,7 @@ class PersonValues:
         self, sensitive: str, codes: NDArray[Any], value: Callable[[int], Any]
     ) -> None:
         """Raise `DataError` if someone has a value twice, which a set cannot hold."""
+        # An occurrence repeats if it is not the first one with its person and value.
         keys = self.keys(codes)
         _, first_of_key, key_number = np.unique(keys, return_index=True, return_inverse=True)
         repeats = first_of_key[key_number] != np.arange(len(keys))
@@ -89,7 +90,7 @@ def read_held(
     semantics: str,
     groups: Sequence[str] = (),
 ) -> PersonValues:
-    """Read the people of a table, and all values that each of them has.
+    """Read the people of a table, and all values that each of them has of one column.
 
     Parameters
     ----------
@@ -112,6 +113,7 @@ def read_held(
     if not len(column):
         raise DataError(f"{table.name} has no rows")
     people = People.of(table.name, person, rows)
+    # One person in two spellings would count as two.
     people.refuse_two_spellings()
     reader = _lists if is_listed(column.type) else _long
     return PersonValues(people, rows, *reader(people, sensitive, column))
@@ -120,7 +122,10 @@ def read_held(
 def _long(
     people: People, sensitive: str, column: pa.ChunkedArray
 ) -> tuple[pa.ChunkedArray, NDArray[Any], IntArray]:
-    """The values of people with one value in each row, the person of each value, and its row."""
+    """The values of people, one in each row; the person of each value; and its row.
+
+    A null adds no value.
+    """
     values = plain(sensitive, column)
     if not values.null_count:
         return values, people.of_row, np.arange(len(values))
@@ -131,9 +136,9 @@ def _long(
 def _lists(
     people: People, sensitive: str, column: pa.ChunkedArray
 ) -> tuple[pa.ChunkedArray, NDArray[Any], IntArray]:
-    """The values of people whose rows have lists, with the person and the row of each value.
+    """The values of people whose rows have lists; the person of each value; and its row.
 
-    Refused are people with several rows, and lists that hold lists or nulls.
+    Raises `DataError` for people with several rows, and lists that hold lists or nulls.
     """
     people.refuse_repeats(
         f"where {sensitive!r} holds lists, everybody has one row with all their values"
@@ -143,7 +148,7 @@ def _lists(
             f"{people.table}: the lists of column {sensitive!r} hold {column.type.value_type}; "
             "give lists of plain values"
         )
-    lengths = pc.fill_null(pc.list_value_length(column), 0).to_numpy()
+    lengths = pc.fill_null(pc.list_value_length(column), 0).to_numpy()  # a null is an empty list
     sources = np.repeat(np.arange(len(column)), lengths)
     values = plain(sensitive, pc.list_flatten(column))
     if values.null_count:
@@ -177,7 +182,10 @@ class HeldRows(ValuesRows):
         return False
 
     def values_of_people(self) -> ValuesOfPeople:
-        """Read who is in which group, and has which values; once, if `read_at_once` was called."""
+        """Read who is in which group, and who has which values.
+
+        If `read_at_once` was called, the result is kept for further calls.
+        """
         key, memory = (self.sensitive, *self.groups), self.read_once.of_people
         if memory is not None and key in memory:
             remembered: ValuesOfPeople = memory[key]
@@ -187,6 +195,7 @@ class HeldRows(ValuesRows):
         )
         if not self.null_groups:
             refuse_null_groups(self.table.name, person_values.rows, self.groups)
+        # All rows of a person must be in one group.
         groups = []
         for name in self.groups:
             codes, distinct = codes_of(person_values.rows.column(name))

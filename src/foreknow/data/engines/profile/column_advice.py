@@ -67,9 +67,8 @@ def separator_of(values: Sequence[Any], people: Sequence[int]) -> str:
     >>> separator_of(["Diabetes, type 2", "Diabetes, type 1", "Asthma"], [5, 3, 2])
     ''
     """
-    pairs = zip(values, people, strict=True)
     people_of_text = {}
-    for text, n in pairs:
+    for text, n in zip(values, people, strict=True):
         if isinstance(text, str) and n:
             people_of_text[text] = n
     least_people = sum(people_of_text.values()) / _SHARE
@@ -302,9 +301,11 @@ def has_unread_numbers(values: Sequence[str]) -> bool:
     >>> has_unread_numbers(["1,200", "(300)", "45"]), has_unread_numbers(["30-39", "50+"])
     (True, False)
     """
-    matches = [match for value in values if (match := _IN_WORDS.fullmatch(value.strip()))]
+    matches = [*filter(None, (_IN_WORDS.fullmatch(value.strip()) for value in values))]
+    are_nearly_all = len(matches) >= _NEARLY_ALL * len(values) and len(values) > 2
+    # Both brackets, or a unit: no reader of plain numbers takes these.
     is_any_marked = any((match["sign"] and match["close"]) or match["unit"] for match in matches)
-    return is_any_marked and len(matches) >= _NEARLY_ALL * len(values) and len(values) > 2
+    return is_any_marked and are_nearly_all
 
 
 # What each unit multiplies by; k stands for thousands, M may be anything.
@@ -313,7 +314,7 @@ _UNITS = {"k": "1000", "K": "1000", "%": "1"}
 
 def _words_in_reading(values: Sequence[str]) -> str:
     """The settings of a reading that make numbers of texts such as (1,200) or 33k; "" if none."""
-    matches = [match for value in values if (match := _IN_WORDS.fullmatch(value.strip()))]
+    matches = [*filter(None, (_IN_WORDS.fullmatch(value.strip()) for value in values))]
     units = {str(match["unit"]).strip() for match in matches if match["unit"]}
     brackets = any(match["sign"] and match["close"] for match in matches)
     # Without brackets and units: how are thousands and currencies written?
@@ -322,9 +323,11 @@ def _words_in_reading(values: Sequence[str]) -> str:
     if not marks and any(re.search(r"\d,\d{3}\b", text) for text in plain):
         marks = {"thousands": ","}
     settings = [f'{key} = "{mark}"' for key, mark in marks.items()]
-    settings += ['negative = "()"'] * brackets
+    if brackets:
+        settings.append('negative = "()"')
     terms = [f"{json.dumps(unit)} = {_UNITS[unit]}" for unit in sorted(units & {*_UNITS})]
-    settings += [f"units = {{ {', '.join(terms)} }}"] * bool(terms)
+    if terms:
+        settings.append(f"units = {{ {', '.join(terms)} }}")
     # Only whether texts can be read is tried out here, so any factor will do.
     known_units = dict.fromkeys(units & {*_UNITS}, 1)
     reading = Reading.of({**marks, "negative": "()" if brackets else None, "units": known_units})
@@ -346,11 +349,13 @@ def doubts(name: str, domain: Sequence[Any]) -> str | None:
         return None
     if all(isinstance(value, str) for value in values):
         # Surer guesses come first.
-        if fitting := date_formats(values, values[0]):
-            return f"looks like dates; if it is, {to_add('date_format', *fitting)}"
+        fitting_formats = date_formats(values, values[0])
+        if fitting_formats:
+            return f"looks like dates; if it is, {to_add('date_format', *fitting_formats)}"
         if has_decimal_commas(values):
             return f"looks like numbers with a decimal comma; if it is, {comma_ways(values)}"
-        if marks := amount_marks(values):
+        marks = amount_marks(values)
+        if marks:
             return f"looks like amounts; if it is, {as_reading(marks)}"
         if has_unread_numbers(values):
             settings = _words_in_reading(values)

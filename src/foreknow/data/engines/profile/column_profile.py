@@ -132,7 +132,8 @@ def _has_plus_and_minus(table: Table, columns: Sequence[Profile]) -> bool:
 def _block(table: Table, names: Sequence[str], reading: Reading) -> Iterator[Profile]:
     """Yield the profiles of some columns, which are read at once.
 
-    If that fails, each is read by itself; one that cannot be read has a profile that says why.
+    If that fails, each column is read by itself; one that cannot be read has a profile that says
+    why.
     """
     try:
         rows = table.arrow(list(names))

@@ -358,6 +358,7 @@ def words_of(name: str) -> frozenset[str]:
         words += [word for word in re.split(r"\d+", part) if word]
     words += [_bare_of_article(word) for word in words]
     words += [first + second for first, second in pairwise(name_parts)]
+    # These write no blanks between words; single signs mean too much to count.
     for word in _IN_A_ROW:
         if len(word) > 1 and word in whole_name:
             words.append(word)

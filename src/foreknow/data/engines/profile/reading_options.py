@@ -164,6 +164,7 @@ def has_pointed_thousands(texts: Sequence[str]) -> bool:
     matches = [_POINTED.search(text) for text in texts if "." in text]
     if None in matches:
         return False
+    # Two digits or more before the point: 1.234 may be a decimal with three places.
     return any(match and match[0].index(".") > 1 for match in matches)
 
 

@@ -165,6 +165,7 @@ def _address_parts(source: str | Path) -> tuple[Address, str, str, str | None]:
     if address is None:
         raise DataError(f"the address {spoken(source)} cannot be read: {ADVICE}")
     slash = "/" if str(source).startswith(f"{address.scheme}:///") else ""
+    # The part that names the table is ours; the library would refuse it.
     options = parse_qsl(address.query, keep_blank_values=True)
     query = urlencode([option for option in options if option[0] != "table"], quote_via=quote)
     user = f"{address.who}@" if address.who else ""

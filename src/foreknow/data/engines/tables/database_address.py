@@ -74,10 +74,12 @@ def spoken(source: str | Path) -> str:
     if looks is None:
         return _WORDS.sub(r"\1...", str(source))
     address = read_address(source)
+    # What cannot be read may hold a password anywhere.
     if address is None:
         return f"{looks[1]}://..."
     query = "&".join(setting for setting in address.query.split("&") if not _SECRET.match(setting))
-    return f"{address.scheme}://{address.place}{'?' * bool(query)}{query}"
+    public = f"{address.scheme}://{address.place}"
+    return f"{public}?{query}" if query else public
 
 
 def hidden(text: str, secrets: Iterable[str]) -> str:

@@ -112,6 +112,7 @@ class DuckTable:
     @classmethod
     def of_relation(cls, relation: Any) -> DuckTable:
         """Wrap a relation that the caller made."""
+        # Connections and statements come from the same library.
         if type(relation).__name__ != "DuckDBPyRelation":
             raise DataError(
                 f"expected a DuckDB relation, not {type(relation).__name__}; "
@@ -498,6 +499,7 @@ def _in_one_line(error: BaseException, name: str) -> str:
             f"{name} is a view that reaches out of its file, which is refused "
             f"({first_line.removeprefix('Permission Error: ')}); make a table of it there"
         )
+    # Advice of DuckDB is about its own functions, so only the place and the fault are kept.
     line = re.search(r"on Line: (\d+)", text)
     where = f"{name}, line {line[1]}" if line else name
     shape = re.search(r"Expected Number of Columns: (\d+) Found: (\d+)", text)

@@ -67,6 +67,7 @@ class FileTable(Table):
         floats_only : bool
             Whether its program has no other numbers than floats.
         """
+        # `fetch` returns the columns in the order in which they are asked for.
         self.name = name
         self.columns = check_columns(columns, name)
         self.is_stable = has_order
@@ -242,7 +243,8 @@ def of_workbook(path: Path, name: str, sheet_asked: str | None) -> FileTable:
     while rows and set(map(type, rows[-1])) <= {type(None)}:
         rows.pop()
     where = f"{name}, sheet {title}"
-    if (problem := _problem(rows, top, merged)) is not None:
+    problem = _problem(rows, top, merged)
+    if problem is not None:
         raise DataError(f"{where}{problem}")
     header, *body = rows
     names = [cell.strip() for cell in header]
@@ -296,7 +298,10 @@ def _shown(path: str) -> list[str]:
 
 
 def _sheet(path: str, name: str, sheet_asked: str | None) -> tuple[str, int, list[Any], list[Any]]:
-    """A sheet of a workbook: its title, the number of its first row, its rows and merged cells."""
+    """A sheet of a workbook: its title, the number of its first row, its rows and merged cells.
+
+    `sheet_asked` is the title that is wanted; None: the only sheet that is not hidden.
+    """
     import python_calamine as calamine
 
     book = calamine.CalamineWorkbook.from_path(path)
@@ -420,7 +425,7 @@ def of_statistics(path: Path, name: str, reading: Reading) -> FileTable:
     stamp = Stamp([path])
 
     def read(**how: Any) -> tuple[Any, Any]:
-        """The values of the file, by column, and its metadata."""
+        """The values of the file, by column, and its metadata; `how` are options of the reader."""
         try:
             contents = reader(str(path), output_format="dict", encoding=reading.encoding, **how)
         except Exception as error:  # a broken file makes it fail in many ways

@@ -43,6 +43,7 @@ def read_table(
     """
     source = open_table(path, None if reading is None else Reading.of(reading))
     table = bare(source.arrow(list(source.columns)))
+    # A file of texts does not say which columns hold numbers.
     columns = [_numbers(table.column(name)) for name in table.column_names]
     return frame_of(pa.table(dict(zip(table.column_names, columns, strict=True))), library)
 

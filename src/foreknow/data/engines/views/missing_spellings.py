@@ -47,6 +47,7 @@ class Spelled:
         self.as_written = table
         self.name, self.columns = table.name, table.columns
         self.untyped, self.is_stable = table.untyped, table.is_stable
+        # Filled while rows are read.
         self.found: dict[str, set[str]] = {}
         self._spellings, self._only = frozenset(reading.spellings), only
         self.of_columns = reading.missing_of
@@ -73,9 +74,15 @@ class Spelled:
         return self._cleared(arrow_of_values(columns, readers))
 
     def tally(self, columns: Sequence[str]) -> tuple[pa.Table, Any] | None:
-        """Count equal rows where the data lives; some may be equal only as they are read here."""
+        """Count equal rows where the data lives; None if rows are in memory.
+
+        Some rows may become equal only by nulls in place of spellings; they are not united here.
+        """
         tally = self.as_written.tally(columns)
-        return tally and (self._cleared(tally[0]), tally[1])
+        if tally is None:
+            return None
+        rows, times = tally
+        return self._cleared(rows), times
 
     def in_engine(self, table: Any, columns: Sequence[str]) -> Any:
         """The table of an engine with nulls in place of spellings of missing values.
@@ -200,6 +207,7 @@ def _pattern_of(codes: Collection[str], reading: Reading) -> str:
     """
     patterns = []
     for code in codes:
+        # 1.0 and 1.00 are one number, and a day may be written with its midnight.
         number = _number_of(code, reading)
         if number is not None:
             patterns.append(_pattern_of_number(f"{number:f}", reading))
@@ -219,6 +227,7 @@ def _number_of(code: str, reading: Reading) -> Decimal | int | None:
     [Decimal('1000'), Decimal('99.0'), Decimal('99.0'), None]
     """
     with suppress(ValueError):
+        # A code is written as the file writes numbers, or as Python does.
         return reading.amounts(code)
     return None if is_code(code) else read_number(code)
 

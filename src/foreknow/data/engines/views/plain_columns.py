@@ -15,7 +15,7 @@ from foreknow_judge.errors import InputError
 
 
 def simple(table: pa.Table) -> list[pa.ChunkedArray]:
-    """The columns of a table as a file has them: plain, and without dictionaries."""
+    """The columns of a table as a file has them: plain, and as values instead of codes."""
     columns = []
     for name, column in zip(table.column_names, table.columns, strict=True):
         array = plain(name, column)

@@ -65,6 +65,7 @@ class ReadValues(Derived):
         self.is_stable = table.is_stable
         self._kinds, self._reading, self._raw = kinds, reading, raw
         self._rounding = rounding or {}
+        # Values of a release that are no numbers or dates, and no mistakes.
         self._labels = pa.array([label, ELSEWHERE], pa.string())
 
     def arrow(self, columns: Sequence[str]) -> pa.Table:
@@ -91,9 +92,9 @@ class ReadValues(Derived):
         return f"values of {self.name} are read by a schema"
 
     def read(self, rows: pa.Table) -> pa.Table:
-        """Some rows of the table, of whatever columns, with their values read.
+        """Some rows of the table, of whatever columns, with their sensitive values read.
 
-        A column of times that are all midnight is one of days.
+        Numbers are rounded, too, in columns for which that is asked.
         """
         for place, name in enumerate(rows.column_names):
             values = days_of(rows.column(name))

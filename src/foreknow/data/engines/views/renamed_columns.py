@@ -57,9 +57,12 @@ class Renamed(Derived):
         return self._read(self._table.arrow([self._inner[name] for name in columns]), columns)
 
     def tally(self, columns: Sequence[str]) -> tuple[pa.Table, Any] | None:
-        """Count equal rows where the data lives."""
+        """Count equal rows where the data lives; None if rows are in memory."""
         tally = self._table.tally([self._inner[name] for name in columns])
-        return tally and (self._read(tally[0], columns), tally[1])
+        if tally is None:
+            return None
+        rows, times = tally
+        return self._read(rows, columns), times
 
     def counted(self, columns: Sequence[str]) -> str:
         """Why no engine counts them."""

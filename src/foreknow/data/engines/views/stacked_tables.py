@@ -23,7 +23,7 @@ def bare_rows(
     *,
     lists: str | None = None,
 ) -> pa.Table:
-    """Some columns of a table as they are read, and how many people each row counts.
+    """Some columns of a table as they are read, and the number of people of each row if it has one.
 
     Parameters
     ----------
@@ -161,7 +161,10 @@ def called(columns: Mapping[str, tuple[Sequence[str], IntArray]], absent: int) -
 def joined(
     table: pa.Table, rows: IntArray, columns: Mapping[str, Sequence[str | None]], **counts: IntArray
 ) -> pa.Table:
-    """Some rows of a table, with more columns: texts by name, and numbers by keyword."""
+    """Some rows of a table, with more columns: texts by name, and numbers by keyword.
+
+    `rows` are the positions of the rows; the new columns have a value for each of them.
+    """
     extended = table.take(rows)
     for name, texts in columns.items():
         extended = extended.append_column(name, pa.array([*texts], pa.string()))
