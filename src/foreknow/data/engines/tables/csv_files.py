@@ -34,7 +34,7 @@ class RawCsvFile(CsvFile):
         return opener(self.path, mode, **how)
 
     def blocks(self) -> Iterator[tuple[bytes, bytes, bytes]]:
-        """Yield each block of bytes of the file, with what is before and after it.
+        """Yield the byte before a block, the block, and the byte after it, for the whole file.
 
         Raises an error for a packed file that unpacks to more than a table can hold.
         """
