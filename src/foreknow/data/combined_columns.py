@@ -24,9 +24,10 @@ from foreknow.data.microdata import Microdata
 def combined(
     microdata: Microdata, columns: Sequence[str], layout: Layout, units: int | None = None
 ) -> Microdata:
-    """A table whose people have, as their one value, their combination of several columns.
+    """A table whose people have, as their only value, their combination of several columns.
 
-    A search then counts combinations, and `GroupCounts.seen` what each requirement looks at.
+    A search for groups then counts combinations, and `GroupCounts.seen` makes the counts of each
+    column from these.
 
     Parameters
     ----------

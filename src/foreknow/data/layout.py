@@ -111,10 +111,9 @@ class Layout(LayoutOfFiles):
         return self.linked
 
     def _sight_beside(self, secret: str, columns: Collection[str]) -> Seen:
-        """The sight of somebody who knows some columns beside a secret.
+        """The secret, the columns that somebody knows, and the others of the secret's row.
 
-        It has the secret, the known columns, and as `assumed` the other columns of the secret's
-        row.
+        The latter, `assumed`, are not known, but stand beside the secret all the same.
         """
         assumed = []
         for name in self.row_of(secret):

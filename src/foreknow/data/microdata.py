@@ -195,9 +195,10 @@ class Microdata:
 
     @property
     def merged(self) -> Microdata:
-        """The table with one entry for equal rows; see `counted`. For one value per person only.
+        """The table with one entry for all equal rows, which saves time and memory.
 
-        It is the table itself if nearly all rows differ.
+        For one value per person only. It is the table itself if nearly all rows differ. `of_rows`
+        leads back to rows; see also `counted`.
         """
         if self._merged is None:
             _ = self.attributes  # their errors name a row, which entries no longer have
@@ -210,7 +211,10 @@ class Microdata:
         return self._merged
 
     def of_rows(self, groups: IntArray) -> IntArray:
-        """The group of each row of the source, from that of each entry of `merged`."""
+        """The group of each row of the source, from the group of each entry of `merged`.
+
+        An entry stands for all equal rows, which are therefore in one group.
+        """
         if self._keys is None:
             raise InternalError("groups of entries that were not made of this table")
         return self.rows_of(self._keys.spread(groups))
@@ -689,6 +693,7 @@ class Microdata:
         # No row was left out: row i is person i.
         if self.rows_read.source_rows is None:
             return groups_of_people
+        # Some rows were left out: put the groups of the others at their places.
         everything = np.full(self.n_entries, -1, dtype=np.int64)
         everything[self.rows_read.source_rows] = groups_of_people
         return everything

@@ -448,7 +448,7 @@ class Release(ReleaseTables, Plain):
             the schema's `reading` says, or a release, whose values were read before; a table that
             could be either is refused.
         """
-        # Then its values are surely as the reading says, and were not rewritten by a release.
+        # Prepared, or with its writing given, a table is surely no release with rewritten values.
         raw = isinstance(frame, Prepared) or written is not None
         prepared = prepare(frame, schema, written, raw=raw, as_written=True)
         table, group = prepared.source, group or schema.group
@@ -464,8 +464,10 @@ class Release(ReleaseTables, Plain):
                     other_columns.append(n)
         roles = {*names, *schema.sensitives, *other_columns}
         lacking = {*schema.quasi_identifiers, *schema.other} - {*columns, *unlinked}
-        for name in sorted(lacking):  # a release need not have it; one that is misspelt is there
-            if similar := nearest(name, columns - roles - {*schema.identifiers, schema.person}):
+        # A release may leave columns out, but one with nearly the same name is probably misspelt.
+        for name in sorted(lacking):
+            similar = nearest(name, columns - roles - {*schema.identifiers, schema.person})
+            if similar:
                 raise SchemaError(f"{table.name} has no column {name!r}; did you mean {similar!r}?")
         # A table of nothing but its roles and a column of counts looks like a tally.
         if COUNT not in roles and {*roles, COUNT} == columns:
@@ -592,6 +594,7 @@ class Release(ReleaseTables, Plain):
                     f"{self.name}: a table of people with several values each cannot be joined "
                     "with others; give counts, or what publish wrote"
                 )
+            # Values stand in the rows of people: there is one table.
             has_counts = self.tallied
             rows = bare_rows(tables.table, tables.table.columns, COUNT, lists=tables.listed)
             return Parts(None, {self.sensitives: rows}, has_counts, tables.person)
@@ -605,7 +608,7 @@ class Release(ReleaseTables, Plain):
         values = {}
         for key, names in names_of_table.items():
             tally = tallies[key]
-            # Columns that share a table are told as one entry, with all of their names.
+            # Columns that share a table are one entry, whose key has all of their names.
             columns = [*tables.groups, *names]
             values[tuple(names)] = bare_rows(tally.table, columns, COUNT, tally.amount)
         people = None
@@ -721,9 +724,10 @@ class Release(ReleaseTables, Plain):
 
     @contextmanager
     def reading(self, columns: Iterable[str]) -> Iterator[None]:
-        """Read some columns and the group columns once, for all sights counted in this context.
+        """Read some columns and the group columns once, for everything counted in this context.
 
-        At the end, rows that give other counts than those made before raise an error.
+        If the table changes between readings, and counts made before no longer fit, an error is
+        raised at the end.
         """
         tables = [self.tables, *(table for table in self._apart.values() if table.linked)]
         sees_more = False

@@ -212,7 +212,10 @@ class ReleaseTables:
 
     @property
     def layout(self) -> Layout:
-        """Which columns stand in one row, as `Layout`, or as `RowLayout` if rows are people."""
+        """Which columns stand in one row, so that one is seen beside another.
+
+        It is a `RowLayout` if the rows of the release are people, else a `Layout`.
+        """
         judged_columns = (*self.group_columns, *self.recognized, *self.sensitives)
         other_columns = tuple(name for name in self.people_columns if name not in judged_columns)
         # None: people are not recognized by exact columns, but by the columns of their groups.

@@ -104,11 +104,12 @@ class Sight:
     def seen(
         self, sensitive: str | None = None, asked_columns: Sequence[str] | None = None
     ) -> Sight:
-        """The sight of one sensitive column, in groups that known columns divide.
+        """The release seen for one sensitive column, in groups that known columns divide.
 
         `asked_columns` are those that are known of everybody; None: all that stand beside the
-        secret.
+        sensitive one. The result is kept.
         """
+        # Bare counts have no other columns.
         if self._release is None:
             return self
         shown_release = self._release.seen(sensitive, asked_columns)
@@ -144,10 +145,11 @@ class Sight:
         return self._seen[key]
 
     def seen_by(self, columns: Sequence[str], sensitive: str | None = None) -> Sight | Release:
-        """The sight divided by those of some columns that stand in one row with a sensitive one.
+        """The release as somebody sees it who knows some columns of everybody.
 
-        If the table has changed since the release, as it may for people of earlier releases, it is
-        what the release itself shows.
+        Only those count that stand in one row with the sensitive column. If the table has changed
+        since the release, as it may for people of earlier releases, it is what the release itself
+        shows.
         """
         if self._release is None:
             return self
@@ -161,7 +163,7 @@ class Sight:
             raise
 
     def only(self, groups: IntArray) -> Sight:
-        """The sight of some groups, by their positions, which are numbered anew in this order."""
+        """A part of this with some of the groups, by their positions; these are numbered anew."""
         # People of other groups get the number -1, and are left out.
         new_number = np.full(self.counts.n_groups, -1, dtype=np.int64)
         new_number[groups] = np.arange(len(groups))
@@ -189,11 +191,11 @@ class Sight:
         return self._counted({name: self._column(name) for name in attributes})
 
     def _counted(self, columns: Mapping[str, tuple[NDArray[Any], Signature]]) -> Signatures:
-        """Count the people of each group by their combination of values in some columns.
+        """Count the people of each group by their values in some columns (their signature).
 
-        A column of the microdata is given by the code of each row, and the text of each code.
+        Each column of the microdata is given by the code of each row, and the text of each code.
         """
-        coded = [(codes[self._rows], texts) for codes, texts in columns.values()]
+        coded = [(codes[self._rows], texts) for codes, texts in columns.values()]  # only our rows
         joint, first_rows = combine_encoded(coded)
         # The first row of each combination has its texts.
         texts_of_columns = []

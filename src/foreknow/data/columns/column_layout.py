@@ -63,7 +63,7 @@ def _laid_out(
             column.name, column.codes, column.domain, order, (), (), _positions(column)
         )
     levels = hierarchy.levels(column.domain, column.name, row_of)
-    # Values are numbered anew, in the order in which the nodes above them stand side by side.
+    # Values are numbered anew in leaf order, in which those of every node stand side by side.
     leaf_of_code = np.empty(len(levels.order), dtype=column.codes.dtype)
     leaf_of_code[levels.order] = np.arange(len(levels.order), dtype=column.codes.dtype)
     return Attribute(

@@ -109,7 +109,11 @@ class _Kind:
         raise NotImplementedError
 
     def levels(self, domain: Sequence[Any], column: str, first_row: FirstRow) -> Levels:
-        """Lay out the distinct values of a column in leaf order; see `Hierarchy.levels`."""
+        """Lay out the distinct values of a column; see `Hierarchy.levels`.
+
+        In the order that comes out (leaf order) values of every node, at every level, stand side by
+        side.
+        """
         nulls = [i for i, value in enumerate(domain) if value is None]
         not_missing = [i for i, value in enumerate(domain) if value is not None]
 
@@ -138,6 +142,7 @@ class _Kind:
                         f"column {column!r}: level {level} has a node {_MISSING!r}, which is the "
                         "label of nulls; give that node another name"
                     )
+                # Nulls come first, and are a node of their own at each level.
                 nodes = np.concatenate((np.zeros(len(nulls), np.int64), nodes + 1))
                 names.insert(0, _MISSING)
             ancestors.append(nodes)
@@ -217,6 +222,7 @@ class Intervals(_Kind):
             numbers = [exact(value) for value in numbers]
             units = [floor_of(number, decimals) for number in numbers]
         order = sorted(range(len(numbers)), key=numbers.__getitem__)
+        # The number of each value's narrowest interval, counted from the origin.
         finest_cells = integers([(units[i] - origin) // widths[0] for i in order])
         if widths[-1] // widths[0] >= 2**62:  # beyond int64: divide Python's integers
             finest_cells = finest_cells.astype(object)

@@ -164,7 +164,7 @@ def _reaches(label: str, top: Any = None, bottom: Any = None) -> bool:
 
 
 def from_level(attribute: Attribute, level: int, hierarchy: Any) -> Attribute:
-    """An attribute whose values are the nodes of a level of its hierarchy, from 1.
+    """An attribute whose values are the nodes of one level of its hierarchy, counted from 1.
 
     A node that is called like something finer gets its level in its name, as a reader of the
     hierarchy needs it.
@@ -174,6 +174,7 @@ def from_level(attribute: Attribute, level: int, hierarchy: Any) -> Attribute:
             f"levels: the hierarchy of {attribute.name!r} has {len(attribute.ancestors)} levels, "
             f"of which the last hides everything, and at_least is {level}; leave the column out"
         )
+    # The node of each value (leaf) at this level and at those above.
     nodes, *nodes_above = attribute.ancestors[level - 1 :]
     names, *names_above = _names_from_level(attribute, level, _finer(attribute, level, hierarchy))
     # The first leaf of each node has the nodes above it.
@@ -206,6 +207,7 @@ def _names_from_level(
         nodes, labels = attribute.ancestors[node_level - 1], attribute.labels[node_level - 1]
         level_names = []
         for node, label in enumerate(labels):
+            # Values of a node stand side by side, so the first and last tell which it holds.
             leaves = np.flatnonzero(nodes == node)
             span = int(leaves[0]), int(leaves[-1])
             is_clear = label not in finer_names and span_of_name.get(label, span) == span

@@ -385,8 +385,7 @@ def encode(
         readers = _readers(reading, not untyped and declared is None, python_values)
         kind, values = _parsed(name, python_values, codes, declared, positions, readers)
         if kind == "text" and declared is None and reading.converts:
-            # Most, but not all, are dates or numbers as the reading says: the others may be
-            # mistakes.
+            # If most are dates or numbers as the reading says, the others may be mistakes.
             _refuse_mixed(name, python_values, codes, positions, reading)
         _refuse_ahead(name, python_values, values, reading)
     values = _as_days(values)
@@ -455,6 +454,7 @@ def _release_readers(
     # whoever reads the release would take the point for a decimal one.
     numbers = [_READERS[0], _COMMAS] if reading.decimal == "," else []
     readers = [*_readers(dates, True, []), *numbers, *_amounts(reading, values)]
+    # With decimal commas, no reader may take a point for a decimal one.
     if declared is not None:
         readers += _READERS[2:] if numbers else _READERS
     if zoned:
@@ -714,6 +714,7 @@ def _parsed(
     codes by row, and `positions` where rows are in the table (None: all of its rows).
     """
     unread_codes: list[int] = []
+    # From narrow types to wide ones.
     for reader in readers:
         if declared not in (None, reader.kind):
             continue

@@ -65,6 +65,7 @@ class PeopleTable(PeopleRows):
         positions = self._positions(rows, counts)
         if not self._as_counted(counts, positions, rows, weights):
             raise changed(self.table)
+        # A signature is the combination of a person's values in the attributes.
         codes, signatures = group_codes(rows, attributes, as_tuples=True)
         # Labels are compared as they print: 1 and "1" are one signature.
         texts: list[Any] = list(map(_text, signatures))
@@ -329,6 +330,7 @@ class TallyTable(TallyRows):
             # Groups are those of the table of people: some may have no values at all.
             group_of_member, people_labels = self._groups_of(people.table, members)
             sizes = np.bincount(group_of_member, minlength=len(people_labels))
+            # From groups of this table to those of people.
             group_of_row = _positions_of_keys(
                 table, labels, people.table, people_labels, group_of_row
             )[group_of_row]

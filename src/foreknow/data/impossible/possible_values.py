@@ -207,14 +207,14 @@ class JointMembers(PossibleMembers):
         others.
         """
         starts = np.searchsorted(self.cells[0], np.arange(len(self.people) + 1))
+        # Which kinds of values the people of each class surely, or perhaps, cannot have.
         cannot_of_class = []
         for can, might in zip(self.can, self.might, strict=True):
             cannot_of_class.append(
                 Cannot(frozenset(np.flatnonzero(~can)), frozenset(np.flatnonzero(~might)))
             )
 
-        # Several cells may be of one group.
-        @cache
+        @cache  # several cells may be of one group
         def bag_and_people(group: int) -> tuple[Any, Any]:
             """The values of a group with their kinds and numbers, and its people by class."""
             group_cells = self.cells[1:, starts[group] : starts[group + 1]].T.tolist()
@@ -226,8 +226,8 @@ class JointMembers(PossibleMembers):
 
         n_target, n_others = amounts
         ways = [(n_target, n_others)]
-        # Negations may be about the target or others. That somebody else lacks a value tells no
-        # more than what value they have, so all ways to divide the facts are tried.
+        # The facts say that people lack values, of the target or of others. About others that
+        # tells no more than what value they have, so all ways to divide the facts bound them.
         if self.negated:
             ways = [(n_facts, n_target - n_facts) for n_facts in range(n_target + 1)]
         bounds = []

@@ -144,7 +144,7 @@ def coarsened(
     style: Style,
     floor: IntArray | None = None,
 ) -> Coarsened:
-    """The label of each group along an attribute: what its members have in common.
+    """The label of each group along an attribute: what the values of its members have in common.
 
     Parameters
     ----------
@@ -205,10 +205,10 @@ def _distinct(rows: IntArray) -> tuple[list[Codes], IntArray]:
 def _lowest_nodes(
     attribute: Attribute, low: IntArray, high: IntArray, floors: IntArray
 ) -> IntArray:
-    """For each run of leaves, the lowest node, from a level on, that holds all of it.
+    """For each run of leaves, the lowest node of a hierarchy that holds all of it.
 
-    `low` and `high` are the first and last leaf of each run, and `floors` its least level. Columns
-    of the result: level; node.
+    A leaf is a value, in the order of the hierarchy. `low` and `high` are the first and last leaf
+    of each run, and `floors` its least level. Shape of the result (runs, 2): level, node.
     """
     level_and_node = np.full((len(low), 2), -1, dtype=np.int64)
     for level, nodes in enumerate(_levels(attribute)):
@@ -319,9 +319,9 @@ class Wording:
     def widths(self, meanings: Sequence[Codes]) -> NDArray[np.float64]:
         """The share of the domain that each meaning covers: 0 for one value, 1 for all."""
         values_per_code = self._attribute.many
-        return np.asarray(
-            (self._sizes(meanings, values_per_code) - 1.0) / max(int(values_per_code.sum()) - 1, 1)
-        )
+        sizes = self._sizes(meanings, values_per_code)
+        most = max(int(values_per_code.sum()) - 1, 1)
+        return np.asarray((sizes - 1.0) / most)
 
     def _sizes(self, meanings: Sequence[Codes], values_per_code: IntArray) -> IntArray:
         """How many values each meaning covers, where each code is so many."""
@@ -422,9 +422,14 @@ class Wording:
 class NodeWording(Wording):
     """Labels that are the names of the nodes of a hierarchy."""
 
-    def in_common(  # noqa: D102
+    def in_common(
         self, groups: IntArray, n_groups: int, floors: IntArray
     ) -> tuple[list[Codes], IntArray]:
+        """The lowest nodes that hold all members of a group, as (level, node), each once.
+
+        Also which of these each group has. `groups` has the group of each person, and `floors` the
+        least level of each group.
+        """
         low, _, high = _ends(self._attribute, groups, n_groups)
         return _distinct(_lowest_nodes(self._attribute, low, high, floors))
 
@@ -462,9 +467,14 @@ class NodeWording(Wording):
 class SetWording(Wording):
     """Labels that list values."""
 
-    def in_common(  # noqa: D102
+    def in_common(
         self, groups: IntArray, n_groups: int, floors: IntArray
     ) -> tuple[list[Codes], IntArray]:
+        """The sets of codes that the members of a group have, each once; () hides everything.
+
+        Also which of these each group has. `groups` has the group of each person, and `floors` the
+        least level of each group.
+        """
         attribute = self._attribute
         # The distinct codes of each group, ascending.
         offsets, cell_codes, _ = count_pairs(
@@ -495,7 +505,8 @@ class SetWording(Wording):
             sizes.append(covered.sum())
         return np.array(sizes, np.int64)
 
-    def known(self, meanings: Mapping[str | None, Codes]) -> KnownLabels:  # noqa: D102
+    def known(self, meanings: Mapping[str | None, Codes]) -> KnownLabels:
+        """The meanings of labels, in the codes of exact values even if rare ones were merged."""
         cells = self._attribute.cells
         if cells is None:
             return super().known(meanings)
@@ -506,6 +517,7 @@ class SetWording(Wording):
         return (code,)
 
     def _codes_of(self, meaning: Meaning) -> Codes | None:
+        """The codes of the values that a label lists; None if it lists something else."""
         has_null = None in self.codes
         codes = set()
         for member in meaning.members:
@@ -522,14 +534,19 @@ class SetWording(Wording):
             codes.add(0)
         return tuple(sorted(codes))
 
-    def read_all(  # noqa: D102
+    def read_all(
         self, labels: Iterable[Any], times: IntArray | None = None
     ) -> dict[Any, Codes] | None:
+        """The codes of the values that each label lists; None if one cannot be read.
+
+        `times` (how many people each entry is) tells what the label `other` may stand for.
+        """
         texts = {label: None if label is None else str(label) for label in labels}
         meanings = meant_by_sets(self._attribute, texts.values(), times)
         return None if meanings is None else {label: meanings[texts[label]] for label in texts}
 
-    def inside(self, codes: Codes) -> NDArray[np.bool_]:  # noqa: D102
+    def inside(self, codes: Codes) -> NDArray[np.bool_]:
+        """Which values a set covers, as a mask; () is everything."""
         inside = np.full(len(self.exact), not codes)
         inside[list(codes)] = True
         return inside
@@ -541,13 +558,18 @@ class SetWording(Wording):
 class RangeWording(Wording):
     """Labels that go from one value, or one cell, to another."""
 
-    def in_common(  # noqa: D102
+    def in_common(
         self, groups: IntArray, n_groups: int, floors: IntArray
     ) -> tuple[list[Codes], IntArray]:
+        """The ranges that hold all members of a group, each once; () stands for everything.
+
+        A range is (whether a null is in it, first code, last code). Also which of these each group
+        has. `groups` has the group of each person, and `floors` the least level of each group.
+        """
         low, first, high = _ends(self._attribute, groups, n_groups)
         # A null comes first, as code 0: it is not the lower end of a range.
         null_too = (low == 0) & (high > 0) & (self._attribute.domain[0] is None)
-        # A meaning is (whether a null is in it, first code, last code); everything is marked by -1.
+        # Rows of -1 mark everything.
         rows = np.stack((null_too, first, high), axis=1)
         rows[_suppressed(self._attribute, floors)] = -1
         # A range without either end is everything.
@@ -578,7 +600,8 @@ class RangeWording(Wording):
         null_too, first, last = codes
         return 0 if null_too else first, last
 
-    def widths(self, meanings: Sequence[Codes]) -> NDArray[np.float64]:  # noqa: D102
+    def widths(self, meanings: Sequence[Codes]) -> NDArray[np.float64]:
+        """The share of the whole span that each range covers."""
         attribute, (first, last) = self._attribute, self.places(meanings).T
         return np.asarray((attribute.ends[last] - attribute.positions[first]) / attribute.span)
 
@@ -601,7 +624,8 @@ class RangeWording(Wording):
             return None
         return int(meaning.missing and None in self.codes), first, last
 
-    def inside(self, codes: Codes) -> NDArray[np.bool_]:  # noqa: D102
+    def inside(self, codes: Codes) -> NDArray[np.bool_]:
+        """Which values a range covers, as a mask; see `in_common` for its codes."""
         null_too, first, last = codes or (0, *self.covers(codes))  # no codes: everything
         inside = np.zeros(len(self.exact), dtype=bool)
         inside[first : last + 1] = True
@@ -677,7 +701,7 @@ def names_of_nodes(attribute: Attribute) -> list[list[str | None]]:
     for nodes, labels in zip(_levels(attribute), [exact, *attribute.labels], strict=True):
         for node, label in enumerate(labels):
             spans_of_label.setdefault(label, set()).add(_span(nodes, node))
-    # What the hierarchy lists and nobody has is no less a value to a reader.
+    # Values that the hierarchy lists and nobody has: a reader takes their names for values, too.
     unseen = attribute.listed - set(exact)
     used_names = {*spans_of_label, *unseen}
 

@@ -127,7 +127,8 @@ def _meanings(text: str) -> Iterator[Meaning]:
     """Yield every way to read a label: as a node, a value, a range, a set, a period, and so on."""
     if text == MISSING:
         yield Meaning(missing=True, quoted=True, text=text)
-    # Looking at the start or end of a text first is faster than matching a pattern.
+    # Each part below looks for one form. Looking at the start or end of a text first is faster
+    # than matching a pattern.
     if text.startswith("*") and _EVERYTHING.fullmatch(text):
         yield Meaning(everything=True)
     number = read_number(text)
@@ -136,6 +137,7 @@ def _meanings(text: str) -> Iterator[Meaning]:
     open_ended = _OPEN.fullmatch(text)
     if open_ended:
         yield from _half_line(*open_ended.groups())
+    # "<15": all numbers below it.
     limit = read_number(text[1:]) if text.startswith("<") else None
     if limit is not None:
         yield Meaning(ends=("", text), upper=limit, below=True)

@@ -301,8 +301,7 @@ def _differing(
     has_both = (codes < column.n) & (traits_of_rows < trait.n)
     times = None if column.times is None else column.times[:rows][has_both]
     codes, traits_of_rows = codes[has_both], traits_of_rows[has_both]
-    # The trait of the first row of each value: in reverse, the first row is written last, and
-    # stays.
+    # The trait of each value's first row. Written in reverse, so that the first row stays.
     first_trait = np.full(column.n, -1, dtype=np.int64)
     first_trait[codes[::-1]] = traits_of_rows[::-1]
     differs = np.zeros(column.n, dtype=bool)
@@ -332,12 +331,14 @@ def _ages_differ(column: Coded, trait: Coded) -> bool:
     """
     has_both = (column.codes < column.n) & (trait.codes < trait.n)
     try:
+        # Ages in words are no numbers; and only the first values are at hand.
         age = np.array([float(value) for value in trait.some])[trait.codes[has_both]]
     except (TypeError, ValueError, IndexError):
         return False
     codes = column.codes[has_both]
     times = np.bincount(codes, minlength=column.n)
     mean = np.bincount(codes, age, column.n) / np.maximum(times, 1)
+    # A value of one row has no spread of its own.
     repeats = times[codes] > 1
     spread = float(np.mean((age - mean[codes])[repeats] ** 2)) if repeats.any() else 0.0
     return spread > _NEAR_AGES * float(np.var(age))

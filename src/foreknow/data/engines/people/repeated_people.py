@@ -75,6 +75,7 @@ def refuse_repeated(table: Table, schema: Schema) -> None:
         for n in candidates:
             if n in unique and _is_in_each_row(table, n):
                 numbers.append(n)
+        # The declared person has a number in each row: names may repeat.
         if schema.person in numbers:
             counts_of = {n: counts for n, counts in counts_of.items() if _is_number(table, n)}
         elif any(map(is_of_person, numbers)):

@@ -213,6 +213,7 @@ def _count_values(table: Table, name: str, person: str | None) -> tuple[pa.Array
         pairs = np.unique(codes.astype(np.int64) * len(people) + people_known)
         if len(pairs) > _MOVED * len(np.unique(people_known)):
             return distinct.slice(0, 0), nobody
+        # The code of the household, once for each person.
         codes = pairs // len(people)
     return distinct, np.bincount(codes, minlength=len(distinct))
 
