@@ -652,6 +652,7 @@ class GroupCounts:
             is_narrow = self.n_groups * n_levels < 2**31
             keys = keys.astype(np.int32 if is_narrow else np.int64, copy=False)
             keys.sort()
+            # The remainder of a key tells the count again.
             descending = n_levels - 1 - keys % n_levels
         else:
             # The numbers would not fit into int64: sort by group, then by count.
@@ -728,6 +729,7 @@ class GroupCounts:
         return type(self), tuple(getattr(self, field.name) for field in fields(self))
 
     def __eq__(self, other: object) -> bool:
+        """True for equal counts of the same values; how groups are named does not matter."""
         if not isinstance(other, GroupCounts):
             return NotImplemented
         names = ("sizes", "offsets", "codes", "counts")

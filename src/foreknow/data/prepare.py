@@ -194,6 +194,7 @@ class Prepared:
             refuse_rows_of_one(self.source, person)
         if in_place:
             return
+        # The rows are in memory: find the two rows, for the message.
         for person in self.persons:
             refuse_repeats(self.source, person, rows)
         refuse_spelt_twice(self.source, self.persons or unique_identifiers(self.schema))

@@ -656,6 +656,7 @@ class Release(ReleaseTables, Plain):
         visible = super()._sight(tables, name, known_columns)
         if self._owner is None:
             return visible
+        # The owner's list says who is in which group, but not who is in which part of it.
         if known_columns:
             raise UnsupportedError(
                 f"{self.name}: it is known who is in which group, and not who has which "
@@ -687,6 +688,7 @@ class Release(ReleaseTables, Plain):
         """
         if not self.recognized:
             return self.of_anybody
+        # Known values of the release that this is a sight of do not matter here: ask that one.
         if self._whole is not None:
             whole_release = self._whole if self.schema is not None else self._whole.by_policy
             return whole_release.alike(knowing)

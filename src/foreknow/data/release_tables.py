@@ -43,6 +43,10 @@ class ReleaseTables:
         knows: Sequence[str] = (),
         whole_release: Self | None = None,
     ) -> None:
+        """Take the tables of a release; `Release` says what the other parameters are.
+
+        `apart` has the table of each sensitive column, if they have tables of their own.
+        """
         self.tables = tables
         # The table with a row for each person, if there is one, and whether values stand in it.
         self._people, self.in_rows = tables.by_person, tables.by_person is tables

@@ -261,6 +261,7 @@ def held_values(
     times : integer array, optional
         How many people each entry is.
     """
+    # Values are compared as they print; -1 is one that the counts do not have.
     code_of = {str(value): code for code, value in enumerate(counts.values)}
     value_codes: NDArray[Any] = np.array([code_of.get(str(label), -1) for label in labels])[codes]
     if not len(groups) or min(groups.min(), value_codes.min()) < 0:

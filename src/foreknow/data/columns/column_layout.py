@@ -85,7 +85,7 @@ def in_cells(attribute: Attribute, grid: Grid | None, times: IntArray | None = N
     returned unchanged. `times` says how many people each entry is; None: one.
     """
     domain, codes = attribute.domain, attribute.codes
-    first = int(domain[0] is None)
+    first = int(domain[0] is None)  # 1 if the first value is a null
     has_grid = grid is not None
     if grid is None:
         people = np.bincount(codes, times, len(domain))[first:].astype(np.int64)

@@ -576,6 +576,7 @@ class Tree(_Kind):
         values: dict[str, int] = {}
         parents: dict[tuple[int, str], int] = {}
         for i, row in enumerate(self.rows):
+            # The first row that names the value, with which all others must agree.
             first = values.setdefault(row[0], i)
             if row != self.rows[first]:
                 raise HierarchyError(
@@ -583,6 +584,7 @@ class Tree(_Kind):
                     "with other ancestors"
                 )
             for level in range(1, len(row) - 1):
+                # The same for each node and the node above it.
                 first = parents.setdefault((level, row[level]), i)
                 parent = self.rows[first][level + 1]
                 if row[level + 1] != parent:
@@ -727,6 +729,7 @@ def period_of(period: str, hour: int) -> tuple[int, int]:
     if months is None:
         return day * 24, day * 24 + 24
     calendar_day = date.fromordinal(day)
+    # Months are counted from the year 0, and periods of several months begin at their multiples.
     first = (calendar_day.year * 12 + calendar_day.month - 1) // months * months
     return _first_of(first) * 24, _first_of(first + months) * 24
 

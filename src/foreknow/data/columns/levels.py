@@ -45,7 +45,7 @@ def coded_at_ends(column: Column, level: Level) -> tuple[Column, Level]:
             f'{what}; say at_least, or types = {{ {column.name} = "number" }} in [schema]'
         )
     top, bottom = _end(column, level.top, "top"), _end(column, level.bottom, "bottom")
-    first = int(column.domain[0] is None)
+    first = int(column.domain[0] is None)  # 1 if the first value is a null
     values = column.domain[first:]
     positions = [_position(value) for value in values]
     # Values before `start` become the bottom, and values from `end` on become the top.
@@ -118,7 +118,7 @@ def has_dates(attribute: Attribute) -> bool:
 
 def reached_ends(attribute: Attribute, names: Sequence[Any]) -> tuple[bool, bool]:
     """Whether the first of ascending labels reaches the bottom; and the last one the top."""
-    first = int(attribute.domain[0] is None)
+    first = int(attribute.domain[0] is None)  # 1 if the first value is a null
     if not names[first:]:
         return False, False
     bottom, top = attribute.bottom, attribute.top
@@ -131,7 +131,7 @@ def opened(attribute: Attribute, names: Sequence[Any]) -> tuple[Any, ...]:
 
     So "90 to 94" becomes "90 or more". A label that is open at both ends is ``*``.
     """
-    first = int(attribute.domain[0] is None)
+    first = int(attribute.domain[0] is None)  # 1 if the first value is a null
     texts, is_date = [*names], has_dates(attribute)
     is_bottom, is_top = reached_ends(attribute, names)
     if is_top and is_bottom and len(texts) == first + 1:
@@ -179,7 +179,7 @@ def from_level(attribute: Attribute, level: int, hierarchy: Any) -> Attribute:
     names, *names_above = _names_from_level(attribute, level, _finer(attribute, level, hierarchy))
     # The first leaf of each node has the nodes above it.
     first_leaf = np.searchsorted(nodes, np.arange(int(nodes.max()) + 1))
-    first = int(attribute.domain[0] is None)
+    first = int(attribute.domain[0] is None)  # 1 if the first value is a null
     return replace(
         attribute,
         codes=nodes.astype(narrowest(len(first_leaf)))[attribute.codes],

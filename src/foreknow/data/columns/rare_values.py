@@ -50,7 +50,7 @@ def without_rare(
     """
     domain = attribute.domain
     rare = np.bincount(attribute.codes, times, len(domain)) < limit
-    first = int(domain[0] is None)  # that a value is missing is none of them
+    first = int(domain[0] is None)  # 1 if a null comes first: it is not rare
     n_rare = int(np.count_nonzero(rare[first:]))
     if not n_rare:
         return attribute
@@ -112,7 +112,7 @@ def refuse_rare_ends(
     column 'ward': 3 of its 3 values are had by fewer than 5 people eac
     """
     domain = attribute.domain
-    first = int(domain[0] is None)
+    first = int(domain[0] is None)  # 1 if the first value is a null
     rare = np.bincount(attribute.codes, times, len(domain))[first:] < limit
     endless = any(isinstance(value, float) and not np.isfinite(value) for value in domain[first:])
     if not rare.any() or (2 * np.count_nonzero(rare) <= len(rare) and not endless):

@@ -186,6 +186,7 @@ class Reading:
         if isinstance(self.missing, Mapping):
             settings["missing"] = {name: list(listed) for name, listed in self.missing.items()}
         settings["units"] = {unit: float(factor) for unit, factor in self.units.items()}
+        # Whole factors without decimals.
         for unit, factor in self.units.items():
             if factor == int(factor):
                 settings["units"][unit] = int(factor)
@@ -308,6 +309,7 @@ def amount_reader(
     # Signs that look like the mark between thousands count, too.
     same = {None: "." if decimal == "," else "", " ": " \u00a0\u202f", "'": "'\u2019"}
     between = re.escape(same.get(thousands, thousands) or "")
+    # Alternatives of the pattern, each with a "|" behind it: thousands with marks between.
     grouped = rf"[1-9]\d{{0,2}}(?:[{between}]\d{{3}})+|" if between else ""
     if thousands == ",":  # 2,39,175 in India
         grouped += r"[1-9]\d?(?:,\d{2})+,\d{3}|"
@@ -352,6 +354,7 @@ def _read_amount(
     matched = amount.fullmatch(text.strip(BLANKS)) if _has_plain_digits(text) else None
     if matched is None:
         raise ValueError(f"{text!r} is no amount")
+    # The pattern allows both places of each sign, but one sign may stand only once.
     two_minus_signs = matched["minus"] and matched["after"]
     two_currencies = sign and matched["before"] and matched["behind"]
     if two_minus_signs or two_currencies:

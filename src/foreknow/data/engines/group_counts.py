@@ -192,7 +192,8 @@ class ValuesTable(PeopleTable, ValuesRows):
     def _count_rows(self) -> tuple[GroupCounts, Shown]:
         """Read the rows, and count people by group, and their values by group and value.
 
-        The second result says which rows show a sensitive value.
+        The second result says which rows show a sensitive value. `weights` below is how many people
+        each row is, None for one; `read_once` has rows that were read for several counts.
         """
         name, columns = self.table.name, list(dict.fromkeys(self.seen))
         read_before = self.read_once.rows(self.table, columns)

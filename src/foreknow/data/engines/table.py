@@ -56,7 +56,7 @@ def check_columns(columns: Sequence[str], name: str) -> list[str]:
     if twice:
         advice = "rename one of them"
         # Many repeats, or empty names: the first line is a title above the names.
-        if not twice[0].strip() or 2 * len({*columns}) <= len(columns):  # a line of headings
+        if not twice[0].strip() or 2 * len({*columns}) <= len(columns):
             advice = f"if the names stand in a line below, delete those above it; else {advice}"
         raise DataError(f"{name} has two columns named {twice[0]!r}; {advice}")
     if any(not column.strip() for column in columns):

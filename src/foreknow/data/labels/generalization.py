@@ -271,7 +271,7 @@ def open_codes(attribute: Attribute) -> tuple[int | None, int | None]:
     domain, last = attribute.domain, len(attribute.domain) - 1
     if attribute.cells is not None or last < 0:
         return None, None
-    first = int(domain[0] is None and last > 0)
+    first = int(domain[0] is None and last > 0)  # 1 if the first value is a null
     has_top = attribute.top is not None and domain[last] == attribute.top
     has_bottom = attribute.bottom is not None and domain[first] == attribute.bottom
     return first if has_bottom else None, last if has_top else None
@@ -580,6 +580,7 @@ class RangeWording(Wording):
     def _label(self, *codes: int) -> str | None:
         """The label of a range, by whether a null is in it, its first code and its last."""
         null_too, low, high = codes
+        # One value without a null is written as it is.
         if low == high and not null_too:
             return self.exact[low]
         # What the first value begins with, and what the last one ends with.

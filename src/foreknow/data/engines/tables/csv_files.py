@@ -18,9 +18,12 @@ class RawCsvFile(CsvFile):
     """A CSV file whose delimiter is the one that gives the most columns."""
 
     def __init__(self, path: Path, delimiters: str = DELIMITERS, name: str | None = None) -> None:
+        """Find the delimiter among `delimiters`: the right one divides the header into most fields.
+
+        `name` is what messages call the file; None: its own name.
+        """
         self.path, self.name = path, name or path.name
         self.compression = "gzip" if path.suffix.lower() == ".gz" else "none"
-        # The right delimiter divides the header into the most columns.
         n_columns: dict[str, int] = {}  # by delimiter
         for delimiter in delimiters:
             with suppress(csv.Error):

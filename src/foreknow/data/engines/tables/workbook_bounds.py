@@ -61,6 +61,7 @@ def _check_cells(sheet: Any, name: str, sheet_part: str) -> None:
         last_row = max([last_row, *map(int, row_numbers)])
     # Cells without a place follow each other; a sheet has at most 2**14 columns.
     last_column = max(last_column, min(n_cells - n_places, 1 << 14))
+    # Rows without a number count only if some cells have no place.
     n_declared = max(last_row, n_rows if n_places < n_cells else 0) * last_column
     if n_declared > MOST_CELLS:
         raise DataError(
