@@ -475,6 +475,7 @@ class GroupCounts:
         `new_codes` has the new code of each old one. Groups and their sizes stay.
         """
         refuse_sets(self.semantics)
+        # Occurrences of values with one new code are added up, group by group.
         recoded_counts = GroupCounts.from_pairs(
             self.cell_groups,
             new_codes[self.codes],
@@ -700,6 +701,7 @@ class GroupCounts:
         if len(target) != self.n_groups or (len(target) and target.min() < 0):
             raise DataError(f"into must name a new group, from 0, for each of {self.n_groups}")
         n_groups = int(target.max(initial=-1)) + 1
+        # Each occurrence moves into the new group of its group; equal values are added up.
         merged = GroupCounts.from_pairs(
             target[self.cell_groups],
             self.codes,

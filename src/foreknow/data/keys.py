@@ -63,6 +63,10 @@ class Keys:
     def __init__(
         self, columns: Sequence[NDArray[Any]], sizes: Sequence[int], room: int = 1
     ) -> None:
+        """Take columns of codes from 0, and for each how many codes it has.
+
+        With `room`, one more column of so many codes can be put beside them later.
+        """
         self._given = columns
         self._first: IntArray | None = None
         # The keys would not fit into int64: number the combinations that occur instead, as one

@@ -89,6 +89,7 @@ class Signatures:
     people: IntArray  # at least 1
 
     def __post_init__(self) -> None:
+        """Seal the arrays; `DataError` for a label that has not one value per attribute."""
         for name in ("offsets", "codes", "people"):
             object.__setattr__(self, name, whole(getattr(self, name), name))
         object.__setattr__(self, "labels", tuple(self.labels))

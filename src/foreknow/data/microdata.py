@@ -97,6 +97,10 @@ class Microdata:
         beside: Sequence[str] = (),
         **roles: Any,
     ) -> None:
+        """Take a table and its schema; rows are read when they are first asked for.
+
+        Raises an error if a column is missing, or if both a schema and `roles` are given.
+        """
         if schema is None:
             schema = source.schema if isinstance(source, Prepared) else Schema(**roles)
         elif roles:

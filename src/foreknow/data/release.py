@@ -139,6 +139,11 @@ class Release(ReleaseTables, Plain):
         group_counts: GroupCounts | None = None,
         **roles: Any,
     ) -> None:
+        """Take the tables of a release and the roles of their columns; see `from_groups` for users.
+
+        `group_counts` are its counts, if they are known already; `roles` are the parameters of
+        `ReleaseTables`.
+        """
         if not isinstance(tables, (ValuesTable, TallyTable)):
             raise SchemaError(
                 "say what makes a group: Release.from_generalized(table, quasi_identifiers=[...], "

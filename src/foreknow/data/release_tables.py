@@ -239,6 +239,7 @@ class ReleaseTables:
             raise SchemaError(
                 f"{self.name}: {column!r} cannot be both known and what must stay hidden"
             )
+        # All that is published, each once.
         published = dict.fromkeys((*self.beside, *self.sensitives, *self._published))
         if column in self.group_columns:
             raise SchemaError(

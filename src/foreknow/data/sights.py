@@ -290,6 +290,10 @@ class Register:
     """
 
     def __init__(self, parts: Sequence[tuple[Microdata, IntArray]], cohort: str) -> None:
+        """Take for each release a table and the rows of its people; -1 if they have none.
+
+        `cohort` is the column that tells which release shows a person.
+        """
         self._parts, self._cohort = parts, cohort
         first, _ = parts[0]
         self.name = first.name

@@ -44,6 +44,7 @@ def attribute_of(column: Column, schema: Schema, row_of: Callable[[int], int]) -
             f"and {column.name!r} has another one: say at_least, or leave that hierarchy out"
         )
     if level.has_ends:
+        # The highest and lowest values become one before the column is laid out.
         column, ends = coded_at_ends(column, level)
         attribute = with_open_ends(_laid_out(column, hierarchy, row_of), ends)
     else:

@@ -289,6 +289,7 @@ class Mask(_Kind):
                 characters = f"{self.length} character{'s' * (self.length > 1)}"
                 lost = isinstance(value, int) and len(str(value)) < self.length
                 refuse(i, f"a mask of {self.length} needs {characters}{_LOST if lost else ''}")
+        # In the order of texts, values with the same beginning stand side by side.
         texts = list(map(str, values))
         order = sorted(range(len(texts)), key=texts.__getitem__)
 
@@ -460,6 +461,7 @@ class Tree(_Kind):
         )
         if not source_rows:
             raise HierarchyError("a tree needs at least one row: a value and its levels")
+        # Every cell becomes a text; all rows must be as long as the first.
         rows = []
         for i, row in enumerate(source_rows):
             if len(row) < 2:

@@ -21,6 +21,7 @@ class Level(NamedTuple):
 
     def with_(self, second: Level) -> Level:
         """The limit that implies both: the lower top, the higher bottom, the coarser level."""
+        # None is no limit. The stricter limits are the lowest top and the highest bottom.
         tops = [level.top for level in (self, second) if level.top is not None]
         bottoms = [level.bottom for level in (self, second) if level.bottom is not None]
         at_least = max(self.at_least, second.at_least)

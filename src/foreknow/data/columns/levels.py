@@ -91,6 +91,7 @@ def _end(column: Column, limit: Any, key: str) -> Any:
             f"levels: the numbers of {column.name!r} are whole, and {key} is {limit}; write a "
             "whole number"
         )
+    # A fraction such as 1/3 cannot be written as a value of the column.
     end = Decimal(limit.numerator) / Decimal(limit.denominator)
     if exact(end) != limit:
         raise SchemaError(

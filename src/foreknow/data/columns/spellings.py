@@ -46,12 +46,15 @@ class Spellings:
     """
 
     def __init__(self, values: Iterable[str]) -> None:
+        """Index values by what two that look alike have in common, so that `near` compares few.
+
+        That is a key (the text without what spellings differ in), a number, or the first letter and
+        the number of words.
+        """
         self.values = tuple(values)
         self._by_key: dict[str, list[str]] = {}
         self._by_start: dict[tuple[str, int], list[str]] = {}
         for value in self.values:
-            # By what two values that look alike have in common: a key, a number, or the first
-            # letter and the number of words. So `near` compares few.
             for key in (_key(value).translate(_AS_DIGITS), *map(str, _numbers(value))):
                 self._by_key.setdefault(key, []).append(value)
             words = _words_of(value)

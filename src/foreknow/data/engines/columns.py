@@ -858,6 +858,7 @@ def _reading_by(reader: _Reader) -> Callable[[Any], Any]:
 
     def read(value: Any) -> Any:
         # It has the right type already.
+        """The value as the reader reads it; `_UNREAD` if it cannot; None stays None."""
         if value is None or type(value) in reader.types:
             return value
         if not isinstance(value, str) or not is_written(value):

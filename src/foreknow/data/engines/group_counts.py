@@ -269,6 +269,7 @@ class HeldTable(ValuesTable, HeldRows):
         of_person, labels = groups_from_columns(
             self.groups, values.groups, as_tuples=self.null_groups
         )
+        # Values in order, so that their codes do not depend on the order of rows.
         codes, distinct = ranked(values.codes, values.distinct)
         return GroupCounts.from_pairs(
             of_person[values.holders],

@@ -92,6 +92,7 @@ def _chances_by_signature(
     columns = []
     for n in (*attributes, VALUE):
         columns.append([*map(_text, rows.column(n).to_pylist())])
+    # Labels and values are compared as they print.
     printed_chances = _as_printed(rows.column(PROBABILITY))
     chances: dict[_Signature, dict[str, Fraction]] = {}
     row_of: dict[tuple[_Signature, str], int] = {}
@@ -252,6 +253,7 @@ def _refuse_twice(name: str, rows: pa.Table) -> None:
     people = rows.drop_null()
     if not people.num_columns or not len(people):
         return
+    # How many rows have each combination of names.
     name_counts = people.group_by(people.column_names).aggregate([([], "count_all")])
     repeated = name_counts.filter(pc.greater(name_counts.column("count_all"), 1))
     if len(repeated):

@@ -73,6 +73,7 @@ class Rule:
         if table.sensitive is None and len(sensitives) > 1:
             columns = " or ".join(map(repr, sensitives))
             raise SchemaError(f"{name}: say of which column its values are: sensitive = {columns}")
+        # With one sensitive column, a rule need not name it.
         column = table.sensitive or sensitives[0]
         if column not in sensitives:
             hint = did_you_mean(column, sensitives)

@@ -132,6 +132,7 @@ def _refuse_values(
             _refuse_of_nobody(condition, f"in {condition}", name, texts)
         return
     _refuse_of_nobody(condition, " or ".join(map(repr, condition)), name, texts)
+    # Somebody meets the list, but another text in it may be misspelt.
     text_of_plain = {_bare(text): text for text in texts}
     for text in condition:
         similar = text_of_plain.get(_bare(text), text)

@@ -28,7 +28,8 @@ class Labels(tuple[Label, ...]):
     columns: Mapping[str, tuple[NDArray[Any], Labels]] = MappingProxyType({})
     layout = Layout()  # how these columns are published
 
-    def __new__(cls, labels: Iterable[Label] = ()) -> Labels:  # noqa: D102
+    def __new__(cls, labels: Iterable[Label] = ()) -> Labels:
+        """Take distinct labels; `DataError` for one that is given twice or cannot be hashed."""
         new_labels = super().__new__(cls, labels)
         if isinstance(labels, range):  # numbers of combinations: distinct, and never looked up
             new_labels.first_missing = None
@@ -130,6 +131,7 @@ class GroupLabels(Sequence[Any]):
                 coded_columns.append(([*code_of], np.array(codes)))
             return coded_columns
 
+        # Columns are encoded only when they are asked for.
         group_labels = cls(parts, len(label_list), columns)
         group_labels._made, group_labels.exact = label_list, exact
         return group_labels
@@ -231,6 +233,7 @@ def in_order(labels: Iterable[Label]) -> list[Label]:
     """
 
     def key(label: Label) -> tuple[int, Any, str]:
+        """A kind (numbers first, texts, others), then what orders labels within the kind."""
         if isinstance(label, str):
             return (1, label, "")
         # Python's number, which compares with others exactly.

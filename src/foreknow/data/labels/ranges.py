@@ -45,6 +45,7 @@ class Range:
     high: int | str | None = None
 
     def __post_init__(self) -> None:
+        """Read the ends; `InputError` if there is none, or if the lower one is above the other."""
         for name in ("low", "high"):
             object.__setattr__(self, name, _end_of_range(getattr(self, name)))
         if self.low is None and self.high is None:

@@ -376,6 +376,7 @@ class Windows:
         refuse_rules("within without a policy", counts)
         line = Line.of(counts.values)
         if line.labels != counts.values:
+            # The place of a value on the line becomes its code.
             ordered = GroupCounts.from_pairs(
                 counts.cell_groups,
                 line.place[counts.codes],

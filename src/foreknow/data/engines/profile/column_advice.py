@@ -253,6 +253,7 @@ def refuse_dates(name: str, domain: Sequence[Any]) -> None:
     guess = nearly_all_read(domain, [1] * len(domain))
     if guess is None or guess.kind != "dates":
         return
+    # A missing value, which comes first, is no date.
     texts_fit = guess.fits[1:] if domain[0] is None else guess.fits
     if not all(texts_fit):
         return

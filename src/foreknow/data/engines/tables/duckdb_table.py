@@ -90,6 +90,11 @@ class DuckTable:
         file: Any = None,
         connection: Any = None,
     ) -> None:
+        """Take a relation of DuckDB, what messages call it, and the names of its columns in order.
+
+        `file` says whether all of it was read; None if it is no file. `connection` is ours; None if
+        the relation is a caller's.
+        """
         self.relation = relation
         self.connection = connection  # where it is one of ours
         self.name = name

@@ -439,6 +439,7 @@ def of_statistics(path: Path, name: str, reading: Reading) -> FileTable:
     _, metadata = read(metadataonly=True)
 
     def fetch(names: Sequence[str]) -> list[Any]:
+        """The columns of these names: codes as their labels, if all have one."""
         values, _ = read(usecols=list(names))
         timed = [n for n in names if any(isinstance(value, dt.time) for value in values[n])]
         if timed:

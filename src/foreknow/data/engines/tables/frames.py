@@ -61,6 +61,7 @@ def _numbers(column: pa.ChunkedArray) -> pa.ChunkedArray:
         return integers if integers.cast(pa.string()).equals(column) else column
     except pa.ArrowInvalid:
         pass
+    # Codes, such as 007, must keep their zeros: then the whole column stays text.
     texts = [text for text in column.unique().to_pylist() if text]
     if any(text[0] == "0" and text[1:2].isdigit() for text in texts):
         return column

@@ -96,6 +96,7 @@ class ParquetTable(Table):
         texts = [name for name in names if is_text(schema.field(name).type)]
         rows = self._read(lambda: _valid(_opened(file, read_dictionary=texts), names))
         for name in texts:
+            # Texts of all kinds, large ones and views, become codes of plain texts.
             column = rows.column(name).cast(_CODED)
             for chunk in column.chunks:
                 longest = pc.max(pc.binary_length(chunk.dictionary)).as_py()

@@ -61,6 +61,7 @@ class ReadValues(Derived):
         raw: bool = False,
         rounding: Mapping[str, int | float] | None = None,
     ) -> None:
+        """Take the table, and how its sensitive values are read; see the class."""
         super().__init__(table)
         self.is_stable = table.is_stable
         self._kinds, self._reading, self._raw = kinds, reading, raw

@@ -103,6 +103,7 @@ def stacked(
         if column is not None:
             table = table.append_column(column, pa.repeat(name, len(table)))
         labelled.append(table)
+    # Which types each column has in the tables.
     kinds: dict[str, set[pa.DataType]] = {}
     for table in labelled:
         for schema_field in table.schema:
