@@ -200,7 +200,7 @@ class Prepared:
         refuse_spelt_twice(self.source, self.persons or unique_identifiers(self.schema))
 
     def roles(self, further_columns: Sequence[str] = ()) -> list[str]:
-        """The columns by which people are published and counted, and further ones beside."""
+        """The columns by which people are published and counted, and further ones; each once."""
         schema = self.schema
         published = [
             *schema.quasi_identifiers,

@@ -55,7 +55,7 @@ def plain_table(
 
 
 def plain(name: str, array: pa.ChunkedArray) -> pa.ChunkedArray:
-    """A column without what prints alike: NaN is null, and minus zero is zero.
+    """A column in which values that print alike are one: NaN is null, and minus zero is zero.
 
     A null among the entries of a dictionary becomes a null of the column; entries that repeat are
     united; a column without a type is one of texts. Raises `DataError`, with the `name` of the

@@ -213,6 +213,7 @@ def fired(
         # A rule applies only if all of its conditions do: the least certain one decides.
         certainty = np.full(n_rows, 2, dtype=np.int8)  # 0: no, 1: perhaps, 2: surely
         for name, condition in rule.where.items():
+            # Without the column nothing is known: one label, a missing one, for all rows.
             codes, labels = columns.get(name, (np.zeros(n_rows, dtype=np.int8), [None]))
             is_unread = _is_unread(condition, hierarchies.get(name))
             certainty_of_label = np.ones(len(labels), dtype=np.int8)

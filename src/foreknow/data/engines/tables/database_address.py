@@ -55,6 +55,7 @@ def read_address(source: str | Path) -> Address | None:
         return None
     # The folder of a socket may stand where the host would.
     parts = _REST.fullmatch(looks[2])
+    # A "%" must begin an escaped sign, or the address could be read in two ways.
     if parts is None or _ODD.search(looks[2]):
         return None
     return Address(looks[1], parts["who"] or "", parts["place"], parts["query"] or "")

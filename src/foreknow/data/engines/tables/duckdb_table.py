@@ -220,6 +220,7 @@ class DuckTable:
         A null is a value of its own. With `signs`, -0.0 is another value than 0.0; without, both
         are 0.0.
         """
+        # Whoever wrote the table has counted its rows.
         if self.known is not None and {*columns} == {*self.known[0].column_names}:
             return self.known[0].select(columns), self.known[1]
         floats = [name for name in columns if self._kinds[name] in _FLOATS]
@@ -231,6 +232,7 @@ class DuckTable:
             grouped = _encoded(reader, reader.schema)
         times = grouped.column(grouped.num_columns - 1).to_numpy().astype(np.int64)
         rows = grouped.select(range(len(columns))).rename_columns(list(columns))
+        # The counts must add up to all rows of the file.
         self.check(int(times.sum()))
         is_negative = grouped.columns[len(columns) : -1]
         rows = with_signs(rows, floats, is_negative if signs else None)

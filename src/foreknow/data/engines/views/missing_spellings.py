@@ -260,11 +260,13 @@ def _pattern_in_digits(number: str, reading: Reading, unit: str = "") -> str:
     [True, True, False, False]
     """
     if reading.negative and number.startswith("-"):
+        # With a minus, or in brackets without one.
         plain = _pattern_in_digits(number, replace(reading, negative=None), unit)
         positive = _pattern_in_digits(number[1:], replace(reading, negative=None), unit)
         return f"({plain}|[(]{positive}[)])"
     whole, _, decimals = number.removeprefix("-").partition(".")
     decimals = decimals.rstrip("0")
+    # With a decimal comma, points may stand between thousands even if the reading does not say so.
     marks = reading.thousands or ("." if reading.decimal == "," else "")
     signs = {" ": " \u00a0\u202f", "'": "'\u2019"}.get(marks, marks)
     if signs and len(whole) > 3:
@@ -272,6 +274,7 @@ def _pattern_in_digits(number: str, reading: Reading, unit: str = "") -> str:
         first = len(whole) % 3 or 3
         groups = [whole[:first], *(whole[i : i + 3] for i in range(first, len(whole), 3))]
         whole = f"({whole}|{f'[{signs}]'.join(groups)})"
+    # Zeros may follow the decimals; a whole number may have zeros alone, or no decimals.
     after = f"[{reading.decimal or '.'}]{decimals}0*"
     text = whole + (after if decimals else f"({after})?")
     if unit:
@@ -279,7 +282,7 @@ def _pattern_in_digits(number: str, reading: Reading, unit: str = "") -> str:
         # before.
         spelled_unit = re.sub(r"(\W)", r"[\1]", unit)
         text += f"[\\s\u00a0\u202f]?{spelled_unit}"
-    minus = "-" * number.startswith("-")
+    minus = "-" if number.startswith("-") else ""
     if reading.currency is None:
         return minus + text
     # The sign of a currency may stand before or after, and a minus on either side of it.
