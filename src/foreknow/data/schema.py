@@ -434,7 +434,10 @@ class Schema:
         return _written(table)
 
     def _check_hierarchies(self) -> None:
-        """Make hierarchies of their tables; `SchemaError` if they or types fit no column."""
+        """Make hierarchies of the tables that stand for them in a policy.
+
+        `SchemaError` if a hierarchy or a type belongs to no column that can have one, or is none.
+        """
         for column in (*self.hierarchies, *self.types):
             if column not in (*self.quasi_identifiers, *self.sensitives):
                 # In TOML, an unquoted name with a point is a table in a table: x.y becomes x.

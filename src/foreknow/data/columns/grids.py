@@ -64,7 +64,8 @@ def grid_of(values: Sequence[Any], people: IntArray) -> Grid | None:
     if not all(type(value) is int for value in values):
         decimals, units = common_unit([exact(value) for value in values])
     positions = integers(units)
-    largest = max(int(positions[-1]), -1 - int(positions[0]))  # beyond it, cells only meet at 0
+    # With cells wider than `largest`, only the two cells beside 0 are left: coarser is no use.
+    largest = max(int(positions[-1]), -1 - int(positions[0]))
     width = next(w for w in _widths(positions) if w > largest or _hides(positions // w, people))
     return Intervals([decimal_text(width, decimals) if decimals else width])
 

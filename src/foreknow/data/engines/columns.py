@@ -857,9 +857,8 @@ def _reading_by(reader: _Reader) -> Callable[[Any], Any]:
     is_written = re.compile(reader.pattern, re.ASCII).fullmatch
 
     def read(value: Any) -> Any:
-        # It has the right type already.
         """The value as the reader reads it; `_UNREAD` if it cannot; None stays None."""
-        if value is None or type(value) in reader.types:
+        if value is None or type(value) in reader.types:  # it has the right type already
             return value
         if not isinstance(value, str) or not is_written(value):
             return _UNREAD

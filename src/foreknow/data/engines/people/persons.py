@@ -44,6 +44,7 @@ class People:
         """Tell people apart by a column with their names; a row without a name is a `DataError`."""
         codes, distinct = codes_of(names)
         if distinct.null_count:
+            # A null has the last code.
             row = int(np.argmax(codes == len(distinct) - 1)) + 1
             raise DataError(f"{table}: the column of people {column!r} is missing in row {row}")
         first = first_rows(codes, len(distinct))
