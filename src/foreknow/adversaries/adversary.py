@@ -192,9 +192,11 @@ class Kind(Protocol):
 
 
 def check_adversary(adversary: Any, name: str) -> None:
-    """Refuse what is no adversary, or lacks what its needs leave to it; `name` begins messages."""
+    """Refuse an adversary that lacks members which its needs ask for; `name` begins messages."""
     try:
         check_members(adversary, Adversary)
+        # One that does not need finished groups must serve a search; one that does not need an
+        # absolute limit must know gains.
         if Need.FINISHED not in adversary.needs:
             check_members(adversary, Searchable)
         if Need.ABSOLUTE not in adversary.needs:

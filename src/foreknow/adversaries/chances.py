@@ -76,11 +76,13 @@ class Chances:
     def reaching(self, limit: Fraction, cells: IntArray, inclusive: bool = False) -> BoolArray:
         """True for each cell that reaches a limit, by fractions where floats are near it.
 
-        Where no fraction can be worked out, the cell counts as reaching it. With `inclusive`, a
-        chance that equals the limit does not reach it.
+        A cell is people of a group and a value; `cells` has positions. Where no fraction can be
+        worked out, the cell counts as reaching the limit. With `inclusive`, a chance that equals
+        the limit does not reach it.
         """
         bound = float(limit)
         is_reaching: BoolArray = self.lower[cells] > bound
+        # Bounds in floats settle all cells but those with the limit between them.
         undecided = np.flatnonzero(~is_reaching & (self.upper[cells] >= bound))
         # Work fractions out once for cells whose chances are surely equal.
         first, kind = self._by_kind(cells[undecided])

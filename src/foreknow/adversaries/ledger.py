@@ -157,7 +157,7 @@ class MinLedger:
     def evaluate(
         self, removed: GroupCounts | None, added: GroupCounts, owner: NDArray[Any]
     ) -> MinEvaluation:
-        """Measure the minima after each of many proposals.
+        """Measure the minima after each of many proposals to replace groups.
 
         Proposal p replaces group p of `removed` by the groups g of `added` with ``owner[g] == p``.
         Without `removed`, proposals only add groups.
@@ -180,9 +180,9 @@ class MinLedger:
         return MinEvaluation(self, removed, added, only_proposal, of_removed)
 
     def _bind(self, counts: GroupCounts) -> None:
-        """Take the values of the first counts as those of the table.
+        """Take the values of the first counts as those of the table, and start all minima.
 
-        Later counts must have the same.
+        Later counts must have the same values.
         """
         if self._values is None:
             if self.is_wanted is not None:
@@ -230,8 +230,9 @@ class MinLedger:
     def least_without(self, key: IntArray, group: IntArray) -> FloatArray:
         """For each i, the least ratios of ``key[i]`` over all groups but ``group[i]``.
 
-        Shape (ratios, keys). If minima only fall, groups that leave do not matter. Where no other
-        group has the key, the ratios are those of a group without it.
+        A key is what minima are kept apart by, such as a sensitive value. Shape (ratios, keys). If
+        minima only fall, groups that leave do not matter. Where no other group has the key, the
+        ratios are those of a group without it.
         """
         if self.falling:
             return self._minima[:, key]
@@ -297,9 +298,9 @@ class MinLedger:
             self._lowered[:] = False
             is_safe, is_close = self.safe(self._minima[:, lowered])
             self._unsafe |= not np.all(is_safe | is_close)
+            # Keys that are too close for floats: fractions decide by the cells that are kept.
             no_further_cells = self._cells.detail.take(slice(0)) if is_close.any() else None
-            # Too close for floats.
-            for key in lowered[is_close].tolist():  # fractions decide
+            for key in lowered[is_close].tolist():
                 self._unsafe = self._unsafe or not self.settles(key, no_further_cells)
         return int(self._unsafe)
 
@@ -429,8 +430,9 @@ class MinEvaluation:
     def safe_each(self) -> BoolArray:
         """For each proposal, whether the release stays safe if it alone is carried out.
 
-        A proposal is groups that are added in place of others. Its cells lower the minima of some
-        keys; floats decide where they are clear, and fractions where they are close.
+        A proposal is groups that are added in place of others. A cell is a group with a key, such
+        as a value that occurs in it; the new cells lower the minima of their keys. Floats decide
+        where these are clear, and fractions where they are close to the limit.
         """
         ledger = self.ledger
         if not self._possible.any():

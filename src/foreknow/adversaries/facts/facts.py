@@ -200,6 +200,7 @@ class Facts:
         negated : bool
             Whether the facts are negations, for `Negations`; see `PossibleMembers`.
         """
+        # For windows of numbers there are other keys than values.
         limit = as_threshold(threshold)
         if isinstance(values, Windows):
             amounts = min(self.l, values.counts.n_values), self.k, self.m
@@ -237,6 +238,7 @@ class Facts:
         odds = np.array([float(1 / bound - 1) for bound in bounds], dtype=np.float64)
 
         def exact(cells: IntArray) -> list[Fraction | None]:
+            """The bounds of some cells, which stand for their chances."""
             return [bounds[cell] for cell in cells.tolist()]
 
         return Chances.of_holders(counts.cell_groups, counts.codes, counts.counts, odds, exact)
@@ -335,10 +337,11 @@ class _Fronts:
         return [chances[i] for i in kind.reshape(-1).tolist()]
 
     def _least_link_factors(self, code: int) -> tuple[Fraction, Fraction]:
-        """The least factors that m links put on the odds against a value, over all groups.
+        """The least chances that none of m linked people has a value, over all groups.
 
-        The first is for a group of which nobody is known, the second for one with k known people:
-        V(m, 0) and V(m, k) of the paper's section 4.
+        The odds against the target are multiplied by it. The first is for a group of which nobody
+        is known, the second for one with k known people: V(m, 0) and V(m, k) of the paper's section
+        4. `code` is the value.
         """
         k, m = self.facts.k, self.facts.m
         if not m:
@@ -418,7 +421,9 @@ def witness_of(
 ) -> FactsWitness | None:
     """Spell out the fewest facts that attain the least odds against a value.
 
-    None where no few facts can be named, as for negations with rules on who has which values.
+    `code` is the value, `amounts` are (l, k, m), and `minimum` says in which groups target, known
+    people and linked people are. None where no few facts can be named, as for negations with rules
+    on who has which values.
     """
     spelled = formulas_of(counts).spelled(counts, code, amounts, minimum)
     if spelled is None:

@@ -97,6 +97,7 @@ def _cells_of(counts: GroupCounts, codes: IntArray) -> tuple[IntArray, IntArray]
         return cells, np.array([0, len(cells)])
 
     def by_value() -> tuple[IntArray, IntArray]:
+        """All cells in order of value, and where each value begins."""
         n_cells = np.bincount(counts.codes, minlength=counts.n_values)
         order = order_of(counts.codes)
         # Half the memory.
@@ -110,7 +111,10 @@ def _cells_of(counts: GroupCounts, codes: IntArray) -> tuple[IntArray, IntArray]
 
 
 def joined(profiles_to_join: list[Profiles]) -> Profiles:
-    """Join profiles of one l, one block of values after the other; at least one block."""
+    """Join profiles of one l, one block of values after the other; at least one block.
+
+    Numbers of kinds, which say where slacks are equal, are made different in each block.
+    """
     if profiles_to_join[0].kind is None:
         return profiles_to_join[0].join(*profiles_to_join[1:])
     shift, shifted = 0, []  # each block has numbered its kinds from 0

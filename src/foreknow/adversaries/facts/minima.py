@@ -74,6 +74,7 @@ class FactsMeasure(Measure):
         semantics: Semantics,
         negated: bool = False,
     ) -> None:
+        """Take the amounts (l, k, m), the limit, and which values are asked for (None: all)."""
         self.l, self.k, self.m = amounts
         self.is_wanted, self.semantics, self.negated = is_wanted, semantics, negated
         self._odds = (1 - threshold) / threshold
@@ -130,6 +131,7 @@ class FactsMeasure(Measure):
         )
 
     def _profiles(self, counts: GroupCounts, groups: BoolArray | None = None) -> Profiles:
+        """The profiles of the wanted values in all groups, or in those where `groups` is True."""
         if self.negated:
             counts = negated(counts)
         if groups is None:
@@ -200,8 +202,9 @@ def _are_near(ratios: FloatArray, minima: FloatArray, m: int) -> BoolArray:
 def exact_minimum(candidates: Profiles, k: int, m: int) -> ExactMinimum:
     """The least odds over the profiles of one value, with the groups of target and linked people.
 
-    Target and linked people are in one group, or in two, and the `k` known people are beside one of
-    them. Of equal odds, one group for all comes first.
+    T is the odds against the target's value, V the chance that none of m linked people has it
+    (Theorem 2). Target and linked people are in one group, or in two, and the `k` known people are
+    beside one of them. Of equal odds, one group for all comes first.
     """
     if len(candidates) > _FEW:
         candidates = attaining(candidates, k, m)
@@ -212,6 +215,7 @@ def exact_minimum(candidates: Profiles, k: int, m: int) -> ExactMinimum:
     one_group = [t * v for t, v in zip(t_known, candidates.v_exact(m, k + 1), strict=True)]
 
     def first_least(ratios: list[Fraction]) -> int:
+        """The position of the least, the first of equal ones."""
         return min(cells, key=ratios.__getitem__)
 
     # All in one group; then in two groups, with the known people in either.

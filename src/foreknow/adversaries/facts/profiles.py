@@ -102,7 +102,10 @@ def safe_product(first: FloatArray, second: FloatArray) -> FloatArray:
 def _falling(
     top: FloatArray, bottom: FloatArray, steps: int, upto: FloatArray | None = None
 ) -> FloatArray:
-    """Product over i < steps (and i < upto) of (top - i) / (bottom - i)."""
+    """The product over i < steps (and i < upto) of (top - i) / (bottom - i), for each entry.
+
+    In blocks, so that no table of all factors is needed.
+    """
     product = np.ones(len(top))
     block = max(1, _BLOCK // max(1, len(top)))
     for start in range(0, steps, block):
@@ -404,6 +407,8 @@ class Profiles:
             (self.n < counterpart.n) | (self.s > counterpart.s) | self._has_less_slack(counterpart)
         )
         if self.able_terms is not None and counterpart.able_terms is not None:
+            # For the adversary, fewer others, more of them ruled out, and fewer remaining values
+            # are better.
             lower = self.able_terms < counterpart.able_terms
             better |= (
                 lower[:, 0] | lower[:, 2] | (self.able_terms[:, 1] > counterpart.able_terms[:, 1])
@@ -649,7 +654,11 @@ class BagOfValues(SeveralValues):
 
     @staticmethod
     def t(n: IntArray, s: IntArray, slack: FloatArray, k: Amount) -> FloatArray:
-        """T(l, k) under ``multiset``, as float64."""
+        """T(l, k), the odds against the value, under ``multiset``, as float64.
+
+        s times the value occurs in a group of n people, k of whom are known not to have it; `slack`
+        is the chance that none of the l ruled out values is the target's.
+        """
         # Each of s occurrences is somebody's among `free` people: the target lacks all with the
         # chance ((free - 1) / free) ** s.
         free = n - capped(k)
@@ -660,7 +669,11 @@ class BagOfValues(SeveralValues):
 
     @staticmethod
     def v(n: IntArray, s: IntArray, m: Amount, k: Amount) -> FloatArray:
-        """V(m, k) under ``multiset``, as float64; under ``set`` it is as under ``single``."""
+        """V(m, k), the chance that none of m linked people has the value, under ``multiset``.
+
+        s times it occurs in a group of n people, k of whom are known. Under ``set`` it is as under
+        ``single``.
+        """
         m = capped(m)
         free = n - capped(k)
         possible = free > m
@@ -755,7 +768,10 @@ class SomeCannot(OneValue):
         return np.arange(len(counts.codes))
 
     def bounded(self, counts: GroupCounts) -> NDArray[np.bool_]:
-        """True for values whose odds are only a bound: where a group has several kinds."""
+        """True for values whose odds are only a bound: where a group has several kinds.
+
+        A kind is values that the same people can have. Shape (values,).
+        """
         possible: Any = counts.possible
         values = np.zeros(counts.n_values, dtype=bool)
         partly, _ = _partly_had(counts)

@@ -73,10 +73,12 @@ def own_windows(counts: GroupCounts, last: IntArray, l: int) -> Pieces:
 def every_window(counts: GroupCounts, last: IntArray, l: int) -> Pieces:
     """The pieces at every window: after a value has left, and where a value has entered.
 
-    ``last[v]`` is the last value of the window that begins at value v; l values are ruled out.
+    A piece is a run of windows in which a group has the same people. ``last[v]`` is the last value
+    of the window that begins at value v; l values are ruled out.
     """
     codes, group = counts.codes, counts.cell_groups
     # After the value of a cell has left, until the next leaves.
+    # Cells that are not the last of their group: after each, the next one leaves.
     inner = np.flatnonzero(group[1:] == group[:-1])
     leaving = _pieces(counts, last, l, codes[inner] + 1, codes[inner + 1], group[inner], inner + 1)
     # Where the value of a cell has entered, until the first that is in there leaves.
@@ -135,17 +137,18 @@ def _count_others(
     _, ranked = ranked_cells(counts)  # most frequent first
     # Go through each group's values, the most frequent first, until l outside were found.
     remaining, position = np.arange(len(group) if l else 0), 0
-    while len(
-        remaining := remaining[
-            counts.offsets[group[remaining]] + position < counts.offsets[group[remaining] + 1]
-        ]
-    ):
-        cell = ranked[counts.offsets[group[remaining]] + position]
+    while True:
+        # Drop the rows whose group has no further value.
+        place = counts.offsets[group[remaining]] + position
+        has_more = place < counts.offsets[group[remaining] + 1]
+        remaining = remaining[has_more]
+        if not len(remaining):
+            return n_others
+        cell = ranked[place[has_more]]
         outside = (cell < begins[remaining]) | (cell >= ends[remaining])
         n_others[remaining] += np.where(outside, counts.counts[cell], 0)
         n_left[remaining] -= outside
         remaining, position = remaining[n_left[remaining] > 0], position + 1
-    return n_others
 
 
 def blocks(counts: GroupCounts) -> Iterator[tuple[int, GroupCounts]]:
@@ -240,8 +243,10 @@ def _least_odds_apart(
 ) -> tuple[Fraction, int]:
     """The least odds if target and linked people are in two groups, and the first such window.
 
-    The `k` known people are all beside the target, or all beside the `m` linked people. Row i has
-    the numbers ``triples[code[i]]`` in the windows from ``first[i]`` to ``last[i]``.
+    The `k` known people are all beside the target, or all beside the `m` linked people. A triple is
+    people, holders and slack of a group; row i has the numbers ``triples[code[i]]`` in the windows
+    from ``first[i]`` to ``last[i]``. T is the odds against the target's secret, V the chance that
+    no linked person has it.
     """
     ranked: dict[tuple[str, int], _Ranked] = {}
     for n_known in {0, k}:
@@ -369,8 +374,8 @@ class WindowsMeasure(FactsMeasure):
     def _profiles(self, counts: GroupCounts, groups: BoolArray | None = None) -> Profiles:
         """Profiles of groups in windows of values.
 
-        In place of a value, a profile has the number of the part of the line that its window begins
-        in.
+        A profile is the people of a group, those who have the secret, and those to spare. In place
+        of a value, it has the number of the part of the line in which its window begins.
         """
         windows = len(self.last)
         # The last window of each part; parts have about the same number of windows.

@@ -124,7 +124,11 @@ class Implications:
         return self._disclosure(counts, value, self._chance(counts, odds), lambda: (cells, odds))
 
     def disclosures(self, release: HasCounts) -> dict[Label, Disclosure]:
-        """The disclosure of each sensitive value."""
+        """The disclosure of each sensitive value.
+
+        The k implications are spent as atoms (statements that a person has a value): x in the
+        target's group, the others where they leave the least chance.
+        """
         counts = self._counts(release)
         k = self._most(counts)
         atoms = spread(self._attained(counts).least[: k + 1])
@@ -138,6 +142,7 @@ class Implications:
         ratios = ratio(lowest, atoms[:, None]) if counts.n_values else np.empty(0)
 
         def targets_of(code: int) -> tuple[Targets, Any]:
+            """The targets with a value, and the odds against each by atoms in its group."""
             of_value = np.flatnonzero(cells.code == code)
             return cells.take(of_value), odds[:, of_value]
 
@@ -148,7 +153,11 @@ class Implications:
         return disclosures
 
     def chances(self, release: HasCounts) -> Chances:
-        """How sure the adversary can be of each person, if that person is the target."""
+        """How sure the adversary can be of each person, if that person is the target.
+
+        x of the k atoms (statements that a person has a value) are spent in the target's group, the
+        others where they leave the least chance.
+        """
         counts = self._counts(release)
         k, attained = self._most(counts), self._attained(counts)
         cells = Targets.of(counts)
@@ -248,6 +257,7 @@ class Implications:
         chance = float(1 / (1 + lowest_odds))
 
         def cells_of_value() -> tuple[Targets, Any]:
+            """The targets with the worst value, and the odds against each."""
             positions = np.flatnonzero(cells.code == code)
             return cells.take(positions), odds[:, positions]
 
@@ -269,6 +279,7 @@ class Implications:
 
         @cache
         def plan() -> Plan | None:
+            """The best way to spend the implications, in fractions; worked out once."""
             return self._attained(counts).plan(k, *cells_of())
 
         def exact() -> Fraction:
@@ -417,7 +428,10 @@ class ImplicationsWitness(Plain):
 
 
 def witness_of(counts: GroupCounts, plan: Plan) -> ImplicationsWitness:
-    """Spell out the implications of a plan, atom by atom."""
+    """Spell out the implications of a plan, atom by atom.
+
+    An atom says that a person has a value: "if that is so, then the target has the target's value".
+    """
     implications = [*_about_own(counts, plan)]
     for group, atoms in plan.other_groups:
         bag = counts.bag(group)

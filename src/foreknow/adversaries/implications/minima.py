@@ -56,6 +56,11 @@ class Buckets:
     """The least chances that atoms fail, for many buckets of `n` people and up to k atoms each."""
 
     def __init__(self, n: IntArray, tops: IntArray) -> None:
+        """Take buckets, which are groups, and work out chances for people after the first.
+
+        ``n[b]`` is how many people bucket b has, ``tops[c, b]`` how many of them have the c most
+        frequent values.
+        """
         self.n = n
         self.tops = tops  # (k + 2, buckets): how often the c most frequent values occur, from c = 0
         self.k = len(tops) - 2
@@ -94,18 +99,17 @@ class Buckets:
             among = holders >= tops[a + 1] - tops[a]
             n_free = n - np.where(among, tops[a + 1], tops[a] + holders)
             target_odds = n_free / holders
-            # Atoms about others may name these values only, a + 1 for each person or a.
             sure, unsure = bool(among.all()), not among.any()
             for x in range(a, self.k + 1):
-                if sure or a + 1 > x - a:  # more about each than there are in all
-                    rest_chances = self._rest(a + 1, x - a)[bucket]
-                    if not sure and a < x - a:
-                        rest_chances = np.where(among, rest_chances, self._rest(a, x - a)[bucket])
+                # Atoms about another person name these values only: a + 1 of them, or a. If fewer
+                # atoms are left, both are the same array.
+                if_among, if_not = self._rest(a + 1, x - a), self._rest(a, x - a)
+                if sure or if_among is if_not:
+                    rest_chances = if_among[bucket]
                 elif unsure:
-                    rest_chances = self._rest(a, x - a)[bucket]
+                    rest_chances = if_not[bucket]
                 else:
-                    wider, fewer = self._rest(a + 1, x - a), self._rest(a, x - a)
-                    rest_chances = np.where(among, wider[bucket], fewer[bucket])
+                    rest_chances = np.where(among, if_among[bucket], if_not[bucket])
                 np.minimum(odds[x], self._times(target_odds, rest_chances), out=odds[x])
         return odds
 
@@ -221,11 +225,16 @@ class _ExactChances:
         return options
 
     def sizes(self, i: int, cap: int, n_atoms: int) -> list[int]:
-        """How many atoms each person from the i-th on has where all fail least likely."""
+        """How many atoms each person from the i-th on has where all fail least likely.
+
+        An atom says that a person has a value. At most `cap` are about one person, and `n_atoms`
+        are left.
+        """
         options = self._options(i, cap, n_atoms)
         lowest = self.rest(i, cap, n_atoms)
         for chance, c in options:
             if chance == lowest:
+                # Some atom holds for sure, so nobody else needs to be asked about.
                 certain = self.n - i <= self.tops[c]  # whoever else is asked about
                 return [c] if certain else [c, *self.sizes(i + 1, c, n_atoms - c)]
         return []
@@ -387,6 +396,10 @@ class Attained:
     """The groups and targets that attain the minima of a release for at most k atoms, and how."""
 
     def __init__(self, counts: GroupCounts, k: int) -> None:
+        """Work out the minima of a release for at most k atoms, in floats.
+
+        An atom says that a person has a value.
+        """
         self.counts = counts
         self.k = k
         self.cells = Targets.most_frequent(counts)  # a worst target of each group
@@ -397,9 +410,10 @@ class Attained:
         self._least_chances: list[tuple[Fraction, int]] | None = None
 
     def least_chances(self) -> list[tuple[Fraction, int]]:
-        """For 0 to k atoms, the least chance that they leave, and a group that has it.
+        """For 0 to k atoms, the least chance that all fail, and a group that has it.
 
-        The group is -1 if there is none, as for 0 atoms.
+        An atom says that a person of the group has a value. The group is -1 if there is none, as
+        for 0 atoms. Worked out once.
         """
         if self._least_chances is None:
             self._least_chances = [(Fraction(1), -1)]
@@ -417,7 +431,8 @@ class Attained:
     def plan(self, k: int, cells: Targets, odds: FloatArray) -> Plan | None:
         """The best way to spend k atoms on one of some targets; None if there are no targets.
 
-        ``odds[x]`` are the odds against each with x of the atoms about its own group.
+        An atom says that a person has a value; `cells` are targets (values of groups), and
+        ``odds[x]`` the odds against each with x of the atoms about its own group.
         """
         if not len(cells.group):
             return None
@@ -451,7 +466,11 @@ class Attained:
         return [highest[i] for i in kind.tolist()]
 
     def _products(self, k: int) -> tuple[list[Fraction], list[list[tuple[int, int]]]]:
-        """Least products of 0 to k atoms in groups other than the target's, and their parts."""
+        """The least products of 0 to k atoms in groups other than the target's, and their parts.
+
+        A product is the chance that all these atoms fail; its parts are pairs (group, atoms spent
+        there).
+        """
         lowest = self.least_chances()
         products, factors = [Fraction(1)], [list[tuple[int, int]]()]
         for total in range(1, k + 1):

@@ -257,6 +257,7 @@ class ReleasePosteriors:
         if not len(cells):
             none = np.zeros(0)
             return _Secret(name, tuple(codes), cells, none, none, none.astype(bool))
+        # Cells stand case by case and signature by signature: a run of cells is one kind of person.
         is_next_person = (np.diff(case[cells]) != 0) | (np.diff(signature[cells]) != 0)
         starts = np.concatenate(([0], np.flatnonzero(is_next_person) + 1))
         if self._facts_on_top is not None:  # by which posteriors do not simply add up
@@ -288,6 +289,7 @@ class ReleasePosteriors:
 
         @cache
         def decided() -> tuple[Fraction | None, int]:
+            """The highest fraction, and its cell; worked out once, if it is asked for."""
             return self._highest(secret, candidates, int(secret.cells[top]))
 
         bounded = bool(secret.bounded[upper >= lower.max()].any())
@@ -338,6 +340,7 @@ class ReleasePosteriors:
         top = int(np.argmax(upper_gain))
         candidates = np.flatnonzero((upper_gain >= lower_gain.max()) & (upper_gain > 0)).tolist()
         position = top
+        # Certain already if one cell is left whose bounds are close.
         decided = len(candidates) == 1 and upper_gain[top] <= lower_gain[top] * (1 + CLOSE)
         probability = float(secret.upper[position])
         if (
@@ -396,6 +399,7 @@ class ReleasePosteriors:
         signatures, bag = cases.people_of(case), cases.bag_of(case)
         # Cells of a case stand signature by signature, one for each value of its bag.
         signature = (cell - int(self.posteriors.offsets[case])) // len(bag)
+        # Only a bound: as a fraction, if there are facts beside the priors.
         if self._bounds.bounded[cell]:
             return (
                 None

@@ -71,6 +71,7 @@ def _least_exchanges(n: IntArray, c: IntArray, chances: FloatArray) -> FloatArra
             rows.append(_times(factor, sums).sum(axis=1)[0])
         return np.asarray(np.minimum(np.stack(rows, axis=1), _MOST))
     ratio, factor, order, people = _ratios(f, n, slice(None))
+    # Sums for all pairs of values x and y.
     sums_of_pairs = _times(factor, _least_sums(ratio, order, people, 1.0, take))
     # Given that t has x, of which one less is left, how likely can u be to have y?
     fewer = _times(factor, _least_sums(ratio, order, people, 1.0, take - 1))
@@ -133,6 +134,7 @@ def _least_sums(
     inside = np.empty(ratio.shape, dtype=bool)
     np.put_along_axis(inside, order, (ends <= take) & (sorted_amounts > 0), axis=2)
     with np.errstate(invalid="ignore", over="ignore"):
+        # Without t; if t was among those taken, the next one counts instead.
         total = np.where(used > 0, used * sorted_ratio, 0.0).sum(axis=2, keepdims=True)
         return np.asarray(np.where(inside, total + next_weight * (following - ratio), total))
 
@@ -174,6 +176,7 @@ def least_odds(
     factor *= (is_other_value[:, None] & ~both_secret)[..., None]
     ratio.sort(axis=-1)
     until = np.cumsum(ratio, axis=-1)
+    # For each y: the sum of the least exchanges of its holders, without j of them.
     sums = []
     for j in range(k + m + 1):  # of all holders of y but the j whose exchanges weigh most
         n_left = np.broadcast_to(np.maximum(take - j, 0), (*ratio.shape[:-1], 1))
@@ -186,6 +189,7 @@ def least_odds(
             sums.append(factor * first + np.maximum(factor * following - 1, 0.0))
     sums_of_values = list(zip(*sums, strict=True))
     best = _fewest(sums_of_values, amounts, np.zeros_like(sums[0][0]), np.minimum)
+    # c_x / (c_x + sum) is the bound of the chance: so sum / c_x bounds the odds.
     holders = np.where(f > 0, c[:, :, None], 0)[:, rows]
     least_sums = np.minimum((best[l][k], *best[0][k + 1 :]), _MOST)
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -268,6 +272,7 @@ def _exact_sum(
         return Fraction(0)
     # t is nobody's partner in an exchange with t.
     total, people = Fraction(0), [n[u] - (u == t) for u in range(len(n))]
+    # The least weights first, until `take` holders of y are found.
     for weight, u in sorted((f[u][x] / f[u][y], u) for u in range(len(n)) if f[u][y]):
         used = min(take, people[u])
         total, take = total + used * weight, take - used

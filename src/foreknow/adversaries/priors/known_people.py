@@ -77,6 +77,7 @@ class Known:
         people.
         """
         all_cases = np.arange(self.posteriors.cases.n_groups)
+        # People known or linked: bounds only.
         if any(self.amounts[1:]):
             return self._exchanged(codes, all_cases)
         beyond = self.posteriors.bounded
@@ -166,6 +167,7 @@ class Known:
         has it.
         """
         odds, linked = self._odds(codes, cases)
+        # By value: the chance that none of the linked people has it.
         factors = _chance_without(linked).prod(axis=0)
         factor = factors[0] if codes else factors[self.posteriors.cells()[2]]
         is_possible = np.isfinite(odds)
@@ -185,6 +187,7 @@ class Known:
         for shape in self._shapes(cases):
             of_target, of_linked = self._odds_of(shape, codes, links)
             odds[shape.cells] = of_target
+            # A linked person may be anybody: keep the least odds over all cases.
             for lowest, of_person in zip(linked, of_linked, strict=True):
                 if codes:
                     lowest[0] = min(lowest[0], of_person.min())
@@ -228,6 +231,7 @@ class Known:
         n_values = counts.shape[1]
         chances = self.matrix.chances[shape.signatures[:, None, :], shape.values[:, :, None]]
         amounts = min(amounts[0], n_values - 1), *amounts[1:]
+        # As many values at a time as memory allows.
         step = max(_MOST_NUMBERS // (n_values * int(people.sum(axis=1).max()) * len(people)), 1)
         odds_of_parts, linked_of_parts = [], []
         for start in range(0, n_values, step):
@@ -238,7 +242,11 @@ class Known:
         return np.concatenate(odds_of_parts, axis=1), np.concatenate(linked_of_parts, axis=2)
 
     def _odds_or_not(self, shape: _Shape, amounts: Amounts) -> tuple[FloatArray, FloatArray]:
-        """The odds as `_odds_of` has them, if people have each value or not: with binary priors."""
+        """The odds of `_odds_of` with binary priors: people have each value or not.
+
+        A small problem of two values for each value of each case. Results are by case, value and
+        signature; for linked people, one after another before these.
+        """
         ruled_out, n_known, n_linked = amounts
         counts, n_values = shape.counts, shape.counts.shape[1]
         cells = shape.signatures[:, None, :], shape.values[:, :, None]
@@ -335,9 +343,10 @@ class Known:
     def _case_parts(
         self, codes: Sequence[int], case: int
     ) -> tuple[list[int], list[int], list[list[Fraction]], list[int]]:
-        """People, values, priors of a case, and which of the values are a secret.
+        """People by signature, people by value, priors, and which of the values are a secret.
 
-        Where each value is had or not had, these are the two values.
+        For one case; `codes` are the values of the secret. Where each value is had or not had,
+        these are the two values.
         """
         people, bag = self.posteriors.cases.people_of(case), self.posteriors.cases.bag_of(case)
         signatures, n = zip(*people, strict=True)

@@ -82,7 +82,11 @@ def posteriors(
     *,
     reach: int = REACH,
 ) -> GroupPosteriors:
-    """Posteriors of everybody; groups of more states than `reach` get upper bounds instead."""
+    """Posteriors of everybody; groups of more states than `reach` get upper bounds instead.
+
+    Under ``joint`` everybody has one value; under ``binary`` each value is had or not, by itself.
+    Equal groups are judged once, as one case.
+    """
     first, case_of = groups.distinct()
     cases = groups.take(first)
     result = (_joint if mode == "joint" else _binary)(cases, priors, reach)
@@ -144,7 +148,11 @@ def cell_offsets(cases: SignatureGroups) -> IntArray:
 
 
 def cell_places(cases: SignatureGroups, offsets: IntArray) -> tuple[IntArray, IntArray, IntArray]:
-    """The case of each cell, and where its signature and its value stand among those of all."""
+    """The case of each cell, and where its signature and its value stand among those of all.
+
+    A case has a cell for each of its signatures and values: signature by signature, and its values
+    in order.
+    """
     case = np.repeat(np.arange(cases.n_groups), cases.n_signatures * cases.n_values)
     n_values = cases.n_values[case]
     position = np.arange(len(case)) - offsets[case]
@@ -197,6 +205,7 @@ def _judge_case(
         table = np.array(exact_group(cases, case, priors, reach=reach), dtype=float)
         bounded, error = False, relative_error(1, 0, 0)
     except UnsupportedError:
+        # Too many worlds: bounds by exchanging values of people.
         signatures, people = zip(*cases.people_of(case), strict=True)
         values, counts = zip(*cases.bag_of(case), strict=True)
         table = upper_bounds(people, counts, priors.chances[np.ix_(signatures, values)])
@@ -274,12 +283,12 @@ def batches(
         rows_of_chunk = np.arange(len(chunk))[:, None]
         item_place = items.places[rows_of_chunk, item][:, :, None]
         kind_place = kinds.places[:, None, :]
-        # From the chance of an occurrence being of a signature to that of a person having the
-        # value.
         signature, value = (kind_place, item_place) if turned else (item_place, kind_place)
         # The cell of each case, level and kind.
         cells = offsets[chunk][:, None, None] + signature * n_values + value
         case, i = np.nonzero(items.amounts)
+        # From the chance of an occurrence being of a signature to that of a person having the
+        # value.
         factors = None
         if turned:
             factors = items.amounts[case, i, None] / np.array(shape.capacities, dtype=float)
@@ -365,12 +374,14 @@ def scaled(rows: FloatArray, capacities: FloatArray) -> tuple[FloatArray, FloatA
     Worlds keep their ratios. Powers of two are exact; only the last division rounds. The second
     result is the logarithm of how many times as heavy every world of a problem was.
     """
+    # Rows so that their largest entry is about 1; columns by their capacity; rows again.
     _, first = np.frexp(rows.max(axis=1))
     rows = np.ldexp(rows, -first[:, None, :])
     _, column = np.frexp(rows.sum(axis=0) / capacities)
     rows = np.ldexp(rows, -column)
     _, last = np.frexp(rows.max(axis=1))
     rows = np.ldexp(rows, -last[:, None, :])
+    # Then rows that sum to one; rows of zeros stay.
     total = rows.sum(axis=1)
     total[total == 0] = 1
     rows /= total[:, None, :]

@@ -112,6 +112,7 @@ class Priors:
     speaks: ClassVar[None] = None
 
     def __post_init__(self) -> None:
+        """Read the tables of priors; refuse too many known people, and equal attribute sets."""
         refuse_other("Priors: semantics is", self.semantics, get_args(ValueMode))
         if not isinstance(self.facts, Facts):
             raise InputError(f"Priors: facts must be Facts, not {self.facts!r}")
@@ -139,7 +140,10 @@ class Priors:
         return _Searched(*self.amounts) if any(self.amounts) else None
 
     def under(self, schema: Any) -> Priors:
-        """The priors, with texts read as missing where a schema says so."""
+        """The priors, with texts read as missing where a schema says so.
+
+        `label` is what a release shows in place of a missing sensitive value, if it does.
+        """
         reading = schema.reading
         if not reading.missing:
             return self

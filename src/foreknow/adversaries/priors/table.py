@@ -69,6 +69,7 @@ class PriorTable:
     estimated: bool = field(default=False, compare=False)
 
     def __post_init__(self) -> None:
+        """Refuse names given twice, rows of another length, and chances that are none."""
         for noun, labels in (("attribute", self.attributes), ("value", self.values)):
             twice = []
             for i, label in enumerate(labels):
@@ -132,7 +133,7 @@ class PriorTable:
         """
         for value in members:
             if value not in self.values:
-                self.matrix([], [value])  # says which are known
+                self.matrix([], [value])  # raises an error, which says which values there are
         is_member = [value in members for value in self.values]
         is_other = [value not in members for value in self.values]
         chances: dict[Signature, tuple[Fraction, ...]] = {}
