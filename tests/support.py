@@ -91,7 +91,10 @@ def printed():
     knowledge = [(f"`{one.key}`", one.needs) for one in KNOWLEDGE]
     knowledge += [(f"`fk.{type(one).__name__}`, in Python", one.needs) for one in ASKED]
     rules = [
-        (f"`{rule.key}`" + (", other distances" if rule_is_ordered(rule) else ""), rule.needs)
+        (
+            f"`{rule.key}`" + (", ordered or hierarchical" if rule_is_ordered(rule) else ""),
+            rule.needs,
+        )
         for rule in RULES
     ]
     makers = [(f"`{key}`", traits_of(maker).needs) for key, maker in MAKERS.items()]
@@ -108,23 +111,23 @@ def printed():
         (
             "## Combinations that are refused",
             refused(),
-            "## What the judge supports",
-            JUDGED,
-            judged(),
             "## What cannot be combined",
             TERMS,
             table("knowledge", knowledge, of_knowledge),
             table("criterion", rules, of_rules),
             table("method", makers, of_table),
             table("analysis", analyses, of_analyses),
+            "## What the judge supports",
+            JUDGED,
+            judged(),
         )
     )
 
 
 JUDGED = (
-    "The judge is the part that checks a finished release. Some settings need support for each "
-    "kind of knowledge or each criterion. These tables list all of this support. A kind without a "
-    "row, such as `implications`, has none of it."
+    "The judge is the part that checks a finished release. For the settings below, it needs extra "
+    "code for each kind of knowledge and each criterion. A kind without a row, such as "
+    "`implications`, is judged only without these settings."
 )
 TERMS = """\
 | term | meaning |
@@ -163,7 +166,7 @@ def judged():
         key: (judge.of_several, judge.of_windows, judge.of_rules, judge.relative)
         for key, judge in VERIFIERS.items()
     }
-    other = ("several values per person", "a population", "labels alone")
+    other = ("several values per person", "a population", "it looks only at labels")
     of_criteria = {
         key: (gauge.of_people, gauge.of_population, gauge.of_labels)
         for key, gauge in GAUGES.items()

@@ -34,7 +34,7 @@ class Need(Enum):
     )
     NO_WINDOWS = (
         "values as they are",
-        "leave within out, or limit facts or negations, which know windows of numbers",
+        "leave within out, or limit facts or negations, which take it",
         "within merges those that are near each other",
     )
     NO_SETS = (
