@@ -79,6 +79,7 @@ def _refuse(folder: Path, out: Path) -> None:
     if str(out) == "-":
         return
     refuse_kind(out)
+    # A file among those published would look like a part of the release.
     release_folder = folder if folder.is_dir() else folder.parent
     if out.resolve().is_relative_to(release_folder.resolve()):
         raise OutputError(f"{str(out)!r} would lie in what is published; write it elsewhere")

@@ -155,6 +155,7 @@ def as_one(words: list[str], option: click.Option) -> list[str]:
     """The words of a command line, with all values of an option in one, with commas between."""
     values, other_words, remaining = list[str](), list[str](), iter(words)
     for word in remaining:
+        # Behind -- all words are arguments, even if they look like options.
         flag, equals, value = word.partition("=")
         if word == "--":
             other_words += [word, *remaining]
@@ -170,6 +171,7 @@ def with_policy(words: list[str], names: list[str]) -> list[str]:
     policy_options = [word for word in words if word == "-p" or word.startswith("--policy")]
     if "policy" not in names or policy_options or len(words) < 2:
         return words
+    # A word behind an option is the option's value.
     for position, (before, word) in enumerate(pairwise(["", *words])):
         if word.lower().endswith(".toml") and before[:1] != "-" and isfile(word):
             return [*words[:position], "--policy", *words[position:]]

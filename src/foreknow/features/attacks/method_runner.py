@@ -115,7 +115,9 @@ class Runs:
         sizes = np.bincount(self.seen.groups)
         if not self._labelled or self.known.proof is None:
             return np.ones(len(sizes), dtype=bool)
+        # Every group has at least `least` people, so two of them are at least twice as many.
         is_one_group: NDArray[np.bool_] = sizes < 2 * self.known.proof.least
+        # Those left out are one lot, however many they are.
         if self.seen.left_out is not None:
             is_one_group[self.seen.left_out] = True
         return is_one_group

@@ -744,13 +744,10 @@ class EvidencePage(Page[EvidenceReport]):
     def _usefulness(self) -> list[str]:
         """The sentence on how far counts are off; none if the utility was not measured."""
         worth = self.result.utility
-        return (
-            []
-            if worth is None
-            else [key_sentence]
-            if (key_sentence := _of_utility(worth).key)
-            else []
-        )
+        if worth is None:
+            return []
+        key_sentence = _of_utility(worth).key
+        return [key_sentence] if key_sentence else []
 
     @property
     def _verified(self) -> list[str]:

@@ -169,11 +169,13 @@ def _start(session: Session) -> Callable[[Request], Response]:
     """The handler of the first page: a list of files, or the release or table that was named."""
 
     def endpoint(request: Request) -> Response:
+        # `all` and `in` ask for the list: of everything, or of what is in one database.
         query, first = request.query_params, session.first
         if first is None or "all" in query or "in" in query:
             return _page("start", "Open")
         if session.kind_of(first) != "table":
             return RedirectResponse("/release", 303)
+        # A database of several tables: which of them is meant is chosen from the list.
         if len(session.parts(first)) > 1:
             return RedirectResponse(f"/?{urlencode({'in': first})}", 303)
         return RedirectResponse("/columns", 303)

@@ -499,6 +499,7 @@ class _Classes:
             raise SchemaError(f"quasi_identifiers names {repeated[0]!r} twice; keep one")
         in_cases = False
         if isinstance(source, Microdata):
+            # Each row is a person or, by the schema, a case.
             source, in_cases = source.source, source.schema.unit == "row"
         if isinstance(source, (Release, GroupCounts)):
             raise SchemaError(
@@ -509,8 +510,8 @@ class _Classes:
         require(table, columns)
         other_columns = tuple(column for column in table.columns if column not in columns)
         classes = combinations_of(table, columns)
-        survey = None, table, reading or Reading()
-        return cls(classes, True, table.name, other_columns, in_cases, *survey)
+        found = cls(classes, True, table.name, other_columns, in_cases)
+        return replace(found, raw=table, reading=reading or Reading())
 
 
 def _count_population(population: Any, table: _Classes, reading: Reading | None) -> Combinations:

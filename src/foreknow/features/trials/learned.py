@@ -725,6 +725,7 @@ class _GroupSample:
         signatures: Signatures = self._release.signatures(attributes)
         if not self._has_others:
             return signatures
+        # The cells of the chosen groups only, which are then numbered 0, 1, ...
         starts, ends = signatures.offsets[self._groups], signatures.offsets[self._groups + 1]
         cells, offsets = ranges(starts, ends)
         return Signatures(

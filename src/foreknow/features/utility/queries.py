@@ -309,6 +309,7 @@ def true_answers(microdata: Microdata, queries: Queries) -> FloatArray:
     codes = [column[first] for column in (*columns, holdings.values)]
 
     def factors(chosen: slice) -> list[Factor]:
+        # People of a cell count if all their values are asked for: all factors are 0 or 1.
         return _looked_up([is_wanted[:, chosen] for is_wanted in asked_values], codes)
 
     return _weighted_sums(factors, np.bincount(cell), len(queries))
