@@ -75,7 +75,9 @@ def __getattr__(name: str) -> Any:
         if name in CALLS:
             return _loaded(CALLS[name])
         instead, near = ADVICE.get(name), did_you_mean(name, (*__all__, *_ALIAS))
-        hint = f"; {instead}" if instead else near if "did you" in near else "; see dir(foreknow)"
+        hint = near if "did you" in near else "; see dir(foreknow)"
+        if instead:
+            hint = f"; {instead}"
         raise AttributeError(f"{message}{hint}")
     value = _loaded(home_name)
     globals()[name] = value

@@ -92,7 +92,8 @@ def write_new(path: str | Path, text: str) -> None:
         with _aside(target.absolute().parent) as complete:
             _fill(complete, text, 0o600)
             try:
-                os.link(complete, target)  # which fails where a name exists by now
+                # A link fails if the name exists by now; to rename would replace that file.
+                os.link(complete, target)
             except FileExistsError:
                 raise OutputError(
                     f"{str(path)!r} appeared meanwhile; nothing was written"
@@ -243,7 +244,8 @@ def require_new(path: str | Path, owner_path: str | Path) -> None:
         )
     if str(path) == "-":
         raise OutputError("a release is a folder, which no pipe takes: name a new one, not '-'")
-    if (ends := Path(path).suffix.lower()) in _FILES:
+    ends = Path(path).suffix.lower()
+    if ends in _FILES:
         name = Path(path).with_suffix("")
         raise OutputError(
             f"{str(path)!r} is a file, and a release is a folder, with its certificate: name it "

@@ -41,7 +41,7 @@ def common_unit(numbers: Sequence[Decimal]) -> tuple[int, list[int]]:
     >>> common_unit([Decimal("0.50"), Decimal(2)])
     (1, [5, 20])
     """
-    exponents = []
+    exponents = []  # -2 for 0.05; trailing zeros do not count
     for number in numbers:
         exponents.append(int(number.normalize(EXACT).as_tuple().exponent))
     n_decimals = max(0, -min(exponents, default=0))

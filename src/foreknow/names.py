@@ -551,12 +551,8 @@ def own_name(name: str, parameter_names: Iterable[str]) -> str | None:
     >>> own_name("qi", ["table", "quasi_identifiers"]), own_name("k", ["k", "k_anonymity"])
     ('quasi_identifiers', None)
     """
-    parameter = PARAMETERS.get(name)
-    return (
-        parameter
-        if parameter in (parameter_names := set(parameter_names)) and name not in parameter_names
-        else None
-    )
+    parameter, known_names = PARAMETERS.get(name), {*parameter_names}
+    return parameter if parameter in known_names and name not in known_names else None
 
 
 def renamed(

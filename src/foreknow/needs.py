@@ -134,7 +134,8 @@ def require(
     if needs is None:
         needs = getattr(asker, "needs", lacks.keys())
     for need in Need:
-        if need in needs and (lack := lacks.get(need)):
+        lack = lacks.get(need) if need in needs else None
+        if lack:
             begin = f"{subject}: " if subject else ""
             remedy = (remedies or {}).get(need, need.remedy)
             sentence = need.lack.format(lack)

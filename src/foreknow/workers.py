@@ -148,12 +148,14 @@ class _Worker(threading.Thread):
     def stop(self) -> None:
         """Ask the process to end, whatever it does."""
         self._stopped = True
-        if (process := self._process) is not None:
+        process = self._process
+        if process is not None:
             process.terminate()
 
     def wait(self) -> None:
-        """Wait until the process has ended; it is killed if it does not in good time."""
-        if (process := self._process) is not None:
+        """Wait until the process and this thread have ended; a process that is slow is killed."""
+        process = self._process
+        if process is not None:
             try:
                 process.wait(_PATIENCE)
             except subprocess.TimeoutExpired:

@@ -146,10 +146,11 @@ def world_weights(
         sums = _whole_sums
     elif problems == 1:
         rows, sums = rows[:, :, 0], _sums_of_one
-    axes_behind = rows.shape[2:]
+    axes_behind = rows.shape[2:]  # the problems, if there are several
     # The last state of each level has no weight: it is where a step of -1 leads.
     forward = [np.zeros((width + 1, *axes_behind), dtype=rows.dtype) for width in shape.widths]
     forward[0][0] += 1
+    # Item after item: the weight of each state is the sum over the kinds that the item may be.
     for level, before in enumerate(shape.before):
         reached = forward[level + 1][:-1]
         for block in _blocks_of_kinds(len(before), kinds, problems):
@@ -158,6 +159,7 @@ def world_weights(
     backward = np.zeros_like(forward[-1])
     backward[0] += 1
     weights = np.zeros_like(rows)
+    # Backward: an item's kind has the weight of states before it times that of states after it.
     for level in range(items - 1, -1, -1):
         after, come = shape.after[level], forward.pop(level)[:-1]
         ahead = np.zeros((len(come) + 1, *axes_behind), dtype=rows.dtype)

@@ -527,7 +527,8 @@ def _contradictions_of_knowledge(
     relative_links = has_links and required.at_most_times is not None
     known = required.known
     refuse_knowledge("the certificate", sensitive, known, unlinked, relative_links=relative_links)
-    if (shared := schema.shared) is not None:
+    shared = schema.shared
+    if shared is not None:
         # One row of a household shows the value that its members share: the column `shown` marks
         # it. The adversary may know whose row it is, so `shown` must count as known.
         is_unlinked = {shared.shown, *shared.values} & {*unlinked}

@@ -55,7 +55,7 @@ def as_fraction(number: Number) -> Fraction:
 
 
 def as_threshold(number: Number) -> Fraction:
-    """Read a confidence threshold, which lies in (0, 1].
+    """Read a limit on how sure somebody may become, which lies in (0, 1].
 
     >>> as_threshold("1/2")
     Fraction(1, 2)

@@ -141,8 +141,8 @@ def _noun(verification: Any) -> tuple[str, str]:
     return ("case", "cases") if verification.scope.cases else ("person", "people")
 
 
-# One line on a verdict: what was required, of which values, what is reached, and the limit.
 def _finding(finding: Verdict) -> str:
+    """One line on a verdict: what was required, of which values, what is reached, the limit."""
     from foreknow_judge.criteria.gauges import GAUGES
     from foreknow_judge.policy.grammar import SHOWN_ELSEWHERE
 

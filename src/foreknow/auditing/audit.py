@@ -37,10 +37,13 @@ APART_OPEN = "; together with the releases published before it was not judged he
 
 
 def _verdict_content(verdict: Verdict, requirement_counts: RequirementCounts) -> dict[str, Any]:
-    """A verdict for JSON: what was asked in full, and what is reached with its witness."""
+    """A verdict for JSON: what was asked in full, and what is reached with its witness.
+
+    `requirement_counts` has what the requirement counts of the release.
+    """
     requirement = verdict.requirement
     sets = {}
-    if requirement.target.names_sets:  # what its names stand for
+    if requirement.target.names_sets:  # the values that the names of its sets stand for
         sets["sets"] = {
             name: list(members) for name, members in requirement_counts.meant.sets.items()
         }

@@ -67,7 +67,10 @@ def under_its_schema(release: Release, policy: Policy) -> Policy:
 
 
 def _refuse_unshown_households(release: Release, policy: Policy) -> None:
-    """Refuse a release without the column that says in which row a household's value stands."""
+    """Refuse a release without the column that says in which row a household's value stands.
+
+    A household may share a value, which one of its rows shows.
+    """
     shared = None if policy.schema is None else policy.schema.shared
     if not isinstance(shared, Shared) or shared.column in release.people_columns:
         return
@@ -176,7 +179,8 @@ def _release_of(
     # A list of releases of the same people, but no list of rows.
     if isinstance(source, (list, tuple)) and not is_records(source):
         source = load("foreknow.features.several_releases.joint:together")(source)
-    if (release := part_of(source, "release", Release)) is not None:
+    release = part_of(source, "release", Release)
+    if release is not None:
         source = release
     if isinstance(source, GroupCounts):
         source = _of_counts(source, policy)
@@ -186,7 +190,8 @@ def _release_of(
         if policy is not None and policy.schema is not None:
             return source.recognizing(policy.schema.quasi_identifiers)
         return source
-    if (counts := part_of(source, "counts", GroupCounts)) is not None:
+    counts = part_of(source, "counts", GroupCounts)
+    if counts is not None:
         return _of_counts(counts, policy)
     if isinstance(source, (str, Path)) and (Path(source) / CERTIFICATE).is_file():
         if group is not None:
@@ -236,7 +241,8 @@ def has_owners_table(release: Release, policy: Policy, visible: Release | Sight)
     It was given with the sight, or is the raw table of the release.
     """
     owned_columns = _owned_by(policy)
-    if (owners := visible.owners) is not None:
+    owners = visible.owners
+    if owners is not None:
         people, _ = owners
         # A table that was read by other rules on impossible values lacks what these rules ask.
         same_rules = people.schema.impossible == policy.needed_schema.impossible
@@ -305,7 +311,8 @@ def _owners_tables(
     """
     if not columns or not has_owners_table(release, policy, visible):
         return {}
-    if (owners := visible.owners) is not None:
+    owners = visible.owners
+    if owners is not None:
         table = _checked_table(release, policy, *owners)
         return dict.fromkeys(columns, table)
     assert release.raw is not None

@@ -183,7 +183,11 @@ def _counts_of_requirements(
 
 
 def _refuse_uncounted(policy: Policy, release: Release, counts: GroupCounts) -> None:
-    """Refuse a policy for other semantics, what has no groups, and rules on bare counts."""
+    """Raise an error if a release was not counted as its policy asks.
+
+    Refused are other semantics (one value per person, or several), a release without groups, and
+    rules on who cannot have which values if only counts are at hand.
+    """
     stated = release.semantics if policy.schema is None else policy.schema.semantics
     if stated != release.semantics:
         raise UnsupportedError(
@@ -257,7 +261,8 @@ def _counted_at_once(release: Release, policy: Policy) -> Iterator[GroupCounts]:
     for requirement in policy.requirements:
         if requirement.sensitive in (None, *release.sensitives):
             requirements.append(requirement)
-            if (all_known := requirement.knowing_all(layout)) is not None:
+            all_known = requirement.knowing_all(layout)
+            if all_known is not None:
                 knowing_all.append(all_known)
     columns_seen: list[set[str]] = []
     for requirement in (*requirements, *knowing_all):

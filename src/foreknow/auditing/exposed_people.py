@@ -370,8 +370,9 @@ class _OfCells:
         kinds = cells[first]
         people = _sums(case[kinds], chances.people[kinds], n_cases)
         touched = np.bincount(case[cells], minlength=n_cases) > 0  # cases with any of the cells
-        if chances.have_it:
+        if chances.have_it:  # each cell counts only people who have its value
             bounded = np.zeros(n_cases, dtype=bool)
+            # Somebody may have several values and count for each: then it is only a bound.
             if chances.overlap:
                 several = np.bincount(case[kinds], minlength=n_cases) > 1
                 bounded = touched if self.counts.semantics == "multiset" else several
@@ -422,7 +423,7 @@ class _OfCells:
             worst[cases] = top
             groups = np.flatnonzero(worst[chances.case_of] >= 0)
             cell = worst[chances.case_of[groups]]
-        ranked = np.lexsort((groups, -chances.chance[cell]))
+        ranked = np.lexsort((groups, -chances.chance[cell]))  # the surest first, then by position
         groups, cell = groups[ranked], cell[ranked]
         people = self._by_case(self.over, certain=False)[0]
         certain = self._by_case(self.certain, certain=True)[0]

@@ -88,7 +88,8 @@ def refuse_misspelt(
 
 def _refuse_same_number(required: Requirement, text: str, printed_values: Iterable[str]) -> None:
     """Refuse a value that nobody has where somebody has the same number, written otherwise."""
-    if (same_number := spelt_otherwise(text, printed_values)) is not None:
+    same_number = spelt_otherwise(text, printed_values)
+    if same_number is not None:
         raise PolicyError(
             f"{required.name}: nobody has {text!r}, but {same_number!r} is the same number; write "
             f"it as the table does: {same_number!r}"
@@ -153,13 +154,14 @@ def near_values(counts: GroupCounts) -> NearestValues | None:
     highest = highest[varied_groups]
     sizes = counts.sizes[varied_groups]
     numeric = line.kind == "number"
+    # Whether a window from the lowest value, as wide as is usual, reaches to the highest one.
     is_narrow = line.reach(Width("10%" if numeric else "30 days"))[lowest] >= highest
     if not is_narrow.any() and len(line.units) <= _FEW_NUMBERS:
         return None
     units = np.array(line.units, dtype=np.float64)
     spans = units[highest] - units[lowest]
     # Numbers are compared by the span as a share of the end that is nearer to 0; a span that
-    # includes 0 is no such share, so it counts as infinitely wide. Dates are compared in days.
+    # includes 0 is no such share, so it counts as infinitely wide. Dates have no such 0.
     ends = np.minimum(abs(units[lowest]), abs(units[highest])) * (
         units[lowest] * units[highest] > 0
     )

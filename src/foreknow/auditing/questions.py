@@ -177,7 +177,8 @@ class _TableReader:
     def __call__(self, table: str, names: Sequence[str]) -> Rows:
         """The distinct rows of some columns, and how often each occurs.
 
-        The column `anything` has one value. `table` is the only one.
+        The column `anything`, which the table does not have, stands for having any value: its one
+        value is everybody's. `table` is the only one.
         """
         visible, anything = self.visible, self.anything
         counted_names = [name for name in names if name != anything]
@@ -217,7 +218,8 @@ class _HeldReader:
             for name, coded in zip(visible.groups, values.groups, strict=True)
         }
         if table == "people":
-            if other_columns := [name for name in names if name not in columns]:
+            other_columns = [name for name in names if name not in columns]
+            if other_columns:
                 raise no_signatures(visible.table, other_columns)
             rows, amounts = _distinct(columns)
             return [rows[name] for name in names], amounts

@@ -280,7 +280,8 @@ def _trials_by_default(
 ) -> tuple[Trial, ...]:
     """Trials of attackers who learn from the release by some columns, one for each width.
 
-    They are about values that the policy limits; if it limits none, about all.
+    A width says how near a guessed number must be. Trials are about values that the policy limits;
+    if it limits none, about all.
     """
     unprotected = set(unprotected_codes(visible.counts, policy.requirements).tolist())
     limited_values = []

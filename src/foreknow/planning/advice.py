@@ -72,8 +72,9 @@ def advice_of(
                 "or not at all: add levels in [schema.hierarchies]"
             )
         yield 'FullDomain writes everybody at one level: method = "mondrian" keeps more'
-    if in_one_group and (share := _by_suppressing(method, microdata, policy, seed)):
-        yield share
+    by_suppressing = _by_suppressing(method, microdata, policy, seed) if in_one_group else ""
+    if by_suppressing:
+        yield by_suppressing
     revealing = given_away(microdata, policy, columns if in_one_group else lost_columns)
     yield from (column.said(schema.sensitive, microdata.n_people) for column in revealing)
     if is_much_lost:  # it publishes a sample many times

@@ -260,7 +260,8 @@ def _by_role(columns: Mapping[str, Any]) -> dict[str, Any]:
             if "hierarchy" in word:
                 of_columns["hierarchies"][column] = word["hierarchy"]
             word = word.get("role")
-        if not isinstance(word, str) or (role := ROLES.get(_letters(word))) is None:
+        role = ROLES.get(_letters(word)) if isinstance(word, str) else None
+        if role is None:
             return {"columns": columns}
         by_role.setdefault(role, []).append(column)
     without_role = by_role.pop("none", [])  # not published
@@ -304,6 +305,7 @@ def _requirements(entry: Any) -> list[Any]:
     if is_single and not {"values", *CRITERIA, *VARIANTS} & {*table}:
         table["values"] = [table.pop("value")]
     _replace_variants(table)
+    # A size is written as a number with us: k_anonymity = 5.
     for key in SIZES:
         size = table.get(key)
         if isinstance(size, Mapping) and [*size] == ["k"]:

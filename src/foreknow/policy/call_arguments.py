@@ -122,9 +122,9 @@ def _policy_of(
     """
     arguments = {key: value for key, value in keywords.items() if value is not None}
     limit = arguments.pop("below", None)
-    if limit is not None and _is_points(policy):
+    if limit is not None and _is_points(policy):  # an adversary in place of a policy
         policy, limit = Policy(policy, below=limit), None
-    tables: list[Any] = []
+    tables: list[Any] = []  # of requirements
     for key in arguments:
         if key not in _COLUMNS:
             tables.append(_table(key, arguments[key]))
@@ -227,7 +227,10 @@ def microdata_of(
     stated = _with_the_rest(stated, keywords, table.schema)
     if stated is not None:
         stated.refuse_other(table.schema)
-    if policy is None or (rules := Policy.of(policy)).schema is None:
+    if policy is None:
+        return table
+    rules = Policy.of(policy)
+    if rules.schema is None:
         return table
     rules.needed_schema.refuse_other(table.schema)
     return rules.as_published(table)

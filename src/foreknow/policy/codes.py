@@ -105,6 +105,7 @@ def _pairs(source: Any, folder: Path) -> list[tuple[str, str]]:
     if isinstance(source, str):
         name = f"schema.codes: {source!r}"
         text = read_text(folder / source, _MOST_BYTES, PolicyError, name)
+        # Without a byte order mark and empty lines; an empty file has an empty header.
         header, *rows = [
             row for row in csv.reader(StringIO(text.lstrip("\ufeff"))) if any(row)
         ] or [[]]

@@ -184,7 +184,10 @@ def parts_of(
 
 
 def _check_missing_columns(schema: Schema) -> None:
-    """Refuse codes of missing values for a column that a schema does not name."""
+    """Refuse codes of missing values for a column that a schema does not name.
+
+    Named are columns with a role, and those in conditions of rules (impossible).
+    """
     conditions = [*schema.conditions]
     columns = [*schema.columns, *filter(None, (schema.person, schema.weights)), *conditions]
     for name in cast("Reading", schema.reading).missing_of:

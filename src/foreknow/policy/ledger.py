@@ -169,7 +169,7 @@ class PolicyEvaluation:
         If merging can never hurt, a refused proposal stays refused, so the result is the same as
         when asking for one after the other, in order.
         """
-        possible = self.safe_each()
+        possible = self.safe_each()  # others cannot be accepted in any batch
         accepted = np.zeros(len(possible), dtype=bool)
         self._accept(np.flatnonzero(possible), accepted)
         return accepted

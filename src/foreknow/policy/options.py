@@ -119,7 +119,10 @@ class PublishOptions:
                 )
 
     def _check_dialect(self) -> None:
-        """Raise `PolicyError` for delimiters and decimals that a CSV file cannot have."""
+        """Raise `PolicyError` for delimiters and decimals that a CSV file cannot have.
+
+        "tab" stands for the character; None leaves a setting to the table.
+        """
         delimiters: dict[Any, str | None] = {sign: sign for sign in DELIMITERS}
         delimiters |= {None: None, "tab": "\t"}
         if not isinstance(self.delimiter, str | None) or self.delimiter not in delimiters:
@@ -147,7 +150,10 @@ class PublishOptions:
         return replace(self, format=file_format, **how)
 
     def check_columns(self, schema: Schema) -> None:
-        """Refuse columns that cannot be in `unlinked`, `weights` or `round`."""
+        """Refuse columns that cannot be in `unlinked`, `weights` or `round`.
+
+        `unlinked` columns are shuffled within groups; `weights` say how much a column counts.
+        """
         self._check_rounded(schema)
         for name in self.unlinked:
             if name not in (*schema.sensitives, *schema.other):
@@ -156,7 +162,8 @@ class PublishOptions:
                     f"{did_you_mean(name, [*schema.sensitives, *schema.other])}"
                 )
             published_columns = (*schema.quasi_identifiers, *schema.sensitives, *schema.other)
-            if (header := header_of_shuffled(name)) in published_columns:
+            header = header_of_shuffled(name)
+            if header in published_columns:
                 raise PolicyError(
                     f"publish.unlinked: {name!r} is published as {header!r}, and another "
                     "column is called so; rename that column"
@@ -210,11 +217,14 @@ class PublishOptions:
         A range that ends between two multiples would leave out numbers that are rounded beyond it.
         """
         column, secret = requirement.sensitive or schema.sensitive, requirement.secret
+        if column not in self.round:
+            return
         # A set is a list of values, or a range with its ends.
         sets = map(plain, secret.sets.values())
         listed = [columns.values() if isinstance(columns, Mapping) else columns for columns in sets]
         for value in chain(secret.values or (), secret.excluded, *listed):
-            if column not in self.round or (number := read_number(str(value))) is None:
+            number = read_number(str(value))
+            if number is None:
                 continue
             published = nearest_multiple(number, self.round[column])
             if read_number(published) != number:

@@ -165,7 +165,10 @@ class Policy:
         return levels
 
     def _check_levels(self) -> None:
-        """Refuse options and requirements that conflict with the levels that columns may have."""
+        """Refuse options and requirements that conflict with required levels of columns.
+
+        A requirement may say how coarse the labels of a column must be at least (`levels`).
+        """
         if self.levels and not self.options.labelled:
             raise PolicyError(
                 f"levels: the bucketized form publishes {', '.join(self.levels)} of everybody as "
@@ -236,7 +239,8 @@ class Policy:
             )
             if of_rows and schema.one_row_each and not requirement.of_windows:
                 continue
-            if ruled_columns := self.ruled_beside(requirement):
+            ruled_columns = self.ruled_beside(requirement)
+            if ruled_columns:
                 column, secret = ruled_columns[0], requirement.sensitive or schema.sensitive
                 way_out = f"publish it apart ([publish] unlinked = [{column!r}])"
                 if column in self.options.unlinked:  # and the table at hand is not published yet
@@ -546,7 +550,10 @@ class Policy:
         return list(dict.fromkeys(chain(*of_each)))
 
     def refuse_unshown(self) -> None:
-        """Refuse to judge people by their cases, or by columns that a release does not show."""
+        """Raise an error if only the owner of the table can judge this policy.
+
+        This is so if people have several cases, or if a column is asked for that is not published.
+        """
         schema = self.needed_schema
         for person in schema.case_persons:
             raise PolicyError(
@@ -578,7 +585,8 @@ class Policy:
         """The policy that published files are judged by, without rules whose columns they hide."""
         policy, hidden_rules = self.shown, chain(*map(self._hidden_rules, self.requirements))
         # If one rule on a sensitive column cannot be applied, all rules on it are left out.
-        if columns := {rule.sensitive for rule in hidden_rules}:
+        columns = {rule.sensitive for rule in hidden_rules}
+        if columns:
             schema = policy.needed_schema
             rules = []
             for rule in schema.impossible:
@@ -651,9 +659,10 @@ class Policy:
 
         It is the least size of a group by the requirements; `SHARED` if none limits the size.
         """
-        minima = (
-            criterion.least for required in self.requirements if (criterion := required.criterion)
-        )
+        minima = []
+        for requirement in self.requirements:
+            if requirement.criterion:
+                minima.append(requirement.criterion.least)
         return max(minima, default=0) or SHARED
 
     @property

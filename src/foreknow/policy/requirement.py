@@ -124,7 +124,8 @@ def _by_key(cls: type[Any]) -> type[Any]:
     def made(self: Any, *args: Any, **fields: Any) -> None:
         fields = {own_name(key, kinds) or key: value for key, value in fields.items()}
         # Only if no adversary or criterion is given by position: its key and settings make one.
-        if keys := [] if args else [key for key in fields if key in kinds]:
+        keys = [] if args else [key for key in fields if key in kinds]
+        if keys:
             value, kind = fields.pop(keys[0]), kind_of(keys[0])
             args = (kind(**value) if isinstance(value, Mapping) else kind(value),)
         make(self, *args, **fields)
@@ -613,7 +614,8 @@ class Requirement:
         text = self.subject.words
         if self.sums_cases:
             text += f", added up over all cases of each {self.persons}"
-        if hidden := self.subject.unpublished(schema):
+        hidden = self.subject.unpublished(schema)
+        if hidden:
             text += f", with {' and '.join(hidden)} known of everybody"
         cannot: dict[str, list[str]] = {}
         for rule in rules:
@@ -717,6 +719,7 @@ class Requirement:
         if len(self.points) == 1:
             point = self.points[0]
             return {**table, **point.adversary.to_dict(), **point.limit.to_dict()}
+        # Several points: for each kind of knowledge, a list of amounts with their limits.
         for point in self.points:
             for kind, amounts in point.adversary.to_dict().items():
                 table.setdefault(kind, []).append({**amounts, "below": str(point.below)})

@@ -212,9 +212,10 @@ class RequirementCounts:
         return explanations
 
     def disclosures(self, cached: dict[Any, Any] | None = None) -> list[list[Disclosure]]:
-        """The worst disclosures, secret by secret, in a list for each point of the requirement.
+        """For each point of the requirement, the worst disclosures, secret by secret.
 
-        `cached` holds results for single values, and may be shared by requirements.
+        A point is an amount of knowledge with its limit. `cached` holds results for single values,
+        and may be shared by requirements.
         """
         cached = {} if cached is None else cached
         disclosures: list[list[Disclosure]] = [[] for _ in self.requirement.points]

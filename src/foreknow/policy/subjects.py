@@ -224,7 +224,8 @@ class LookAlikes(People):
         if layout.people is not None:  # the bucketized form has a table of people
             known_columns = tuple(name for name in layout.people if name in columns)
             return Seen(required.sensitive or layout.main, known_columns)
-        if unlinked := [name for name in layout.others_apart if name in columns]:
+        unlinked = [name for name in layout.others_apart if name in columns]
+        if unlinked:
             raise UnsupportedError(
                 f"{required.name}: {' and '.join(unlinked)} would be published of everybody, apart "
                 "from values that have tables of their own, and how many look alike by that is not "

@@ -177,7 +177,8 @@ class PolicyTable(RequireTable):
             fields["absent"] = labels_of("absent", fields["absent"])
         elif "absent" in fields:
             del fields["absent"]
-        if (level := fields.get("at_level")) is not None and type(level) is not int:
+        level = fields.get("at_level")
+        if level is not None and type(level) is not int:
             raise ValueError(f"at_level must be a whole number from 1, not {level!r}")
         return fields
 
@@ -227,6 +228,7 @@ class PolicyTable(RequireTable):
     def _check_kinds(self) -> PolicyTable:
         """Require one adversary; or points, each with a limit of its own; or a criterion."""
         kinds = self.kinds
+        # If no kinds are registered, only the secret and the limit are read.
         if (self.knowledge or self.criteria) and not kinds:
             raise ValueError(
                 f"it names no adversary; give one of {', '.join(self.knowledge)}, or of "
@@ -339,6 +341,7 @@ def policy_table(registered: Registered) -> type[Settings]:
         Models of the settings of methods, attacks, knowledge and criteria, by key. A method without
         such a model takes any settings.
     """
+    # Fields as pydantic makes models of them: (type, default) by name. A kind may be left out.
     free: Any = Annotated[dict[str, Any], AfterValidator(_as_numbers)]
     methods: dict[str, Any] = {}
     for key, model in registered.methods.items():
@@ -353,7 +356,7 @@ def policy_table(registered: Registered) -> type[Settings]:
     }
     publish: Any = create_model("Publish", __base__=PublishTable, **methods)
     require: Any = _require_table(registered.knowledge, registered.criteria)
-    require.on_top = {}
+    require.on_top = {}  # for each kind of knowledge, the kinds that may be a setting of it
     for kind, settings in registered.knowledge.items():
         fields = settings.model_fields
         require.on_top[kind] = tuple(key for key in registered.knowledge if key in fields)

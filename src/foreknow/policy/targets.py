@@ -184,8 +184,12 @@ class NearValues(EachValue):
         return replace(self.required, within=width) if width else None
 
     def check_schema(self, schema: Schema) -> None:
-        """Refuse cases of people, households, and people who cannot have some values."""
+        """Refuse a schema for which values near each other cannot be judged.
+
+        These are cases of people, values of households, and rules on who cannot have which values.
+        """
         column = self.required.sensitive or schema.sensitive
+        # The words of the message, and whether it is so.
         unsupported = {
             NO_SUM: schema.case_persons,
             "where the schema says what some people cannot have (impossible); leave one of them "

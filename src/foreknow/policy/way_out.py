@@ -122,7 +122,8 @@ def _block(failing: Sequence[str], ways: Sequence[Way]) -> list[str]:
             lines.append(f"  {line:<{width}}  # {because}{whose}")
     if len(helped) > 1:
         lines.append(f"Each of the {len(helped)} requirements needs one.")
-    if stuck := [visible(name) for name in failing if name not in helped]:
+    stuck = [visible(name) for name in failing if name not in helped]
+    if stuck:
         lines.append(
             f"For {', '.join(stuck)} no single line is enough: change several at once, publish "
             "more people, or leave the column out of the release"

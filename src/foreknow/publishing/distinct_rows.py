@@ -382,7 +382,8 @@ class Aside:
         Several files, the parts of a table, go into a folder at this path.
         """
         table_paths = self.paths[name]
-        if gone := [file for file in table_paths if not file.is_file()]:
+        gone = [file for file in table_paths if not file.is_file()]
+        if gone:
             raise DataError(
                 f"{gone[0]}, which was judged and is to be published, was removed meanwhile; "
                 "publish again"
@@ -468,7 +469,11 @@ def _by_row(microdata: Microdata, policy: Policy, method: Any) -> str | None:
 
 
 def _source(microdata: Microdata, policy: Policy) -> Source | str:
-    """The table if an engine can count it where it lies, or a text that says why not."""
+    """The table if an engine can count it outside memory, or a text that says why not.
+
+    A column that may be known must be a text in files without types: an engine may print its
+    values otherwise than Python.
+    """
     if microdata.was_read:
         return "it was read already"
     source = counted_where_it_lives(microdata.source, counted_by(microdata.schema))

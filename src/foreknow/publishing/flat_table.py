@@ -251,7 +251,7 @@ def _framed(table: pa.Table, library: str) -> Any:
     if library != "pandas":
         return frame_of(table, library)
     for position, field in enumerate(table.schema):
-        if pa.types.is_date(field.type):
+        if pa.types.is_date(field.type):  # of which pandas would make objects
             column = table.column(position).cast(pa.timestamp("ms"))
             table = table.set_column(position, field.name, column)
     frame = frame_of(table.replace_schema_metadata(None), library)

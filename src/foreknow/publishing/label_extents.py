@@ -110,7 +110,10 @@ class Extents:
         self.step = _DAY  # a step of dates
         extents: dict[str | None, Extent] | None = None
         for kind in ("number", "date") if about is None else (about,):
-            if kind != "text" and extents is None and (meanings := _on_a_line(texts, kind)):
+            if kind == "text" or extents is not None:
+                continue
+            meanings = _on_a_line(texts, kind)
+            if meanings:
                 extents = self._numbers(meanings) if kind == "number" else self._dates(meanings)
                 self.about = kind if extents else "text"
         self.of: Mapping[str | None, Extent] = extents or self._texts(texts, order, tree, above)
@@ -135,7 +138,8 @@ class Extents:
         """
         ranges = {}  # the lowest and highest number that each label names
         for text, meaning in meanings.items():
-            if ends := [Decimal(end) for end in meaning.ends_given]:
+            ends = [Decimal(end) for end in meaning.ends_given]
+            if ends:
                 ranges[text] = ends[0], ends[-1]
         numbers = [*chain(*ranges.values())]
         highest = max(map(abs, numbers))
@@ -246,6 +250,7 @@ class Extents:
                 return Extent(members=() if is_unknown else (text,))
             # A list of values.
             for meaning in meanings:
+                # With one member and nothing missing, it is a value and no list.
                 if (
                     meaning.members
                     and meaning.quoted == uses_quotes

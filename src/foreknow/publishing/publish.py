@@ -555,7 +555,8 @@ def _draft(
 ) -> _Draft:
     """Search groups that hold the policy, write them as tables, and refuse what is not safe.
 
-    A draft that is not alone is judged together with earlier releases, and may ask nothing itself.
+    A draft that is not alone is judged together with earlier releases: by itself it may have no
+    value that a requirement is about.
     """
     task = _Task.of(microdata, policy, choices)
     refuse_misspelt(
@@ -819,8 +820,8 @@ def _refuse_unsafe(task: _Task, groups: _Groups, release: Release, audit: Audit)
 def _advice(
     task: _Task, groups: _Groups, tables: _Tables, audit: Audit, certificate: Certificate
 ) -> tuple[str, ...]:
-    """The lines that advise what to change, if the release keeps next to nothing."""
-    if task.microdata.n_people <= 1:
+    """Lines of advice on what to change, if the release keeps next to nothing; else none."""
+    if task.microdata.n_people <= 1:  # nothing would help
         return ()
     kept_detail = KeptDetail(groups.n_groups, tables.ncp)
     lines = advice_of(
@@ -976,7 +977,10 @@ def _checked_groups(group_of_row: Any, microdata: Microdata, name: str) -> tuple
 
 
 def _refuse_conditions_on_hierarchies(policy: Policy) -> None:
-    """Refuse rules on exact columns that have a hierarchy: a reader may take values for labels."""
+    """Refuse rules on exact columns that have a hierarchy: a reader may take values for labels.
+
+    Rules (impossible) say that people with some labels cannot have some values.
+    """
     schema = policy.needed_schema
     in_hierarchy = []
     for name in schema.conditions:
@@ -1015,14 +1019,16 @@ def _stop(policy: Policy, trials: Sequence[Trial], earlier_releases: Sequence[st
         if limit is None:
             continue
         columns = {attempt.sensitive} if attempt.sensitive else {*policy.needed_schema.sensitives}
-        if untried_columns := columns - {trial.sensitive for trial in trials_of_attempt}:
+        untried_columns = columns - {trial.sensitive for trial in trials_of_attempt}
+        if untried_columns:
             raise UnsupportedError(
                 f"try: an attacker who learns by {', '.join(attempt.by)} could not be tried on "
                 f"{' and '.join(sorted(untried_columns))}, so nothing says that the limit of "
                 f"{float(limit):.4g} holds; leave this [[try]] out of the policy"
             )
         for trial in trials_of_attempt:
-            if (stopping := trial.stopping(limit)) is None:
+            stopping = trial.stopping(limit)
+            if stopping is None:
                 continue
             rightly_sure = stopping.sure_and_right
             how_many_rightly = "" if rightly_sure is None else f", {rightly_sure:,} of them rightly"
@@ -1080,6 +1086,7 @@ def _certified(
     (digest,) = in_threads([partial(task.entries.digest, bytes.fromhex(key))])
     files = draft.tables.tables.filed(format_of(task.options), certificate)
     written_release = written_of(certificate, files.paths, policy.populations)
+    # The judge reads the written files, as anybody else will.
     try:
         findings = findings_of(written_release, requirements)
     except CertificateError as error:
@@ -1087,7 +1094,8 @@ def _certified(
     if not same_groups(written_release.held, release.counts):
         raise InternalError("the release differs from what was written")
     _refuse_not_safe(findings)
-    if failures := audit.failed():
+    failures = audit.failed()
+    if failures:
         raise NoSafeRelease(
             "the groups that the search admits do not hold what the policy requires, as they are "
             f"judged: {'; '.join(failures)}. Require a limit further from what they reach"
@@ -1095,6 +1103,7 @@ def _certified(
     # What only the owner can count was judged before, of the owner's table.
     if not task.policy.owned:
         audit = replace(audit, verdicts=tuple(with_witnesses(findings, audit.verdicts)))
+    # Remarks as the files show them, with those that only the publisher can know.
     claims = {name: getattr(audit.scope, name) for name in CLAIMED}
     scope = replace(remarks_as_written(certificate, written_release, requirements), **claims)
     certificate = replace(

@@ -66,8 +66,10 @@ def generalized(
 ) -> dict[str, Drawing | pa.Table]:
     """The tables of a release with coarsened quasi-identifiers; rows are to be drawn.
 
-    A column that is `unlinked` is shuffled within each group by itself, and its name says so.
-    At most `max_rows` rows are drawn at once.
+    `groups` is the group of each entry of the table, and `columns` have the labels of each group. A
+    column that is `unlinked` is shuffled within each group by itself, and its name says so. At most
+    `max_rows` rows are drawn at once. The result is one table, or if people may have several
+    values, a table of people and tables of groups, values and counts.
     """
     # Groups in the order of their labels (ranks), so that the order of rows tells nothing more.
     group_of_rank, rank_of_group = _ranks(columns)
@@ -180,6 +182,7 @@ def _runs(
             ([0], np.cumsum(np.bincount(rank_of_entry, minlength=n_ranks)))
         )
         bags[linked] = Bags(rank_offsets, times[order], random), order
+    # For a shuffled column it is enough to know how many of each group have each value.
     for name in [name for name, header in headers.items() if header != name]:
         codes, values = columns_of_people[name]
         offsets, distinct_codes, cell_counts = count_pairs(
@@ -205,6 +208,7 @@ def _runs(
                 else:
                     columns[headers[name]] = values.take(own_codes)
             bags_of_run.append(Bag(pa.table(columns), group_in_run, cell_counts))
+        # Whole groups, or `n_people` of one that is too large.
         yield Run(
             pa.table(labels),
             people[start:stop] if n_people is None else np.array([n_people]),
@@ -359,6 +363,7 @@ def bucketized(
     columns_of_people = {}
     for a in microdata.attributes:
         columns_of_people[a.name] = (a.codes, pa.array(exact_labels(a), pa.string()))
+    # Groups stand in the order of their random numbers, so that the order tells nothing.
     by_rank = {GROUP: pa.array(np.arange(1, len(ids) + 1))}
     order = [*columns_of_people, *microdata.schema.other, GROUP]
     columns_of_people |= _other_columns(microdata)

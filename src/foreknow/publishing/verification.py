@@ -321,7 +321,10 @@ def _equal(first: Column, second: Column) -> bool:
 
 
 def certified_policy(certificate: Certificate) -> Policy:
-    """The policy that a release was certified by, without what needs files of its owner."""
+    """The policy that a release was certified by, without requirements that need the owner's files.
+
+    Such are priors that the owner keeps, and a population.
+    """
 
     def needs_owner(requirement: Mapping[str, Any]) -> bool:
         return has_kept_priors(requirement) or any(map(names_population, requirement.values()))

@@ -65,7 +65,7 @@ def is_source(microdata: Microdata, certificate: Certificate, key: Path) -> bool
 
 
 def shown_of(folder: Path, microdata: Microdata) -> Microdata:
-    """The rows of a table that a written release shows, where its owner's folder lies beside it.
+    """The rows of a table that a written release shows; all rows without the owner's folder.
 
     Raises
     ------
@@ -180,7 +180,8 @@ def refuse_alike(names: Iterable[str], known_names: Iterable[str], column: str) 
     as_written = {*known_names}
     spelt = {bare_name(name): name for name in as_written}
     for name in names:
-        if name not in as_written and (like := spelt.get(bare_name(name))) is not None:
+        like = spelt.get(bare_name(name))
+        if name not in as_written and like is not None:
             raise SchemaError(
                 f"{name!r} and {like!r} look like one person in {column}: write identifiers in "
                 "one way, or people are published, or counted, twice"

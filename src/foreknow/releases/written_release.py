@@ -173,6 +173,8 @@ def as_release(
             other=schema.other,
             unlinked=unlinked,
         )
+    # Columns apart from others have a table each: a release is made of each, and these are joined,
+    # the one of the main sensitive column first.
     not_linked = (*unlinked, *schema.several)
     group = groups[0] if form == "bucketized" else groups
     releases: list[Release] = []

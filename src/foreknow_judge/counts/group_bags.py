@@ -370,7 +370,8 @@ def highest(above: Ints, below: Ints) -> tuple[Fraction, int]:
     for row in rows:
         numerator, denominator = int(above[row]), int(below[row])
         # The gap is above 0 where this ratio is above the best one so far, top / bottom.
-        if (gap := numerator * bottom - top * denominator) > 0 or (gap == 0 and row < best_row):
+        gap = numerator * bottom - top * denominator
+        if gap > 0 or (gap == 0 and row < best_row):
             top, bottom, best_row = numerator, denominator, int(row)
     return Fraction(top, bottom), best_row
 

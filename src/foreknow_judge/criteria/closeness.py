@@ -149,6 +149,7 @@ def _work_along_line(groups: GroupBags, order: Sequence[str]) -> Ints:
     # From the place of a value to that of the group's next one, or to the end of the line.
     first, after = line.codes, np.append(line.codes[1:], n)
     after[line.starts[1:] - 1] = n
+    # The first place at which people * up_to is above `have`, the part of all people.
     turn = np.clip(np.searchsorted(up_to, have // people, "right"), first, after)
     # Up to `turn` the group has more than it would have, and after it less.
     work = have * (turn - first) - people * (area[turn] - area[first])

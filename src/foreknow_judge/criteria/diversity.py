@@ -52,9 +52,12 @@ def gauge_l_diversity(groups: GroupBags, settings: LDiversitySettings) -> Measur
     return Measured(worst, groups.group(group), all(_keeps(shape, limit) for shape in shapes))
 
 
-# Recursive (c, l)-diversity: in each group, the people with the most frequent value are fewer than
-# c times those with the l-th most frequent value or a rarer one. The figure is the highest ratio.
 def _recursive(groups: GroupBags, l: Fraction, c: Fraction | None) -> Measured:
+    """Measure recursive (c, l)-diversity; the figure is the highest ratio of any group.
+
+    In each group, the people with the most frequent value must be fewer than c times those with the
+    l-th most frequent value or a rarer one.
+    """
     if c is None or l < 2 or l.denominator > 1 or c <= 0:
         raise CertificateError("wrong-setting", "recursive diversity")
     top = groups.top_sum(1)

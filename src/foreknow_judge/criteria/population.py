@@ -169,9 +169,10 @@ def _members(groups: _Groups) -> Iterator[int]:
 class _LabelReader:
     """The distinct values of a column, and which of them fall in a label."""
 
-    # `texts` are the values of the column in the population. How its labels are read: by the rows
-    # of a tree (value, nodes above it), by a list of values in order, or by values that stay exact.
     def __init__(self, texts: set[Any], column: str, tree: Any, order: Any, exact: Any) -> None:
+        # `texts` are the values of the column in the population. How its labels are read: by the
+        # rows of a tree (a value and the nodes above it), by a list of values in order, or by
+        # values that stay exact.
         if any(not 2 <= len(row) == len(tree[0]) for row in tree or ()):
             raise CertificateError("malformed-tree")
         self.texts, self._column = texts, column
@@ -185,7 +186,8 @@ class _LabelReader:
         self._known = {*self._rows, *self._order, *map(str, exact or ())}
         numbers_and_moments = []
         for text in texts - {None}:
-            if (value := value_of(_ZONE.sub(r"\1", text))) is not None:
+            value = value_of(_ZONE.sub(r"\1", text))  # without its time zone
+            if value is not None:
                 numbers_and_moments.append((value.dated, value.low, text))
         # The numbers, then the moments, in order, so that those of a range are found by bisection.
         self._line = sorted(numbers_and_moments)
@@ -286,9 +288,11 @@ class _LabelReader:
         equally_long = (t for t in self.texts if t is not None and len(t) == len(label))
         return {t for t in equally_long if start and t[: len(start)] == start}
 
-    # Yields the values of a list such as `a | b`, `"a" | "b"` or `missing | "a"`. Values stand in
-    # quotes where one of them contains the bar, or a word such as "missing".
     def _lists(self, label: str) -> Iterator[set[Any]]:
+        """Yield the values of a list such as `a | b`, `"a" | "b"` or `missing | "a"`.
+
+        Values stand in quotes where one of them contains the bar, or a word such as "missing".
+        """
         present_label = label.removeprefix(MISSING + AMONG)
         quoted = in_quotes(present_label, AMONG)
         if quoted is not None and present_label != label:
@@ -315,8 +319,8 @@ class _LabelReader:
                 union |= self._one([{text} & self.texts, self._number(text)], text)
         yield union
 
-    # Yields the values of a range "low to high": by the order of values, and as numbers or dates.
     def _between(self, low: str, high: str) -> Iterator[set[Any]]:
+        """Yield the values of a range "low to high": by their order, and as numbers or dates."""
         if low in self._order and high in self._order:
             first_and_last = self._order[low], self._order[high]
             texts_with_positions = ((text, self._order.get(text, -1)) for text in self.texts)

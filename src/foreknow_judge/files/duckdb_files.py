@@ -66,7 +66,10 @@ def connect() -> Any:
 
 
 def new_database(folder: Path) -> Any:
-    """Start a database with its temporary files in a folder, which loads no extension."""
+    """Start a database with its temporary files in a folder.
+
+    It loads no extension: these would come from the network.
+    """
     return duckdb.connect(
         config={
             "temp_directory": str(folder / CONTENT),
@@ -105,6 +108,8 @@ def in_threads(
     calls: Sequence[Callable[[], Any]], n_threads: int | None = None
 ) -> list[Callable[[], Any]]:
     """Begin calls in threads; return a function for each that waits for its result.
+
+    At most `n_threads` run at a time; None leaves this to Python.
 
     If the address space is limited, a call runs when its result is asked for: a thread that lacks
     memory while it starts dies, and `Thread.start` waits for it without end.
@@ -306,7 +311,7 @@ class CsvFile:
         return open(self.path, mode, **how)
 
     def header_by(self, delimiter: str) -> list[str]:
-        """The names of the columns, between delimiters."""
+        """The names of the columns, from the first line of the file, divided by a delimiter."""
         try:
             with self.opened("rt", encoding="utf-8-sig", newline="") as file:
                 lines = short_lines(file, self.name, of_header=True)
@@ -321,8 +326,12 @@ class CsvFile:
         return header
 
     def relation(self, connection: Any) -> Any:
-        """Open it in DuckDB, as texts c0, c1, ...; an empty field is null, and "" an empty text."""
-        # Records and fields are counted in a thread, while the engine reads the same file.
+        """Open the file in DuckDB, as texts c0, c1, ...; an empty field is null, "" an empty text.
+
+        Nothing is guessed: every setting that DuckDB would detect is given.
+        """
+        # Records and fields are counted in a thread, while the engine reads the same file. Later
+        # both counts are compared (`check`), in case DuckDB skips or joins rows.
         if self._wait == self._count and not address_space():
             thread = Thread(target=self._count, daemon=True)
             thread.start()
@@ -345,21 +354,27 @@ class CsvFile:
         )
 
     def check(self, n_rows: int) -> None:
-        """Raise `DataError` unless the file has exactly `n_rows` rows and did not change."""
-        self._wait()
+        """Raise `DataError` unless the file has exactly `n_rows` rows and did not change.
+
+        `n_rows` is how many DuckDB read; here they were counted in the bytes of the file.
+        """
+        self._wait()  # until the thread has counted them
         self.stamp.check()  # first: if the file changed, its counts mean nothing
         shape, name = self.shape, self.name
         if shape.fields != shape.records * len(self.header):
             line, fields = self._odd_line()
             raise DataError("uneven-row", name, line=line, cells=fields, columns=len(self.header))
-        if shape.blank and len(self.header) == 1:
+        if shape.blank and len(self.header) == 1:  # it could be a row with an empty field
             raise DataError("empty-line", name)
-        if shape.records - 1 != n_rows:
+        if shape.records - 1 != n_rows:  # the header is a record, too
             raise DataError("rows-lost", name)
         self.stamp.check()
 
     def _odd_line(self) -> tuple[int, int]:
-        """The first line with too many or too few fields, and its number of fields."""
+        """The number of the first line with too many or too few fields, and how many it has.
+
+        For a message only; if Python finds no such line, it is the first.
+        """
         with self.opened("rt", encoding="utf-8-sig", newline="") as file:
             rows = csv.reader(short_lines(file, self.name), delimiter=self.delimiter)
             try:
@@ -383,8 +398,9 @@ class CsvFile:
         `DataError` for a null character, a quote out of place, or line ends of several kinds.
         """
         records = fields = blank = newlines = 0
-        line, quoted, last = 1, False, _NEWLINE
+        line, quoted, last = 1, False, _NEWLINE  # line number; within quotes; the byte before
         for before, block, after in self.blocks():
+            # One byte more on each side, so that each byte can be compared with the one before.
             around = np.frombuffer(before + block + after, np.uint8)
             previous, text = around[:-2], around[1:-1]
             if b"\0" in block:  # at which some readers cut a text off
@@ -394,6 +410,7 @@ class CsvFile:
             if b"\r" in before + block:  # of \r\n, the first ends a line
                 ends = (text == _RETURN) | (ends & (previous != _RETURN))
                 follows_end |= previous == _RETURN
+            # Where lines end, where blank ones do, newlines, delimiters; in quotes they are text.
             marks = [ends, ends & follows_end, text == _NEWLINE, text == ord(self.delimiter)]
             if quoted or b'"' in block:
                 outside = self._outside_quotes(around, quoted, line)
@@ -403,27 +420,30 @@ class CsvFile:
             blank += n_blank
             newlines += n_newlines
             records += n_ends - n_blank
-            fields += n_ends - n_blank + n_delimiters
+            fields += n_ends - n_blank + n_delimiters  # one more than delimiters in each record
             line += _line_ends(text)
             last = block[-1]
         if quoted:
             raise DataError("open-quote", self.name)
         if 0 < newlines < records + blank:  # DuckDB drops a space after the other ends
             raise DataError("mixed-lines", self.name)
-        unfinished = last not in (_NEWLINE, _RETURN)
+        unfinished = last not in (_NEWLINE, _RETURN)  # a last record without an end of line
         return Shape(records + unfinished, fields + unfinished, blank)
 
     def _outside_quotes(self, around: NDArray[np.uint8], quoted: bool, line: int) -> Any:
-        """True for each byte of a block outside quotes; `quoted` if the block begins within them.
+        """For each byte of a block, whether it is outside quotes.
 
-        `around` has a byte more on each side: byte i of the block is between i and i + 2 of it.
+        `quoted`: the block begins within quotes. `around` has a byte more on each side: byte i of
+        the block is between its bytes i and i + 2. `line` is the number of the block's first line.
+        A quote that stands beside other text is refused: readers take it differently.
         """
+        # What may stand before an opening quote and after a closing one, by the value of the byte.
         may_be_beside = np.zeros(256, dtype=bool)
         may_be_beside[[ord(self.delimiter), _QUOTE, _NEWLINE, _RETURN]] = True
         text = around[1:-1]
         quotes = text == _QUOTE
         positions = np.flatnonzero(quotes)
-        # they alternate
+        # Opening and closing quotes alternate; a quote in a text is doubled, so closes and opens.
         opening, closing = positions[quoted::2], positions[1 - quoted :: 2]
         stray = [
             *opening[~may_be_beside[around[opening]]],
@@ -432,10 +452,15 @@ class CsvFile:
         if stray:
             where = line + _line_ends(text[: min(stray)])
             raise DataError("stray-quote", self.name, line=where)
+        # An even number of quotes so far leaves the state in which the block began.
         return np.logical_xor.accumulate(quotes) == quoted
 
     def blocks(self) -> Iterator[tuple[bytes, bytes, bytes]]:
-        """The bytes of the file in blocks, each with the byte before and the one after it."""
+        """Yield the bytes of the file in blocks, each as (byte before, block, byte after).
+
+        Before the first and after the last block a newline stands for them. A byte order mark is
+        left out.
+        """
         try:
             with self.opened("rb") as file:
                 before, block = b"\n", file.read(_BLOCK).removeprefix(_BOM)

@@ -194,7 +194,7 @@ def _chunk(name: str, column: pa.ChunkedArray, offset: int) -> tuple[bytes, Cont
     if array.null_count:
         valid = array.is_valid().to_numpy(zero_copy_only=False).astype(np.uint16)
         runs = _runs(valid, _starts(valid), 1)
-    levels = len(runs).to_bytes(4, "little") + runs
+    levels = len(runs).to_bytes(4, "little") + runs  # the format wants their length before them
     values = array.drop_null()
     coded = None if physical == _BOOLEAN else _coded(values)
     if coded is None:
@@ -207,6 +207,7 @@ def _chunk(name: str, column: pa.ChunkedArray, offset: int) -> tuple[bytes, Cont
         first = _page(_ENTRIES_PAGE, 7, header, _plain(entries))
         width = max((len(entries) - 1).bit_length(), 1)
         rows = levels + bytes([width]) + _runs(codes, starts, width)
+    # Numbers as keys are those of Parquet's fields, in DataPageHeader and in ColumnMetaData.
     header = {1: len(array), 2: encoding, 3: _RUNS, 4: _RUNS}
     content = first + _page(_DATA_PAGE, 5, header, rows)
     metadata: dict[int, Content] = {
@@ -215,12 +216,12 @@ def _chunk(name: str, column: pa.ChunkedArray, offset: int) -> tuple[bytes, Cont
         3: [name.encode()],
         4: 0,  # no codec
         5: _int64(len(array)),
-        6: _int64(len(content)),
-        7: _int64(len(content)),
-        9: _int64(offset + len(first)),
+        6: _int64(len(content)),  # unpacked
+        7: _int64(len(content)),  # packed: the same
+        9: _int64(offset + len(first)),  # where the page of rows begins
     }
     if first:
-        metadata[11] = _int64(offset)
+        metadata[11] = _int64(offset)  # where that of distinct values begins
     return content, {2: _int64(0), 3: metadata}
 
 
@@ -276,6 +277,7 @@ def _runs(numbers: Codes, starts: Places, width: int) -> bytes:
     fours = twos[0::2] | twos[1::2] << 2 * bits
     low, high = fours[0::2], fours[1::2]
     eights = np.stack([low | high << 4 * bits, high >> 64 - 4 * bits], axis=1)
+    # Eight numbers of `width` bits are `width` bytes, the first of each pair of words.
     return head + eights.view(np.uint8)[:, :width].tobytes()
 
 

@@ -48,7 +48,9 @@ def quoted(label: object) -> str:
 
 
 def one_line(text: object, unescaped: str = "") -> str:
-    r"""A message that may quote a file: shortened, with unprintable characters escaped.
+    r"""A message that may quote a file, on one line: shortened, unprintable characters escaped.
+
+    Characters in `unescaped` stay as they are.
 
     >>> one_line("no column 'a\x1b[2Jb'\nVerified")
     "no column 'a\\x1b[2Jb'\\nVerified"

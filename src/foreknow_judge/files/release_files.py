@@ -122,10 +122,10 @@ def count_rows(
     Arrow, since importing it takes longer than all the rest.
     """
     types = dict(zip(relation.columns, map(str, relation.types), strict=True))
-    keys = [*dict.fromkeys(chain(*column_sets))]
-    converted, texts = list[str](), list[str]()
+    keys = [*dict.fromkeys(chain(*column_sets))]  # all columns, each once
+    converted, texts = list[str](), list[str]()  # SQL to group by, and to return
     for key in keys:
-        if not _PLAIN.fullmatch(types[key]):
+        if not _PLAIN.fullmatch(types[key]):  # different values of such a type may print alike
             raise DataError("ambiguous-type", types[key])
         as_text = f"CAST({key} AS VARCHAR)"
         # Floats are grouped as texts, so that 0.0 and -0.0 differ.
@@ -145,9 +145,10 @@ def count_rows(
     rows_of_sights: Any = counts.fetchall() if has_few_texts else counts.to_arrow_table()
     counted = []
     for column_set in column_sets:
+        # The result of GROUPING for rows of this set.
         mask = sum((key not in column_set) << bit for bit, key in enumerate(reversed(keys)))
         positions = [*map(keys.index, column_set)]
-        if has_few_texts:
+        if has_few_texts:  # rows are tuples: values, count, mask
             rows = [row for row in rows_of_sights if row[-1] == mask]
             each_row = np.arange(len(rows))
             columns = []

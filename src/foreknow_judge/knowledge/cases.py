@@ -82,6 +82,7 @@ def worst_sum(
         if sums.max() > top * (1 + _CLOSE):  # all sums so far are surely lower
             highest_sums.clear()
         top = max(top, float(sums.max()))
+        # The summands of all sums that are near the highest: (cell, cases) for each sum.
         members = sums[sum_of] >= top * (1 - _CLOSE)
         summands: dict[int, list[tuple[int, int]]] = {}
         for number, summand, cases in zip(
@@ -95,7 +96,7 @@ def worst_sum(
         for number, pairs in summands.items():
             name = groups.names[int(groups.codes[cell[first[number]]])]
             highest_sums.setdefault(tuple(sorted(pairs)), name)
-    best, value = Fraction(0), None
+    best, value = Fraction(0), None  # of equal sums, the first value by its text
     for pairs_of_sum, name in highest_sums.items():
         total = sum((chances[summand] * cases for summand, cases in pairs_of_sum), Fraction(0))
         if total > best or (total == best and (value is None or name < value)):

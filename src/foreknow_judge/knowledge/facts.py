@@ -381,6 +381,7 @@ def odds_by_implications(
     frequent = [groups.count_at_rank(rank) for rank in range(k + 2)]
     first_groups, shape = distinct(groups.people, *frequent)
     counts = np.stack([groups.people, *frequent])[:, first_groups]
+    # The number of products grows like k^3 for each group: so many fit into memory and time.
     if k > (highest := int(np.cbrt(2**24 / len(first_groups)))):
         raise CertificateError("too-large", f"k above {highest}")
     elsewhere = _chances_elsewhere(_Groups(counts), k)
@@ -467,6 +468,7 @@ class _Groups:
         for atoms_here in range(k + 1):
             elsewhere = int(chances_elsewhere[k - atoms_here] * scale)
             for n_about in range(atoms_here + 1):  # atoms about the target
+                # Worlds in which the target has neither the value nor one of its atoms' values.
                 top_others = self._top_others(holders, n_about)
                 people_left = self.people - holders - top_others
                 next_others = self._top_others(holders, n_about + 1) - top_others
@@ -478,6 +480,7 @@ class _Groups:
                     self.failing(1, n_about + 1, n_other_atoms),
                     self.failing(1, n_about, n_other_atoms),
                 )
+                # Factors for the other atoms, so that all products have the same denominator.
                 without_atoms = self.ways(1 + atoms_here - n_about, k - atoms_here + n_about)
                 products.append(people_left * failing * without_atoms * elsewhere)
         return np.minimum.reduce(products), holders * self.ways(1, k) * scale

@@ -307,8 +307,8 @@ def numbers_of_group(
         rules = rules_of[value]
         kind = rules if n_able(people.items(), rules) < size else NO_RULES  # all here can have it
         by_kind.setdefault(kind, {})[value] = count
-    having = {kind: sum(counts.values()) for kind, counts in by_kind.items()}
-    free_counts = sorted(by_kind[NO_RULES].values(), reverse=True)
+    having = {kind: sum(counts.values()) for kind, counts in by_kind.items()}  # people of each
+    free_counts = sorted(by_kind[NO_RULES].values(), reverse=True)  # the most frequent first
     for kind, counts in by_kind.items():
         # Who can have this kind, without those who may have another restricted kind instead: the
         # fewer are left, the surer is the adversary.
@@ -323,7 +323,7 @@ def numbers_of_group(
                 remaining = Rest(having[kind] - holders - sum(other_counts[:l]), 0, 0, 0)
                 yield value, (having[kind], holders, *remaining.signed())
                 continue
-            n_without = max(members - having[kind], 0)
+            n_without = max(members - having[kind], 0)  # people who could have the kind, and do not
             for inside in range(min(l, len(other_counts)) + 1):
                 kind_left = having[kind] - holders - sum(other_counts[:inside])
                 ruled_out = sum(free_counts[: l - inside])

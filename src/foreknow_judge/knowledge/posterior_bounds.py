@@ -120,11 +120,13 @@ class _Batch(NamedTuple):
     def odds(self, signature: int, values: Any, ruled_out: int, n_known: int) -> Any:
         """The least odds against each of some values of a person, by case and value.
 
-        The person has this `signature`; the adversary rules out values and knows other people.
+        A case is a group. The person is of this `signature` (the kind of people that priors are
+        by); the adversary rules out so many values and knows so many other people.
         In a world the person has v; a partner who has w may swap with them. The swapped world is
         likelier by the ratio of the person's chances of w and v, times the ratio of the partner's
         chances of v and w. The odds add up these ratios over the partners where they are least.
         """
+        # Axes of `chances`: case, signature, value.
         (people, counts), chances, is_asked = self.shape, self.chances, self.asked
         ruled_out, n_known = min(ruled_out, len(counts)), min(n_known, sum(people))
         # How many have each value w; and whether a swap of v for w counts: not with the same v.
@@ -147,16 +149,17 @@ class _Batch(NamedTuple):
         # As many partners have w as there are holders; the bound takes those with the least ratios.
         order = np.argsort(ratios, axis=1)
         ratios, partners = (np.take_along_axis(array, order, 1) for array in (ratios, partners))
-        before = np.cumsum(partners, axis=1) - partners
+        before = np.cumsum(partners, axis=1) - partners  # partners with lower ratios
         weights = []  # by how many holders of a value are known
         for n_known_holders in range(n_known + 1):
             unknown = np.maximum(holders - n_known_holders, 0)[:, None]
             swapped = np.clip(unknown[:, None] - before, 0, partners)
-            # Too few can have w: there is no such world, so it must not look likely.
+            # Too few others can have w: in no world the person has v, so the odds are infinite.
             is_lacking = unknown > partners.sum(axis=1)
             weight = np.where(is_lacking, inf, own_ratios * (ratios * swapped).sum(axis=1))
             weights.append(np.where(own_ratios > 0, weight, 0))
         possible = is_asked[:, values] & (chances_of_person[:, values] > 0)
+        # The holders of v over the weights of all other values, in the worst case.
         in_favour = _over(np.array(counts)[values], _least_sum(weights, ruled_out), inf)
         in_favour = np.where(possible, in_favour, 0)
         if self.question.united:  # odds in favour of values of one secret add up

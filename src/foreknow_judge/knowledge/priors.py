@@ -41,9 +41,9 @@ _LEAST_CHANCE = Fraction(1, 2**1022)
 class Chances:
     """The probabilities of values by one set of attributes, as a certificate holds them."""
 
-    # A table has attributes (columns), values, and rows: pairs of a signature (a label for each
-    # attribute) and the probabilities of the values.
     def __init__(self, table: Mapping[str, Any]) -> None:
+        # A table has attributes (columns), values, and rows: pairs of a signature (a label for each
+        # attribute) and the probabilities of the values.
         try:
             self.attributes: list[str] = list(table["attributes"])
             self.values = {str(value): i for i, value in enumerate(table["values"])}
@@ -145,7 +145,8 @@ def worst_priors(
     worst_cases, top = list[tuple[str, int, Worst]](), Fraction(0)
     # In this order, neighbours share the steps between states, which are cached.
     for shape, cases in sorted(shapes.items(), key=lambda entry: _fewest_states(entry[0])):
-        if (states := _states(_fewest_states(shape))) > _MOST_STATES:
+        states = _states(_fewest_states(shape))
+        if states > _MOST_STATES:
             raise CertificateError("too-large", "a group with priors")
         step = max(1, _AT_ONCE // states)
         for batch in (cases[start : start + step] for start in range(0, len(cases), step)):
@@ -211,8 +212,9 @@ def _judge_batch(
     the weights of worlds (ways to give the values to the people). If values are ruled out, only the
     worlds that remain count; it is worst to rule out the values of the largest weight.
     """
+    # A union is several values that are one secret.
     ruled_out, is_union = question.amounts[0], question.name is not None
-    table = np.array([case.rows for case in cases], object)
+    table = np.array([case.rows for case in cases], object)  # objects: integers of any size
     weights, total = _posteriors(shape, table)
     # The weights are of all people of a signature, so the total is counted once for each of them.
     total = total[:, None, None] * np.array(shape[0], object)[None, :, None]
@@ -222,6 +224,7 @@ def _judge_batch(
         weight = weight.sum(axis=2, keepdims=True)
     total = total + 0 * weight  # an entry for each value, too
     if ruled_out and not question.binary:
+        # For each secret x, its own values; of the others, the largest weights are left out.
         is_united = is_asked[:, :, None] if is_union else np.eye(weights.shape[2], dtype=bool)[None]
         for x in range(weight.shape[2]):
             other_weights = np.sort(np.where(is_united[:, None, :, x], 0, weights), axis=2)
@@ -230,6 +233,7 @@ def _judge_batch(
     elif ruled_out:
         # Binary: of the people without the value, only `left` of them have a value that remains.
         weights_left = np.array([case.left for case in cases], object)[:, None, None]
+        # Multiplied by their number, shape[1][1], instead of divided: these are integers.
         lacking = (total - weight) * weights_left
         weight = weight * max(shape[1][1], 1)
         total = weight + lacking
@@ -267,6 +271,7 @@ def _shares(items: Sequence[int], kinds: Sequence[int], table: Any) -> tuple[Any
     steps = _Steps.of(tuple(kinds))
     sort_of_item = np.repeat(np.arange(len(items)), items).tolist()
     before, after = steps.ways(table, sort_of_item), steps.ways(table, sort_of_item[::-1])
+    # In the only last state all kinds are used. A weight of 0 means that no world is possible.
     total = before[-1][0] if len(sort_of_item) == sum(kinds) else np.zeros(1)
     if not total.all():
         raise CertificateError("no-world")

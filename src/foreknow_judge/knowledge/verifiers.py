@@ -75,13 +75,16 @@ class Judge(NamedTuple):
     least: Callable[[Question, Any], Fraction | None] = lambda question, settings: None
 
 
-# The worst case if the adversary rules out l values of the target, and knows k others and m links.
-# Rules say that some people cannot have some values: on the secret, or on columns beside it.
 def _judge_facts(question: Question, facts: FactsSettings) -> Worst:
+    """The worst case if l values of the target are ruled out, and k others and m links known.
+
+    Rules say that some people cannot have some values: of the secret, or of columns beside it.
+    """
     amounts = facts.l, facts.k, facts.m
     if question.beside and question.width is None and not facts.m:
         return _worst_beside(question, facts.l, facts.k)
-    if (possible := possible_holders(question)) is not None:
+    possible = possible_holders(question)
+    if possible is not None:
         return worst_with_rules(question.held, question.about, possible, *amounts)
     if question.width is not None:
         return Worst(*worst_near(question.held, question.width, *amounts))
@@ -205,10 +208,11 @@ def _judge_priors(question: Question, settings: PriorSettings) -> Worst:
 
 
 def _refuse_half_known(question: Question, attributes: Collection[str]) -> None:
-    """Refuse attributes that everybody's row shows beside the secret, if groups do not heed them.
+    """Refuse priors by columns that stand beside the secret, if groups are not divided by them.
 
-    Whoever knows the attributes of everybody finds the rows. Where further columns divide the
-    groups, the rows do not show who has which label of a column that was shuffled.
+    `attributes` are the columns that priors are by. Whoever has such priors knows these columns of
+    everybody, and so finds people's rows. Where further columns divide the groups, the rows do not
+    show who has which label of a column that was shuffled.
     """
     release, columns = question.written, question.columns
     if release.main_table != "release" or release.sensitive in release.shuffled:

@@ -120,6 +120,7 @@ def _bounds(placed: GroupBags, reach: Ints, l: int) -> DistinctProfiles:
     group, all_cells = placed.of_group, np.arange(len(placed.codes))
     # For the window that begins at each cell (value of a group): the first cell behind its end.
     end = _cell_positions(placed, len(reach), group, reach[placed.codes], "right")
+    # The most people with a value in one window, for each group; those without any are left out.
     holders = placed.max_by_group(_sums(placed.counts, all_cells, end))
     groups = np.flatnonzero(holders)
     rows = np.stack([placed.people, holders, placed.top_sum(l)], 1)[groups]
@@ -136,11 +137,13 @@ def _of_all(
     """
     # The profile of a group changes where the window loses or gains one of its values: between
     # two changes lie runs of windows, each from a first to a last one.
+    # A value at place c is in windows that begin from `enters` to c; one number says group and
+    # place, so that changes of all groups are sorted at once.
     enters, span = np.searchsorted(reach, groups.codes), len(reach) + 1
     keys = groups.of_group * span
     changes = np.unique(np.concatenate([keys + groups.codes + 1, keys + enters]))
     group, first, last = changes[:-1] // span, changes[:-1] % span, changes[1:] % span - 1
-    same = group == changes[1:] // span
+    same = group == changes[1:] // span  # no run reaches from one group into the next
     runs, last = _runs(groups, reach, l, group[same], first[same], last[same])
     may_be_worst = _may_reach(runs.rows, law, limit)
     value = runs.value[may_be_worst]
@@ -195,6 +198,7 @@ def _runs(
     profile is the people of the group, those with a value in the window, and those with one of the
     l most frequent values outside.
     """
+    # The cells (values of the group) in the window that begins at `first`: from `begin` to `end`.
     begin = _cell_positions(groups, len(reach), group, first, "left")
     end = _cell_positions(groups, len(reach), group, reach[first], "right")
     is_filled = begin < end
@@ -230,6 +234,7 @@ def _outside(groups: GroupBags, group: Ints, begin: Ints, end: Ints, l: int) -> 
     n_outside, n_left = np.zeros(len(group), np.int64), np.full(len(group), l)
     unfinished = np.arange(len(group) if l else 0)  # windows that still lack values
     for rank in range(int(groups.n_values.max(initial=0))):
+        # Only windows whose group has a value of this rank.
         unfinished = unfinished[groups.n_values[group[unfinished]] > rank]
         if not len(unfinished):
             break

@@ -134,7 +134,7 @@ class RequireTable(Settings):
 
     @model_validator(mode="after")
     def _agree(self) -> RequireTable:
-        """Refuse keys that contradict each other."""
+        """Refuse keys that contradict each other: two ways to name secrets, or two limits."""
         secret_keys = [key for key in SECRET if key in self.said]
         if self.values == ():
             raise ValueError("values is empty; leave it out to mean every value")
@@ -234,8 +234,8 @@ def as_times(number: Any, name: str = "at_most_times") -> Fraction:
 def labels_of(key: str, values: Any) -> Texts:
     """Labels as texts, which is how they are compared, since a CSV file has no types.
 
-    A final star stands for every ending. Raises ValueError for what is no list of labels, repeats
-    one, or stands for every value.
+    `key` names the list in messages. A final star stands for every ending. Raises ValueError for
+    something that is no list of labels, repeats one, or stands for every value.
     """
     if isinstance(values, (str, Mapping)) or not isinstance(values, Iterable):
         raise ValueError(f"{key} must be a list, such as [{values!r}]")
@@ -245,7 +245,7 @@ def labels_of(key: str, values: Any) -> Texts:
     twice = [label for i, label in enumerate(labels) if label in labels[:i]]
     if twice:
         raise ValueError(f"{key} names {twice[0]!r} twice")
-    for label in labels if key != "knowing" else ():  # which names columns
+    for label in labels if key != "knowing" else ():  # `knowing` names columns, and no values
         if label == "*" or label.endswith("**"):
             raise ValueError(
                 f'{key}: {label!r} says of no value how it begins; "B20*" stands for every value '
@@ -264,8 +264,8 @@ def _refuse_nested(key: str, labels: Iterable[Any]) -> None:
 # ---- the other tables ---------------------------------------------------------------------------
 
 
-# A word for all sensitive columns, or a table with a word for each; as it was given.
 def _semantics(semantics: Any) -> Any:
+    # A word for all sensitive columns, or a table with a word for each; as it was given.
     given_semantics = [*semantics.values()] if isinstance(semantics, dict) else [semantics]
     if all(
         isinstance(semantics_of_column, str) and semantics_of_column in get_args(Semantics)

@@ -89,7 +89,7 @@ class KeptPriors:
 
     @classmethod
     def load(cls, path: str | Path) -> KeptPriors:
-        """Read the file that `publish` wrote for the owner."""
+        """Read the file of priors that `publish` wrote for the owner, with the digests' key."""
         path = Path(path)
         content = bytes_of_certificate(path)
         table = parse_certificate(path, content, f"give the {PRIORS} that publish wrote")

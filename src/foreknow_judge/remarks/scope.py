@@ -244,8 +244,8 @@ class Scope(Claimed, Sizes, Values, Sights, Grounds, Plain):
     # A certificate's scope is read by these types; other keys are refused.
     __pydantic_config__: ClassVar[Any] = {"extra": "forbid"}
 
-    # Orders what has no order of its own, so that equal scopes are written alike.
     def __post_init__(self) -> None:
+        # Orders what has no order of its own, so that equal scopes are written alike.
         set_fields(
             self,
             unprotected=dict(

@@ -24,7 +24,8 @@ def _count_if_known(release: JudgedRelease) -> dict[str, tuple[int, int]]:
     for required in release.requirements:
         # A remark: where the stricter requirement cannot be judged, there is none.
         with suppress(InputError):
-            if (all_known := required.knowing_all(release.table.layout)) is None:
+            all_known = required.knowing_all(release.table.layout)
+            if all_known is None:
                 continue
             requirement_counts = all_known.count(release.table)
             exposed_people = exposed_by(
@@ -123,7 +124,8 @@ def _say_beside(columns: Iterable[str], reader: Reader) -> Iterator[str]:
     Columns that another remark names are left out.
     """
     named_columns = set(reader.scope.identifiers).union(*reader.scope.assumed.values())
-    if unjudged := [visible(name) for name in columns if name not in named_columns]:
+    unjudged = [visible(name) for name in columns if name not in named_columns]
+    if unjudged:
         pronoun = "them" if len(unjudged) > 1 else "it"
         yield (
             f"Not judged: {few(unjudged)}. An adversary who knows {pronoun} of a person may find "

@@ -82,5 +82,6 @@ def for_readers(scope: Scope, schema: Schema) -> Scope:
 def said_to(reader: Reader, remarks: Iterable[Remark] = REMARKS) -> Iterator[str]:
     """The sentences of all remarks of which there is anything to say."""
     for remark in remarks:
-        if value := getattr(reader.scope, remark.field):
+        value = getattr(reader.scope, remark.field)
+        if value:
             yield from remark.say(value, reader)

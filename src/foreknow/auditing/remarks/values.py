@@ -232,7 +232,8 @@ def _columns_of_near_values(release: JudgedRelease) -> tuple[tuple[str, str, str
         holds_codes = types.get(name) == "text"  # the schema says that these are no numbers
         if not one_by_one or hides_windows or holds_codes:
             continue
-        if (narrowest := near_values(counts)) is not None:
+        narrowest = near_values(counts)
+        if narrowest is not None:
             columns.append((release.called(name), *narrowest))
     return tuple(sorted(columns))
 

@@ -18,7 +18,7 @@ def guessed_roles(table: Any, reading: Any = None) -> dict[str, list[str]]:
     """
     from foreknow.planning.suggestion.policy import suggest_policy  # after a mistake only
 
-    with suppress(ForeknowError):
+    with suppress(ForeknowError):  # no policy can be suggested
         suggestion = suggest_policy(table, reading=reading)
         schema = suggestion.policy.needed_schema
         if not suggestion.repeated and schema.unit == "person" and len(schema.sensitives) == 1:

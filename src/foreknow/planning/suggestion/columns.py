@@ -186,13 +186,14 @@ def _coarsening_of(
     """The hierarchy of a quasi-identifier, the type that it must be given, and an open question.
 
     Hierarchy and type are None where none is needed, and the question is empty if nothing is open.
+    `file` is a hierarchy file for the column; `reason` says why the column got its role.
     """
     hierarchy, kind, question = hierarchy_of(profile)
-    if file is not None:
+    if file is not None:  # a file says more than a guess
         question = file.question or question
         if file.hierarchy:
             hierarchy, kind = file.hierarchy, None
-    if reason in (FEW_VALUES_LEFT, NONE_LEFT):
+    if reason in (FEW_VALUES_LEFT, NONE_LEFT):  # it was taken for want of a better one
         question = _both_questions(_KNOWN_AT_ALL, question)
     return hierarchy, kind, question
 

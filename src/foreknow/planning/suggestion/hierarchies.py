@@ -200,6 +200,7 @@ def _column_of(path: Path, table: Path, columns: Sequence[Profile]) -> Profile |
     if match is None:
         return None
     table_name, table_part = table.stem.casefold(), match[1].casefold().rstrip("-_ .")
+    # The table's name may be longer in one of the two: adult_2024.csv, adult_hierarchy_age.csv.
     if not (table_name.startswith(table_part) or table_part.startswith(table_name)):
         return None
     for column in columns:

@@ -268,5 +268,6 @@ def lines_of_knowledge(requirement: Requirement) -> Iterator[str]:
         f"# up to {facts.k} other people (k), and {facts.m} link{'s' * (facts.m != 1)} (m): if "
         "that other person has it, so has this one."
     )
-    if (width := requirement.secret.width) is not None:
+    width = requirement.secret.width
+    if width is not None:
         yield f"# No value may be found out to within {width.given}."

@@ -66,7 +66,8 @@ def looks_personal(domain: Sequence[Any]) -> str:
         return ""
     if date_formats(texts, texts[0]):  # dates look like numbers of telephones
         return ""
-    if what := next((what for what, fits in _KINDS if _fit(texts, fits)), ""):
+    what = next((what for what, fits in _KINDS if _fit(texts, fits)), "")
+    if what:
         return what
     are_names = _fit(texts, _NAME.fullmatch) and _fit(texts, _has_name, _SOME)
     return "names of people" if are_names else ""

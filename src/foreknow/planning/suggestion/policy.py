@@ -255,7 +255,8 @@ def suggest_policy(
     naming = [identifiers] if isinstance(identifiers, str) else [*(identifiers or ())]
     named_columns = [] if sensitive is None else [sensitive]
     require(opened_table, [*named_columns, *(chosen or ()), *naming])
-    if twice := {*naming} & {*named_columns, *(chosen or ())}:
+    twice = {*naming} & {*named_columns, *(chosen or ())}
+    if twice:
         raise DataError(f"{min(twice)!r} cannot have two roles; name it once")
     rows = max((profile.rows for profile in profiles), default=0)
     if not rows:

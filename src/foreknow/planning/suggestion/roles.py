@@ -361,7 +361,8 @@ def person_numbers_of(table: Table, profiles: Sequence[Profile]) -> list[_Person
 def _may_number(profile: Profile) -> bool:
     """True if the values of a column may number people who have several rows.
 
-    Some values occur more than once, none is a date, and the name or the codes look like that.
+    Some values occur more than once, none is a date, and the name of the column is that of such a
+    number, or its values are many codes.
     """
     if (
         profile.problem
@@ -458,7 +459,8 @@ def why_unlistable(profile: Profile) -> str:
     """
     if profile.kind != "text" or profile.people is None or code_length(profile) is not None:
         return ""
-    if hint := _nearly_read(profile):
+    hint = _nearly_read(profile)
+    if hint:
         return hint
     # At most half of its values are rare.
     if 2 * int(np.count_nonzero(profile.people < min(FIRST_K, profile.rows))) <= profile.distinct:
@@ -492,7 +494,8 @@ def _identifier(profile: Profile) -> tuple[Role, str] | None:
             return "identifier", f"{reason} {counts_text}"
     if profile.known < 2 * FIRST_K:  # too few rows to say more
         return None
-    if looks := looks_personal(profile.domain):
+    looks = looks_personal(profile.domain)
+    if looks:
         reason_text = f"its values look like {looks}: {counts_text}"
         if looks != _LOOKS_LIKE_NAMES:
             return "identifier", reason_text
@@ -501,7 +504,8 @@ def _identifier(profile: Profile) -> tuple[Role, str] | None:
             # Two people may have one name: then it names nobody by itself, and has no role.
             return ("undecided" if _repeats(profile) else "identifier"), reason_text
     if Fraction(profile.distinct, profile.known) >= _NEARLY and _no_measure(profile):
-        if _repeats(profile) and (hint := _nearly_read(profile)):
+        hint = _nearly_read(profile) if _repeats(profile) else ""
+        if hint:
             return "undecided", hint  # two people may be born on one day
         return "identifier", f"nearly everybody has a value of their own: {counts_text}"
     return None

@@ -155,7 +155,10 @@ def _schema_tables(suggestion: PolicySuggestion, folder: Path) -> Iterator[str]:
 def _of_missing(
     suggestion: PolicySuggestion, missing: Sequence[str] | Mapping[str, Sequence[str]]
 ) -> Iterator[str]:
-    """Yield lines of a policy file on texts that are read as missing, and codes that may be."""
+    """Yield lines of a policy file on texts that are read as missing, and codes that may be.
+
+    `missing` is what the schema declares: spellings for all columns, or for each column.
+    """
     if suggestion.spellings:
         yield from _wrapped(f"{DECIDE}: {suggestion._spelled}")
     if suggestion.codes:
