@@ -441,6 +441,7 @@ def _contradictions_of_release(certificate: Certificate, policy: _Policy) -> Ite
     columns_beside = (*schema.sensitives, *schema.beside)
     if not isinstance(unlinked, list) or not all(name in columns_beside for name in unlinked):
         yield "unlinked columns are sensitive or among other"
+    # The bucketized form numbers groups in a column; else equal quasi-identifiers make a group.
     expected_groups = ["group"] if certificate.form == "bucketized" else schema.quasi_identifiers
     for what, actual, by_policy in (
         ("groups of the release are by", [*certificate.groups], expected_groups),
@@ -539,6 +540,7 @@ def _contradictions_of_knowledge(
 def _contradictions_of_files(certificate: Certificate, policy: _Policy) -> Iterator[str]:
     """Yield contradictions between the files of a release, their format and its policy."""
     schema, unlinked = policy.schema_, policy.publish.get("unlinked", [])
+    # The files that a release of this form has: no other name may be certified.
     tables = parts_of(certificate.form, certificate.semantics, schema.sensitives, unlinked)
     files = {*chain(*(files_of(table, certificate.format, certificate.files) for table in tables))}
     if certificate.files and set(certificate.files) != files:

@@ -180,7 +180,7 @@ def _release_of(
     if isinstance(source, (list, tuple)) and not is_records(source):
         source = load("foreknow.features.several_releases.joint:together")(source)
     release = part_of(source, "release", Release)
-    if release is not None:
+    if release is not None:  # a result, such as a publication, has its release
         source = release
     if isinstance(source, GroupCounts):
         source = _of_counts(source, policy)

@@ -49,7 +49,7 @@ def advice_of(
     in_one_group = kept_detail.groups == 1
     lost_columns = kept_detail.lost
     columns = schema.quasi_identifiers
-    is_worthless = len(lost_columns) >= max(2, len(columns) - 1)
+    is_worthless = len(lost_columns) >= max(2, len(columns) - 1)  # at most one column is left
     is_much_lost = in_one_group or is_worthless or kept_detail.loss(weights) >= _MUCH
     if not is_much_lost and not lost_columns:
         return
@@ -121,6 +121,7 @@ def _measure_costs(
     in_one_group = kept_detail.groups == 1
     if in_one_group and len(policy.requirements) == 1 and policy.points:
         yield _nearest(_tight(audit))
+    # A method that looks at each row takes too long to be tried many times.
     sample = sample_of(microdata, policy, _CELLS) if traits_of(method).counted else None
     if sample is not microdata and getattr(method, "cuts", 1) > 1:
         method = replace(method, cuts=1)  # half the time, for figures of a sample

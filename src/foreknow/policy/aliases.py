@@ -130,6 +130,7 @@ def _move_into_tables(
     for name in [*tables]:
         if name in ("schema", "require", "try", "publish"):
             continue
+        # Our name for it; then the first place that has such a key and no value for it.
         ours = SCHEMA_TABLES.get(_plain(name), SETTINGS.get(_plain(name), name))
         for table, keys in places:
             key = _our_key(ours, keys)

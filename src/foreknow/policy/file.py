@@ -173,6 +173,7 @@ def parts_of(
     schema = None if tables.schema_ is None else Schema(**dict(tables.schema_), folder=folder)
     if schema is not None:
         _check_missing_columns(schema)
+    # Only quasi-identifiers have labels, of which [publish] says how they are written.
     for column in tables.publish.labels:
         if schema is not None and column not in schema.quasi_identifiers:
             raise PolicyError(

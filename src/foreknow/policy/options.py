@@ -205,6 +205,7 @@ class PublishOptions:
                     f"publish.round: a person may have several values of {name!r}; round them in "
                     "the table, and leave it out of publish.round"
                 )
+            # Either of these fields of the schema, if it is not empty.
             for rule in filter(partial(getattr, schema), ("impossible", "shared")):
                 raise PolicyError(
                     f"publish.round: rules of {rule!r} are about values as the table has them; "

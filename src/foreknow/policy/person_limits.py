@@ -294,6 +294,7 @@ class _Sums:
             return None if highest is None else min(Fraction(1), highest)
 
         def witness() -> SeveralCases:
+            """The person with the highest sum, as the groups and chances of their cases."""
             chance = np.where(cell_of_case >= 0, self.chances.chance[cell_of_case], 0.0)
             person = int(np.argmax(np.bincount(self.people, chance)))
             cases = np.flatnonzero(self.people == person)

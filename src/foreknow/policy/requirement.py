@@ -319,7 +319,7 @@ class Requirement:
             raise PolicyError(f"{self.name}: a skyline needs at least one point")
         try:
             pairs = [(adversary, below) for adversary, below in adversaries]
-        except (TypeError, ValueError):
+        except (TypeError, ValueError):  # some entry is no pair
             raise PolicyError(
                 f"{self.name}: a skyline is a list of (adversary, below) pairs"
             ) from None
@@ -667,6 +667,7 @@ class Requirement:
             name += f", with {known_columns} known of everybody"
         messages = [f"{name}: {explanation.words}" for explanation in failing]
         counts = counts_of(requirement_counts.seen)
+        # With one group, no division can help: how many have the value says why.
         if messages and not failing[-1].of_groups and counts.n_groups == 1:
             value = failing[-1].value
             secret_counts = requirement_counts.together(failing[-1].found)

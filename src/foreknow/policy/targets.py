@@ -664,7 +664,7 @@ def _at_level(required: Requirement, values: Labels) -> dict[str, tuple[str, ...
     Labels that the requirement excludes are left out.
     """
     level: Any = required.at_level
-    levels = _levels(required, values, "at_level")
+    levels = _levels(required, values, "at_level")  # the first is level 1
     if not levels:
         raise PolicyError(
             f"{required.name}: at_level: the hierarchy of the sensitive column has no levels "

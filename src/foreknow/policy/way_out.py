@@ -226,6 +226,7 @@ def _amounts(requirement: Requirement, everyone: HasCounts) -> Iterator[tuple[Re
     def holds(amounts: Sequence[int]) -> bool:
         return not any(_failing(weaker(amounts), everyone))
 
+    # All combinations of amounts that hold and cannot be raised.
     corners = skyline_within(list(whole_amounts.values()), holds)
     for n, corner in enumerate(corners[:_MOST_AMOUNTS], 1):
         because = "the adversary knows less"

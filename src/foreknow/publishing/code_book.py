@@ -192,6 +192,7 @@ def _field(
         sentences.append(f"Rounded to the nearest multiple of {rounding_step}.")
     if sentences:
         field["description"] = " ".join(sentences)
+    # Labels of groups, such as "20 to 29", are texts with a meaning.
     if role == "quasi-identifier" and column_name in certificate.groups:
         hints = hints_of(certificate, column_name)
         tree = "tree" if "tree" in hints else hints.get("above")

@@ -293,7 +293,7 @@ class _Labels:
         """
         extra_columns = {}
         if self.meant.about == "text":
-            if not all(extent.exact for extent in self.extents):
+            if not all(extent.exact for extent in self.extents):  # else it would only be repeated
                 members = [list(extent.members) or None for extent in self.extents]
                 widths = [extent.size or None for extent in self.extents]
                 extra_columns[MEMBERS] = self.of_rows(members, pa.list_(pa.string()))
@@ -547,7 +547,7 @@ class Flat:
         else:
             self._rows, self._shuffled = release_parts.people, [*certificate.sensitives]
         self._of_person = np.zeros(len(self._rows), np.int64)
-        self._apart = []
+        self._apart = []  # columns of which only groups show the values, to be dealt out
         for names, table in tables.items():
             self._of_person, group_of_row = _groups_of_both(self._rows, table, certificate.groups)
             counts = np.ones(len(table), np.int64)

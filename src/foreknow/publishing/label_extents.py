@@ -277,6 +277,7 @@ def _on_a_line(texts: Iterable[str | None], kind: str) -> dict[str | None, Meani
     meaning_of_text = {}
     for text in texts:
         meanings = _NOTHING[:1] if text is None else meanings_of(text)
+        # The first meaning of this kind; a code such as 007 is no number.
         for meaning in meanings:
             if meaning.is_range_of(*kinds) and not any(map(is_code, meaning.ends or ())):
                 meaning_of_text[text] = meaning

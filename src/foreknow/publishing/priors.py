@@ -59,7 +59,7 @@ def learned_note(tables: list[PriorTable]) -> str:
 
 def _marked(requirement: Requirement, microdata: Microdata) -> Requirement:
     """The requirement, with its priors marked as learned if they are this table's frequencies."""
-    points = []
+    points = []  # with their adversaries: only one with priors changes
     for point in requirement.points:
         if isinstance(point.adversary, Priors):
             tables = []

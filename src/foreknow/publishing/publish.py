@@ -559,6 +559,7 @@ def _draft(
     value that a requirement is about.
     """
     task = _Task.of(microdata, policy, choices)
+    # Before the search, which takes long.
     refuse_misspelt(
         {column.name: column.domain for column in task.microdata.sensitives},
         task.policy.requirements,
@@ -680,7 +681,7 @@ def _tables_of(task: _Task, groups: _Groups) -> _Tables:
     rows_per_part = task.entries.rows_per_part(options)
     group_of_entry = groups.group_of_entry
     n_groups = groups.n_groups
-    if not options.labelled:
+    if not options.labelled:  # the bucketized form
         ids = group_ids(n_groups, random)
         drawings = bucketized(
             microdata, group_of_entry, ids, random, options.unlinked, rows_per_part
@@ -693,7 +694,7 @@ def _tables_of(task: _Task, groups: _Groups) -> _Tables:
     drawings = generalized(
         microdata, group_of_entry, coarse, random, options.unlinked, rows_per_part
     )
-    people = np.bincount(group_of_entry, microdata.times)
+    people = np.bincount(group_of_entry, microdata.times)  # of each group, to weigh its loss
     return _Tables(
         task.entries.kept(drawings, task.policy),
         {column.attribute.name: pa.array(column.labels, pa.string()) for column in coarse},
@@ -768,6 +769,7 @@ def _refuse_unasked(task: _Task, release: Release, audit: Audit) -> None:
     measures, criteria = [], list[Any]()
     for verdict in audit.criteria:
         requirement = verdict.requirement
+        # A search may ask for another criterion, on groups, in place of one on look-alikes.
         was_asked = requirement.searched(is_exact) is requirement
         if not verdict.safe and not was_asked:
             measures.append(f"{requirement.name}: {verdict.found}")
@@ -802,7 +804,7 @@ def _refuse_unsafe(task: _Task, groups: _Groups, release: Release, audit: Audit)
             f"{'; '.join(audit.failed(release))}. It does not ask the whole policy: "
             f"{traits.advice}"
         )
-    beyond = []
+    beyond = []  # verdicts on limits that no search can ask for in full
     for v in audit.verdicts:
         if not v.safe and _is_beyond_search(v):
             beyond.append(v.words)
@@ -901,14 +903,14 @@ def _write_rows(table: Table, reading: Reading, folder: Path) -> Any:
     table = unshown(table)
     rows = table.arrow(list(table.columns))
     csv_name, parquet_name = NEWCOMERS
-    if not table.untyped:
+    if not table.untyped:  # it has types, which CSV would lose
         with replaced(folder / parquet_name, private=True) as aside:
             write_in_parts([rows], aside, None)
         return rows
     with replaced(folder / csv_name, private=True) as aside:
         dialect = getattr(table, "dialect", Dialect())
         write_csv(rows, aside, delimiter=reading.delimiter or dialect.delimiter)
-        if reading.encoding is not None:
+        if reading.encoding is not None:  # so that the policy reads it as it reads the table
             aside.write_bytes(aside.read_bytes().decode(UTF8).encode(reading.encoding))
     return rows
 
@@ -1016,7 +1018,7 @@ def _stop(policy: Policy, trials: Sequence[Trial], earlier_releases: Sequence[st
     for attempt in policy.learning:
         limit = attempt.limit
         trials_of_attempt = [trial for trial in trials if trial.asked == attempt]
-        if limit is None:
+        if limit is None:  # it only reports
             continue
         columns = {attempt.sensitive} if attempt.sensitive else {*policy.needed_schema.sensitives}
         untried_columns = columns - {trial.sensitive for trial in trials_of_attempt}
@@ -1027,7 +1029,7 @@ def _stop(policy: Policy, trials: Sequence[Trial], earlier_releases: Sequence[st
                 f"{float(limit):.4g} holds; leave this [[try]] out of the policy"
             )
         for trial in trials_of_attempt:
-            stopping = trial.stopping(limit)
+            stopping = trial.stopping(limit)  # the attacker who is surer than the limit
             if stopping is None:
                 continue
             rightly_sure = stopping.sure_and_right

@@ -180,6 +180,7 @@ def judge(
 
     With `after`, the earlier releases are verified, and all are judged as one.
     """
+    # The judge takes a policy in its own form, and knows further kinds only if it is given them.
     own_policy = None if policy is None else _own_policy(certificate, policy)
     required = certificate.policy["require"] if own_policy is None else own_policy.tables["require"]
     # Only the kinds that are required are loaded; earlier releases may need others.

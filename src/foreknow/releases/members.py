@@ -243,6 +243,7 @@ class OwnRelease:
                 f"{str(folder)!r} names nobody, and there is no file {str(path)!r}, which publish "
                 f"wrote for the owner; put the owner's folder back beside it{ways}"
             )
+        # The file has a note with the digests of the release's files.
         rows, note = read_noted(path)
         try:
             files = None if note is None else from_json(note)
@@ -385,6 +386,7 @@ class OwnRelease:
                 "shared out of the schema, and require what files show"
             )
         microdata = policy.as_published(policy.microdata(place))
+        # It must be the file that was written: the same rows and people, and unchanged columns.
         self.refuse_other(microdata)
         column = self.column_of_people()
         names = fetch(microdata.source, [column]).column(column).to_pylist()
@@ -567,7 +569,7 @@ def table_schema(policy: Policy | None, certificate: Certificate) -> Schema:
                 "policy that says how the table is read, by --policy FILE (policy=)"
             )
     schema_read = Schema(**dict(read(SchemaTable, dict(schema), "the certificate")))
-    levels: dict[str, Level] = {}
+    levels: dict[str, Level] = {}  # how coarse labels must be at least, by all requirements
     for required in certificate.policy["require"]:
         for column, level in levels_of(required).items():
             levels[column] = level.with_(levels.get(column, level))

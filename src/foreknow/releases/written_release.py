@@ -86,6 +86,7 @@ def open_published(
     tables = dict[str, Table]()
     for table_name, files in certificate.paths(folder).items():
         place = folder / f"{table_name}.{certificate.format}"
+        # A folder of parts must have no other file, since all are read.
         for strange in strange_parts(
             place, files_of(table_name, certificate.format, certificate.files)
         ):
@@ -102,6 +103,7 @@ def open_published(
         tables[table_name] = _as_certified(table, certificate)
     if schema is not None:
         refuse_other_schema(certificate, schema)
+    # The schema of the files: their columns, and nothing of how the table was read.
     schema = Schema(
         quasi_identifiers=certificate.groups,
         sensitive=certificate.sensitives,
@@ -262,6 +264,7 @@ def hints_of(certificate: CertificateRead, column: str) -> dict[str, Any]:
         kind = "number" if grid.startswith("in steps") else "date"
     if not isinstance(hierarchy, Mapping):
         return {"about": kind}
+    # Labels of a hierarchy that is not at hand may be any texts.
     if "file" in hierarchy or hierarchy.get("character", "*") != "*":
         return {"about": "text", "above": "tree"}
     if "mask" in hierarchy:

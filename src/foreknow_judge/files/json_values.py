@@ -35,7 +35,7 @@ class Plain:
         """
         content: dict[str, Any] = {}
         for word in self._json_fields.split():
-            if word == "*":
+            if word == "*":  # all public fields of the dataclass
                 record: Any = self
                 names = [
                     attribute.name

@@ -314,9 +314,9 @@ def read_population(
                 often = np.where(who_column.codes < n_empty, 0, often)
             if often.max(initial=0) > 1:
                 raise CertificateError("person-twice")
-        if file is not None:
+        if file is not None:  # all rows were read, and the file did not change meanwhile
             file.check(int(times.sum()))
-        if isinstance(file, CsvFile):
+        if isinstance(file, CsvFile):  # an empty field and "" are one missing value
             read_columns = [merge_empties(column) for column in read_columns]
     people = Counter[Signature]()  # added up, since merged empty texts may have made rows equal
     for *labels, n in zip(

@@ -279,9 +279,10 @@ def _require_worlds(people: Sequence[int], counts: Sequence[int], rows: Any) -> 
             if not rows[who][x] or x in tried:
                 continue
             tried.add(x)
-            if holders[x].total() < counts[x]:
+            if holders[x].total() < counts[x]:  # one is free
                 holders[x][who] += 1
                 return True
+            # Else somebody who has it must find another value, and give it away.
             for holder in [s for s in holders[x] if holders[x][s]]:
                 if finds_value(holder, tried):
                     holders[x].subtract([holder])

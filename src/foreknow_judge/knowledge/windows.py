@@ -178,7 +178,9 @@ def _may_reach(rows: Ints, law: Theorem2, highest_odds: Fraction, by_itself: boo
     reaches_odds = np.array(
         [by_itself and not is_less(limit, law.least([profile])[0]) for profile in profiles], bool
     )
-    if law.m:  # with all known people beside both
+    if law.m:
+        # As if all known people stood beside both, the target and the linked people: no real
+        # odds are lower than these.
         against = [law.against(profile, law.k) for profile in profiles]
         none = [law.none_linked(profile, law.k) for profile in profiles]
         for odds_of_profiles, partner_odds in ((against, none), (none, against)):

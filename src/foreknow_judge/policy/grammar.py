@@ -117,7 +117,7 @@ class RequireTable(Settings):
     @classmethod
     def members_of(cls, members: Any) -> Any:
         """The values of `any_of`, read: a list of values, or sets and ranges by name."""
-        if isinstance(members, Mapping):
+        if isinstance(members, Mapping):  # several sets by name; a mapping in it is a range
             sets: Any = {
                 str(name): set_members
                 if isinstance(set_members, Mapping)

@@ -220,7 +220,7 @@ def _named_values(groups: GroupBags, questions: Iterable[Question]) -> dict[str,
     for question in questions:
         secret = question.secret
         values = [*map(str, secret.values or ())]
-        texts, members = [*values], set[str]()
+        texts, members = [*values], set[str]()  # all that is named; the present values so named
         for name, members_named in secret.sets.items():
             if isinstance(members_named, Mapping):  # a range of numbers
                 no_numbers |= {value for value in present if not any(map(str.isnumeric, value))}
@@ -237,6 +237,7 @@ def _named_values(groups: GroupBags, questions: Iterable[Question]) -> dict[str,
         absent |= _absent(question, (*texts, *map(str, secret.excluded)), present)
         stems = {text for text in texts if not text.endswith("*")}
         begin_alike |= _begin_alike(stems, [value for value in present if value not in members])
+    # Only for some, since to compare all texts with all values takes long.
     nearest_present = {
         text: nearest(text, present[:_COMPARED])
         for text in sorted(absent)[:_NAMED]

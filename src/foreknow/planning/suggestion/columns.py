@@ -114,6 +114,7 @@ def schema_of(
     if separator and any(_repeats_a_part(text, separator) for text in hidden.domain):
         separator = ""
     columns, types, hierarchies = [], {}, {}
+    # For each column its role, the reason, and at most two questions to decide.
     for profile in profiles:
         role, reason = roles.of[profile.name]
         hierarchy = None

@@ -51,13 +51,14 @@ class DetailOfSample:
         if with_ranges is None:  # nothing can be published so: back to the hierarchies
             self._as_laid(before)
             return list(columns)
+        # The average share of a column's values that a label covers: the smaller, the better.
         covered, covered_by_ranges = with_hierarchies.covered, with_ranges.covered
         better = set()
         for n in candidates:
             if covered_by_ranges[n] <= covered[n] - _LESS:
                 better.add(n)
         hierarchies = self._hierarchies_without(better)
-        if better != candidates:
+        if better != candidates:  # some keep their hierarchies: publish the sample once more
             self._as_laid(before.laid(hierarchies))
         new_schema = replace(self.policy.needed_schema, hierarchies=hierarchies)
         self.policy = replace(self.policy, schema=new_schema)
@@ -100,6 +101,7 @@ class DetailOfSample:
             or not (kept_detail.lost or kept_detail.loss({}) >= _MUCH)
         ):
             return
+        # Columns of which next to nothing is left may tell the secret, and so cost the others much.
         revealing = given_away(self._written, self.policy, kept_detail.lost)
         for column in revealing:
             sentence = column.said(schema.sensitive, self._microdata.n_people)

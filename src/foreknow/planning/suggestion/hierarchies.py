@@ -40,7 +40,7 @@ def hierarchy_of(profile: Profile) -> tuple[Mapping[str, Any] | None, Any, str]:
         What is to be decided; "" if nothing is.
     """
     code = code_length(profile)
-    if code is not None:
+    if code is not None:  # masked from the end; numbers must become texts for this
         return {"mask": code}, "text" if profile.kind == "number" else None, ""
     if profile.kind == "date":
         first, last = profile.domain[0], profile.domain[-1]
@@ -66,7 +66,7 @@ def _intervals_of(profile: Profile) -> tuple[Mapping[str, Any] | None, str]:
 
     None if the column should not be coarsened so; then the question says why.
     """
-    smallest, largest = profile.domain[0], profile.domain[-1]
+    smallest, largest = profile.domain[0], profile.domain[-1]  # the domain is in order
     if not all(-_LARGEST < end < _LARGEST for end in (smallest, largest)):
         return None, "it has numbers that are not finite, or too large"
     are_whole = all(value == int(value) for value in profile.domain[:1000])

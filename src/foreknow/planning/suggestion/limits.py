@@ -142,6 +142,7 @@ def _limits(
         common = {str(labels[code]): code for code in np.flatnonzero(is_common).tolist()}
         if len(common) < np.count_nonzero(everyone.totals):
             limited = _limited(everyone, {"excluded": [*common]}, sizes.links, max_rows)
+        # Each value without a limit needs a note, so that its absence is a decision.
         if expected_rows > 1:
             notes.append(
                 f"{DECIDE}: a person has up to {max_rows:,} rows, and a limit is about their sum. "

@@ -271,6 +271,7 @@ def suggest_policy(
     numbers = [number for number in numbers if number.name not in by_choice]
     roles = Roles(opened_table.name, profiles, sensitive, chosen, files, numbers, naming)
     rows_are = numbers[0] if numbers else Rows()
+    # Columns that repeat although they name people: then a row is not a person.
     if numbers:
         repeated = [numbers[0].name]
     else:
@@ -294,8 +295,9 @@ def suggest_policy(
     home_rows = _read_homes(opened_table, schema, homes)
     sizes = Sizes.of(home_rows, homes, rows_are)
     required, notes, question = requirements_of(everyone, profile, sizes, rows_are)
-    if k_anonymity is not None:
+    if k_anonymity is not None:  # the last requirement is that of the size
         required = [*required[:-1], _size(k_anonymity, rows_are.people or everyone.n_people)]
+    # If rows are cases of people, a note says what the limit would be if rows were people.
     if numbers:
         plain_rows = Rows()
         plain_sizes = Sizes.of(home_rows, homes, plain_rows)
@@ -312,6 +314,7 @@ def suggest_policy(
     # CSV cannot tell an empty text, which is a value here, from a missing one.
     empty = any("" in domain for domain in (*known_values, everyone.values))
     options = PublishOptions(format="parquet" if empty else None)
+    # A sample is published to see which hierarchies and columns cost much.
     measured = DetailOfSample(microdata, Policy(required, schema, options))
     columns = measured.by_ranges(columns)
     policy = measured.policy

@@ -140,6 +140,7 @@ class Roles:
         DataError
             If no column can be hidden, or none can be known.
         """
+        # Role and reason by column. Each step sets some; `_free` gives those without a role.
         self.of: dict[str, tuple[Role, str]] = dict.fromkeys(naming, ("identifier", NAMED))
         columns_named = chosen or ()
         self._set_identifiers(profiles, {sensitive, *columns_named}, numbers)
@@ -419,6 +420,7 @@ def leave_out_names(table: Table, roles: Roles, profiles: Sequence[Profile]) -> 
             repeating.append(e)
     if not repeating:
         return
+    # Traits are columns such as sex and birth, which are the same in all rows of a person.
     trait_columns = [e.name for e in profiles if not e.problem and may_be_trait(e.name)]
     traits_of_people = _coded(table, trait_columns)
     for profile in [*repeating]:
