@@ -6,7 +6,7 @@ import re
 import stat
 from collections import Counter, defaultdict
 from dataclasses import replace
-from datetime import date
+from datetime import date, datetime
 from itertools import permutations
 
 import numpy as np
@@ -474,6 +474,8 @@ def test_nothing_published_comes_of_seeds(method, form, monkeypatch):
 ORDER = ["low", "mild", "severe", "a to b"]
 ROWS = [["a", "With", "*"], ["b", "With", "*"], ["c", "Alone", "*"], ["d", "Alone", "*"]]
 DAYS = st.dates(date(2023, 1, 1), date(2025, 6, 1))
+TIMES = st.datetimes(datetime(2024, 3, 5), datetime(2024, 3, 9))
+TIMES = TIMES.map(lambda time: time.replace(second=0, microsecond=0))
 NUMBERS = st.decimals("-30", "60", places=1).map(float)
 # What labels are made of, among others; and words that only look like labels.
 NASTY = st.sampled_from(["a", "b", "other", "a | b", "missing", '"a"', "c|d", "a to b", "20"])
@@ -483,6 +485,8 @@ KINDS = {
     "intervals": (NUMBERS, Intervals(["2.5", "10"]), "number"),
     "days": (DAYS, None, "date"),
     "periods": (DAYS, DateLevels(["month", "quarter", "year", "decade"]), "date"),
+    "times": (TIMES, None, "date"),
+    "hours": (TIMES, DateLevels(["hour", "day", "month"]), "date"),
     "texts": (st.sampled_from("abcdef"), None, "text"),
     "order": (st.sampled_from(ORDER), Ordered(ORDER), "text"),
     "tree": (st.sampled_from("abcd"), Tree(ROWS), "text"),
@@ -527,6 +531,7 @@ def test_labels_cover_all_members(kind, data):
     labels = grouped(own, hierarchy, groups)
     known = {"order": {"about": "text", "order": ORDER}, "tree": {"about": "text", "tree": ROWS}}
     known |= {kind: {"about": about} for kind in ("intervals", "periods")}
+    known |= {kind: {"about": about, "timed": True} for kind in ("times", "hours")}
     result = Extents(labels, **known.get(kind, {}))
     for value, label in zip(own, labels, strict=True):
         extent = result.of[label]

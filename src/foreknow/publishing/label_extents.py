@@ -26,7 +26,8 @@ _MOST = 1 << 62
 # A missing value, and how it is called where it is a node.
 _NOTHING = (Meaning(missing=True), *(way for way in meanings_of(MISSING) if not way.members))
 _START, _DAY, _INSTANT = datetime(1, 1, 1), timedelta(1), timedelta(microseconds=1)
-_UNITS = (_DAY, timedelta(hours=1), timedelta(minutes=1), timedelta(seconds=1), _INSTANT)
+_SECOND = timedelta(seconds=1)
+_UNITS = (_DAY, timedelta(hours=1), timedelta(minutes=1), _SECOND, _INSTANT)
 
 
 @dataclass(frozen=True)
@@ -82,6 +83,9 @@ class Extents:
         A value and the nodes above it.
     above : "mask" or "tree", optional
         Whether some are codes of which the end is masked, or nodes of a tree that is not known.
+    timed : bool
+        Whether dates are known to have a time of day, so that a day is no exact value; where a
+        label shows an hour, they have one in any case.
 
     Examples
     --------
@@ -101,6 +105,7 @@ class Extents:
         order: Sequence[str] | None = None,
         tree: Rows | None = None,
         above: Literal["mask", "tree"] | None = None,
+        timed: bool = False,
     ) -> None:
         # If all labels can be read as numbers they are; else as dates; else as texts.
         texts = list(dict.fromkeys(labels))
@@ -108,6 +113,7 @@ class Extents:
         self.whole = False  # whether numbers are whole
         self.decimals = 0  # decimals of a step of numbers
         self.step = _DAY  # a step of dates
+        self._timed = timed
         extents: dict[str | None, Extent] | None = None
         for kind in ("number", "date") if about is None else (about,):
             if kind == "text" or extents is not None:
@@ -191,6 +197,8 @@ class Extents:
             return not any(moment % unit for moment in moments)
 
         self.step = next(filter(divides_all, _UNITS))
+        if self._timed or self.step < _DAY:  # "14h" ends with the last second before 15:00
+            self.step = min(self.step, _SECOND)
         extents = {}
         for text, meaning in meanings.items():
             if text not in periods:

@@ -253,7 +253,7 @@ def hints_of(certificate: CertificateRead, column: str) -> dict[str, Any]:
     """The claims of a certificate about how the labels of a column are to be read.
 
     Nothing has checked them. `about` is "number", "date" or "text"; `above`, `order` and `tree` say
-    which hierarchy the labels come from.
+    which hierarchy the labels come from; `timed` that dates have a time of day.
     """
     schema = certificate.policy["schema"]
     hierarchy = dict(schema.get("hierarchies") or {}).get(column)
@@ -262,6 +262,8 @@ def hints_of(certificate: CertificateRead, column: str) -> dict[str, Any]:
     grid = certificate.grids.get(column, "")  # such as "in steps of 5" or "by months"
     if grid.startswith(("in steps", "by ")):
         kind = "number" if grid.startswith("in steps") else "date"
+    if grid in ("by hour", "by day"):  # which no days are divided by
+        return {"about": kind, "timed": True}
     if not isinstance(hierarchy, Mapping):
         return {"about": kind}
     # Labels of a hierarchy that is not at hand may be any texts.
@@ -275,7 +277,10 @@ def hints_of(certificate: CertificateRead, column: str) -> dict[str, Any]:
             return {"about": "text", "order": list(map(text_of, hierarchy_read.values))}
         if isinstance(hierarchy_read, Tree):
             return {"about": "text", "tree": hierarchy_read.rows}
-    return {"about": "date" if "dates" in hierarchy else "number"}
+    if "dates" not in hierarchy:
+        return {"about": "number"}
+    has_hours = "hour" in hierarchy["dates"] if isinstance(hierarchy["dates"], list) else False
+    return {"about": "date", "timed": True} if has_hours else {"about": "date"}
 
 
 def is_text(certificate: CertificateRead, column: str) -> bool:
