@@ -466,6 +466,7 @@ class BetaLikeness(_OfTable):
     of_cases: ClassVar[bool] = True  # whose values are compared, as its documentation says
 
     def __post_init__(self) -> None:
+        """Refuse a beta that is not above 0."""
         set_fields(self, beta=as_fraction(self.beta))
         if self.beta <= 0:  # type: ignore[operator]
             raise InputError(f"BetaLikeness: beta must be above 0, not {self.beta}")
@@ -488,6 +489,7 @@ class BetaLikeness(_OfTable):
         return np.asarray((high > most_allowed * (1 - CLOSE)).any(axis=1))
 
     def _text(self, amount: Fraction | float) -> str:
+        """The largest excess of a share in a group, and its limit, in words."""
         also = ", and no more than -log of its share there" if self.enhanced else ""
         factor, limit = distinguished(amount, self.beta)
         return (
@@ -501,6 +503,10 @@ class BetaLikeness(_OfTable):
         return np.maximum(_most_of(of_group / of_table - 1, counts), 0)
 
     def _exact(self, counts: GroupCounts, group: int, table_counts: IntArray) -> Fraction:
+        """The largest (p - q) / q of a group, or 0, as a fraction.
+
+        p is a value's share in the group, q its share in the table.
+        """
         people, everybody = int(counts.sizes[group]), int(table_counts.sum())
         highest = Fraction(0)
         for _, n_in_group, n_in_table in _counts_of_values(counts, group, table_counts):

@@ -208,6 +208,7 @@ class LDiversity(_OfValues):
         return min((effective_number(bag), g) for bag, g in group_of_bag.items())
 
     def _recursive(self, counts: GroupCounts) -> tuple[Fraction | float, int]:
+        """The highest ratio of the commonest count to the rest, over groups, and the group."""
         tops, remaining = self._compared(counts)
         # Nothing is left after the first l - 1 values: the ratio is infinite.
         if not remaining.all():

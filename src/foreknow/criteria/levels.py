@@ -195,6 +195,7 @@ class Levels(OfGroups):
 
     @property
     def _words(self) -> Iterable[str]:
+        """Yield for each limit what it hides, in words."""
         for column, limit in self.limits.items():
             if "top" in limit:
                 yield f"{column} from {_setting(limit['top'])} on"

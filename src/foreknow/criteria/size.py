@@ -214,6 +214,7 @@ class KAnonymity(GroupSize):
     of_look_alikes: ClassVar[bool] = True  # and not only who is in a group
 
     def __post_init__(self) -> None:
+        """Refuse a k below 1, and read lists of columns."""
         if isinstance(self.of, int):
             numbers.whole_number(self.of, "KAnonymity: of", 1)
         elif not isinstance(self.of, (str, type(None))):

@@ -218,6 +218,7 @@ class Facts:
         return {"facts": {"l": self.l, "k": self.k, "m": self.m}}
 
     def _of_windows(self, windows: Windows) -> Disclosure:
+        """The disclosure of the worst window of numbers; its witness is worked out on demand."""
         window, exact = worst_window(windows, (self.l, self.k, self.m))
 
         def witness() -> Any:

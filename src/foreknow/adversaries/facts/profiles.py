@@ -907,12 +907,12 @@ def _partly_had(counts: GroupCounts) -> tuple[NDArray[np.bool_], IntArray]:
 def _profiles_of_divided(counts: GroupCounts, l: int, cells: Any) -> Profiles:
     """Profiles of cells of groups in which not everybody can have each value.
 
-    Of values that only some members of a group can have, first who has them is settled among
-    these, kind by kind, and then the rest is dealt to the rest. An adversary who is told who has
-    values of other kinds is as sure at least: so these people and values are taken out of the
-    group. Where there is one kind alone, nothing is taken out, and the odds against its values are
-    exact. With l values ruled out, some of them are of the kind, and the others of the rest: each
-    way is a profile.
+    A cell is a value of a group; a kind is values that the same people can have. Of values that
+    only some members can have, first who has them is settled among these, kind by kind; then the
+    rest is dealt to the rest. An adversary who is told who has values of other kinds is as sure at
+    least: so these people and values are taken out of the group. If there is one kind alone,
+    nothing is taken out, and the odds against its values are exact. With l values ruled out, some
+    of them are of the kind, and the others of the rest: each way is a profile.
     """
     possible: Any = counts.possible
     of_cell, n_kinds = possible.kind[counts.codes], possible.can.shape[1]
@@ -932,17 +932,20 @@ def _profiles_of_divided(counts: GroupCounts, l: int, cells: Any) -> Profiles:
         values=counts.values,
         semantics=counts.semantics,
     )
+    # The cells that are asked about, and the part that each is in.
     group, value, s = counts.cell_groups[cells], counts.codes[cells], counts.counts[cells]
     own_part, kind = key_of_cell[cells], of_cell[cells]
     of_rest = own_part >= counts.n_groups * n_kinds
     # Ways to rule values out: i of the cell's own part, and the others of the rest of its group.
     ways = np.where(of_rest, 1, np.minimum(l, np.diff(divided_counts.offsets)[own_part] - 1) + 1)
+    # From here on, an entry for each way of each cell.
     way, _ = ranges(np.zeros_like(ways), ways)
     repeated = np.repeat(np.arange(len(ways)), ways)
     group, value, s = group[repeated], value[repeated], s[repeated]
     own_part, kind, of_rest = own_part[repeated], kind[repeated], of_rest[repeated]
     # For each profile: how many values of its own part are ruled out.
     inside = np.where(of_rest, l, way)
+    # How many people of the part have excluded values, and of the rest of the group.
     excluded, out = np.zeros_like(s), np.zeros_like(s)
     rest_part = counts.n_groups * n_kinds + group
     for n_ruled_out in range(l + 1):
@@ -963,6 +966,7 @@ def _profiles_of_divided(counts: GroupCounts, l: int, cells: Any) -> Profiles:
             np.delete(taken_out, kind_code, 1), np.delete(able_of_both, kind_code, 1)
         ).sum(axis=1)
         n[positions] = (members[:, kind_code] - away)[group[positions]]
+    # See `t_able_exact`: others, ruled out among these, and remaining values.
     free = np.where(of_rest, 0, np.maximum(n - divided_counts.sizes[own_part], 0))
     able_terms = np.stack(
         [free, out, np.where(of_rest, 0, divided_counts.sizes[rest_part])], axis=1

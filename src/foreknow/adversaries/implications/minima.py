@@ -128,7 +128,8 @@ class Buckets:
     def _chances_after_first(self) -> dict[tuple[int, int], FloatArray]:
         """The values of `_rest`, by (most atoms about a person, atoms in all).
 
-        They are worked out from the last person of a group to the first.
+        An atom says that a person has a value; later people have no more atoms than earlier ones.
+        Worked out from the last person of a group to the first: what may follow is known then.
         """
         ones = np.ones(len(self.n))
         after: dict[tuple[int, int], FloatArray] = {(0, 0): ones}

@@ -269,6 +269,7 @@ def batches(
     and kinds are values, or the other way round where `turned`.
     """
     both_sides = side(cases, chosen, turned), side(cases, chosen, not turned)
+    # All these cases have the same amounts on the side of kinds: one lattice serves them.
     shape = lattice(tuple(both_sides[0].amounts[0].tolist()))
     level, n_kinds = np.arange(sum(shape.capacities)), len(shape.capacities)
     size = max(_NUMBERS // (sum(shape.widths) + len(level) * n_kinds), 16)
@@ -286,6 +287,7 @@ def batches(
         signature, value = (kind_place, item_place) if turned else (item_place, kind_place)
         # The cell of each case, level and kind.
         cells = offsets[chunk][:, None, None] + signature * n_values + value
+        # Items that exist: shorter rows were filled up with 0.
         case, i = np.nonzero(items.amounts)
         # From the chance of an occurrence being of a signature to that of a person having the
         # value.

@@ -363,6 +363,10 @@ class _Evenly:
     """Divides people into parts of one size, as alike in profiles and values as can be."""
 
     def __init__(self, problem: ArtProblem, people: IntArray) -> None:
+        """Sort `people` by cell, and along the curve within.
+
+        A cell is the people of one value and one profile (whom no adversary can tell apart).
+        """
         values, profiles, curve = (
             of_people[people] for of_people in (problem.values, problem.profiles, problem.curve)
         )

@@ -128,6 +128,7 @@ class Bags:
     """Groups that grow person by person, as guesses need them: how many of each code there are."""
 
     def __init__(self, problem: ArtProblem, n_bags: int, most_people: int) -> None:
+        """Prepare so many empty bags, of at most `most_people` people each."""
         self._problem = problem
         self._values = Tally(n_bags, min(most_people, problem.n_values))
         self._signatures = [

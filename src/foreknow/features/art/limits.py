@@ -98,6 +98,7 @@ class Limit:
             raise InputError("ART: give values or excluded, and at least one value")
 
     def __repr__(self) -> str:
+        """The limit as it is written, with the arguments that were given."""
         arguments = [repr(self.priors)]
         limits = {"at_most": self.at_most, "below": self.below, "times": self.times}
         for name, limit in limits.items():

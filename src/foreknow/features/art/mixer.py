@@ -563,6 +563,7 @@ class _Cells:
     """People by profile and value, along the curve; some are taken, evenly spread."""
 
     def __init__(self, problem: ArtProblem, people: IntArray) -> None:
+        """Sort `people` by key (a profile and a value), and along the curve within."""
         keys = problem.keys[people]
         order = np.lexsort((problem.curve[people], keys))
         self._people, keys = people[order], keys[order]

@@ -133,6 +133,7 @@ class Function:
         return _short(str(self))
 
     def _sizes(self) -> str:
+        """How many groups of how many people, without names."""
         if self.groups is not None:
             people = sum(map(len, self.groups))
             return f"<{len(self.groups)} groups of {people} people>"

@@ -89,6 +89,7 @@ class InOrder(Grouper):
     def __init__(
         self, functions: Sequence[Any] | None = None, property: Any = HALF, *, steps: int = STEPS
     ) -> None:
+        """Read the functions (None: found for each table), the property, and the limit on steps."""
         parsed = None if functions is None else read_functions(functions)
         set_fields(self, functions=parsed)
         set_fields(self, property=as_property(property))

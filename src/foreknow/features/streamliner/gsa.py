@@ -92,6 +92,7 @@ class _Shape:
     ) -> _Shape:
         # One more than l costs nothing if groups have a multiple of 8 members anyway, and no value
         # has more than 4/5 of what l + 1 allows.
+        """The shape of blocks for values with these counts."""
         free = (l + 1) % (1 << failures) == 0
         room = 5 * (l + 1) * int(sizes.max()) <= 4 * int(sizes.sum())
         return cls(l, l + 1 if free and room else l, failures, least_groups)

@@ -75,6 +75,7 @@ class _Drawing:
     """
 
     def __init__(self, sizes: IntArray, l: int) -> None:
+        """Begin with everybody: ``sizes[c]`` people of colour c, the largest colour first."""
         self.l = l
         order = np.argsort(-sizes, kind="stable")
         self.order = order.astype(np.min_scalar_type(max(len(order) - 1, 0)))
