@@ -200,9 +200,8 @@ class _Room:
                     before.append(slice(0, cell.people + 1 - number))
                 chances_after[tuple(after)] += chance * chances[tuple(before)]
             chances = chances_after
-        # Given that all people have a value in the end, which is as if all values were one.
-        # So far each person may get several values or none: divide by the chance that everybody
-        # gets one.
+        # So far a person may get several values or none. Divide by the chance that everybody gets
+        # one, which is worked out as if all values were the same.
         everybody = [cell.people for cell in self.cells]
         return min(1.0, float(chances[tuple(everybody)]) / self._chance(self.sizes, everybody))
 
