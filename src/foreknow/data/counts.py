@@ -369,6 +369,7 @@ class GroupCounts:
             possible: Everybody = joint.classes.beside(*cells, joint_cells)
         else:
             possible = joint.classes.possible(*cells)
+        # Each person has one combination, so the combinations of a part add up to its people.
         people = np.bincount(part_of_cell, times, n_parts).astype(np.int64)
         if sensitive in joint.bags:
             # The code of a person is the number of a bag of values: count each value in the bag.

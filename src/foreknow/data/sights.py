@@ -498,6 +498,7 @@ def _joint_cells(
             f"(impossible) bears on {seen_columns.secret!r} in the same row: fill it, leave these "
             f"rows out, or add {ruled_columns[0]!r} to knowing"
         )
+    # A label has first what the release's groups are labelled by, then the known columns' values.
     labels = [_label_parts(label) for label in whole_counts.groups or ()]
     known_parts = [label[len(label) - len(all_known) :] for label in labels]
     texts = dict(zip(all_known, zip(*known_parts, strict=True), strict=False))
@@ -518,12 +519,14 @@ def _joint_cells(
     for name, column_labels in values.items():
         missing, code_of = len(column_labels), column_labels.codes
         codes[name] = np.array([code_of.get(text, missing) for text in texts[name]], np.int64)
+    # Codes of values differ between the two counts: use those of `counts`.
     value = np.array([counts.values.codes[label] for label in whole_counts.values], dtype=np.int64)
     of_cell = whole_counts.cell_groups
-    at_cell = {name: code[of_cell] for name, code in codes.items()}
-    return JointCells(
-        group[of_cell], value[whole_counts.codes], at_cell, whole_counts.counts
-    ), values
+    codes_of_cells = {name: code[of_cell] for name, code in codes.items()}
+    cells = JointCells(
+        group[of_cell], value[whole_counts.codes], codes_of_cells, whole_counts.counts
+    )
+    return cells, values
 
 
 def _by_labels(release: Release, shown_release: Any, schema: Schema, joint: Any) -> GroupCounts:

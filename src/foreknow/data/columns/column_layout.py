@@ -94,6 +94,7 @@ def in_cells(attribute: Attribute, grid: Grid | None, times: IntArray | None = N
     if grid is None:
         return attribute
     levels = grid.levels(domain, attribute.name, lambda _: 0)
+    # `levels.order` has the values in the order of cells; a null is a cell of its own, the first.
     cell_of_value = np.empty(len(domain), dtype=np.int64)
     cell_of_value[levels.order] = levels.ancestors[0]
     names = levels.labels[0]

@@ -126,6 +126,7 @@ def meanings_of(text: str) -> tuple[Meaning, ...]:
 def _meanings(text: str) -> Iterator[Meaning]:
     """Yield every way to read a label: as a node, a value, a range, a set, a period, and so on."""
     if text == MISSING:
+        # The word for a missing value, unless a value is called so.
         yield Meaning(missing=True, quoted=True, text=text)
     # Each part below looks for one form. Looking at the start or end of a text first is faster
     # than matching a pattern.
