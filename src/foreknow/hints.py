@@ -43,6 +43,7 @@ def hinted(
     for further_keys in keyword_names:
         all_keys += further_keys or ()
     parameter_names += dict.fromkeys(all_keys)
+    # A method gets its object as first argument, which does not fill a parameter.
     bound = any(p.name in ("self", "cls") for p in parameters)
     call_name = name or call.__name__
 

@@ -146,7 +146,7 @@ def _finding(finding: Verdict) -> str:
     from foreknow_judge.criteria.gauges import GAUGES
     from foreknow_judge.policy.grammar import SHOWN_ELSEWHERE
 
-    ((kind, settings),) = finding.judged.items()
+    ((kind, settings),) = finding.judged.items()  # one kind of knowledge, or one criterion
     line = f"{kind} {_settings(settings)}"
     if "sensitive" in finding.requirement:
         line = f"{finding.requirement['sensitive']}: {line}"

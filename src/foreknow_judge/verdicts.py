@@ -251,7 +251,7 @@ def questions_of(release: Written, table: RequireTable, relative: bool) -> list[
         if release.semantics != "single":
             raise CertificateError("one-value-only", "within")
         return [Question(groups, values, release, **shared_fields, width=secret.width)]
-    if secret.values is not None:
+    if secret.values is not None:  # else every value must stay hidden
         values = set(values_named(secret.values, values))
     values -= exempt_values(secret.excluded, groups.names)
     return [Question(groups, values, release, **shared_fields)]

@@ -191,6 +191,7 @@ def savings(
         remaining = [name for name in names if name not in left_out]
         if not remaining or needed_columns.intersection(left_out):
             continue
+        # Compared is the loss of the other columns, with and without these.
         _log.info("measuring what is kept without %s", " and ".join(left_out))
         without_columns = kept_by(method, sample.part(remaining), policy)
         loss_before = everything.loss(weights, left_out)

@@ -65,6 +65,7 @@ def in_our_tables(typed: Mapping[str, Any]) -> dict[str, Any]:
     if schema:
         tables.pop("schema", None)
         tables = {"schema": _schema(schema), **tables}
+    # Requirements are a list of tables, or one; keys beside the tables make one more.
     entries = tables.get("require", [])
     entries = [entries] if isinstance(entries, Mapping) else entries
     if isinstance(entries, list):
@@ -103,6 +104,7 @@ def _unwrapped(typed: Mapping[str, Any]) -> dict[str, Any]:
     for name, table in typed.items():
         if _plain(name) not in WRAPPERS or not isinstance(table, Mapping):
             continue
+        # Only if all of its keys are known, and none stands beside it already.
         keys = {key: _our_key(key, known_keys) for key in table}
         if all(keys.values()) and not {*table, *keys.values()} & {*tables}:
             del tables[name]

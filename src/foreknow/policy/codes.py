@@ -45,6 +45,7 @@ def with_codes(table: Any, folder: Path) -> Any:
     if not isinstance(schema, Mapping) or "codes" not in schema or not isinstance(required, list):
         return table
     setting, sensitive = schema["codes"], schema.get("sensitive", ())
+    # The map is used up here: a schema has no such key.
     new_schema = {key: part for key, part in schema.items() if key != "codes"}
     if not isinstance(sensitive, Collection) or not sensitive:
         return {**table, "schema": new_schema}  # which is refused as it is
@@ -60,6 +61,7 @@ def with_codes(table: Any, folder: Path) -> Any:
             f"schema.codes: say whose codes they are: sensitive = {' or '.join(map(repr, columns))}"
         )
     classes = classes_of(_pairs(setting["map"], folder))
+    # Who cannot have a code can have none of the codes that mean the same.
     rules = new_schema.get("impossible")
     if isinstance(rules, list):
         new_schema["impossible"] = [_of_all(rule, column, columns, classes) for rule in rules]

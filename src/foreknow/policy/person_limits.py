@@ -322,6 +322,7 @@ def ledger_of_people(
     def ledger(n_cases: int) -> Any:
         return adversary.ledger(point.below / n_cases, targets, semantics)
 
+    # What the adversary's facts are about: only the target's group, or other groups, too.
     speaks = adversary.speaks
     if speaks is None or speaks.groups or point.inclusive:
         started: Ledger = ledger(most_cases)
@@ -330,6 +331,7 @@ def ledger_of_people(
     def fails(counts: GroupCounts) -> BoolArray:
         assert isinstance(counts, CountsOfCases)
         failing = np.zeros(counts.n_groups, dtype=bool)
+        # Groups in which somebody has at most so many cases have the same limit.
         for n_cases in np.unique(counts.most_cases).tolist():
             groups = np.flatnonzero(counts.most_cases == n_cases)
             failing[groups] = ~ledger(n_cases).alone(counts.take(groups))

@@ -580,6 +580,7 @@ class Requirement:
                     f"{self.name}: knowing: {name!r} is a quasi-identifier, which is known of "
                     "everybody anyway; leave it out"
                 )
+            # A known column need not be published; but a name like that of one is misspelt.
             published = [*sensitives, *schema.other]
             hint = "" if name in published else did_you_mean(name, published)
             if "did you mean" in hint:

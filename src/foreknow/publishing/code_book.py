@@ -167,8 +167,8 @@ def _field(
 
     `name` is its header in the file of `table`, and `texts` are its distinct values.
     """
-    column_name = rearmed(name) if certificate.escaped else name
-    details: dict[str, Any] = {}
+    column_name = rearmed(name) if certificate.escaped else name  # without the mark of a formula
+    details: dict[str, Any] = {}  # what Foreknow adds to the standard
     name_of_header = {header_of_shuffled(column): column for column in certificate.unlinked}
     if column_name in name_of_header:
         column_name, details = name_of_header[column_name], {"shuffled": True}

@@ -405,7 +405,7 @@ def _tally(
             people = groups[microdata.holders_of(column.name)]
         value_codes, first_entry = column.codes, np.arange(len(column.domain))
         codes_by_column: dict[str, NDArray[Any]] = {column.name: first_entry}
-    else:
+    else:  # number the combinations that occur; each has the codes of its first entry
         sizes = [len(column.domain) for column in columns]
         value_codes, first_entry = combine([column.codes for column in columns], sizes)
         people = groups

@@ -303,6 +303,7 @@ class OwnRelease:
         release, inside = self.release, self.groups >= 0  # -1: the row was left out
         counts, column, name = release.counts, self._column(person), str(self.path)
         people = People.named(name, column, self.rows.column(column).filter(inside))
+        # With one value per person there is one row for each, so no name may repeat.
         if counts.semantics == "single":
             people.refuse_repeats(
                 f"name people by another column, such as --person {self.rows.column_names[0]}"

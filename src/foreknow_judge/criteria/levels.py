@@ -115,8 +115,9 @@ def _shows_an_end(label: str, top: Span | None, bottom: Span | None) -> bool:
         # It reaches values from the top on, and is not all of them.
         if top is not None and last > top.low and (high < LAST or low > top.low):
             return True
-        if bottom is None or first >= bottom.high:
+        if bottom is None or first >= bottom.high:  # wholly above the bottom
             return False
+        # It reaches values up to the bottom: it may only be all of them, "10 or less" or wider.
         return bool(low > FIRST or high < bottom.high)
     return True  # no number and no date: nobody can say what it shows
 

@@ -511,6 +511,7 @@ def _nothing_beside_rows(release: Written, table: str) -> Iterator[None]:
     refusal comes first, whatever that raises.
     """
     checks = release.memory.rows_alone  # by path, a function that waits for the result
+    # Without columns the release is not certified, and its files may have any layout.
     paths = [] if release.columns is None else paths_of(release.tables[table])
     paths = [path for path in paths if path.suffix == ".parquet"]
     if paths and not checks:

@@ -244,7 +244,7 @@ class Theorem2(NamedTuple):
         """
         k = self.k
         with_known = self._target(profiles, lambda profile: self.against(profile, k))
-        if not self.m:
+        if not self.m:  # V is 1, and known people count beside the target
             return with_known.least, with_known
         with_both = self._target(
             profiles,

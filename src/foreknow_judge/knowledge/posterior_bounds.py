@@ -215,6 +215,7 @@ def worst_exchanged(
             batches.append(_Batch.of(shape, cases[start : start + step], question, _as_float))
     # Nobody is linked to more people than the largest group has.
     largest = max((sum(people) for people, _ in shapes), default=0)
+    # For each secret, the chance that no linked person has it, and 1 for values that are no secret.
     factors = _none_linked(batches, question, min(n_linked, largest))
     of_none = np.array([*(max(float(factor), _LEAST) for factor in factors), 1])
 

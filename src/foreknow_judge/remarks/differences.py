@@ -51,6 +51,7 @@ def differences(
         ]
         if not finding.safe or not differing:
             continue
+        # Only the first difference is named; if it is the chance or its limit, both are shown.
         key, where = differing[0], f"require[{judged['requirement']}]"
         limit = "limit" if finding.required.relative else finding.required.key
         if {"exact", limit} & set(differing) and limit in claimed and limit in judged:

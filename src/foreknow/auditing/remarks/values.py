@@ -40,6 +40,7 @@ def _say_unprotected(free: Mapping[str, int], reader: Reader) -> Iterator[str]:
                 values.append(v)
         if not required.criteria or not values:
             continue
+        # A criterion, such as t-closeness, limits all values of the column together.
         subject = f"single values{of_column(column if several else '')}"
         subject = f"{few(map(quoted, values))} alone" if required.some_alone else subject
         verb = "is" if len(required.criteria) == 1 else "are"

@@ -162,6 +162,7 @@ def _limits(
             f"no limit on {profile.name!r} can be met for {people_text(n)} with "
             f"{some(len(labels), 'value', 'values')}; publish more people"
         )
+    # The requirement, its limit, and the chance that one group of everybody reaches for a value.
     required, limit, reached, value = limited
     several = f", over up to {max_rows} rows of a person" if max_rows > 1 else ""
     notes.append(
