@@ -38,7 +38,7 @@ def named(label: Label) -> str:
 
 
 def group_text(label: Label) -> str:
-    """Write the label of a group, its id or its quasi-identifiers, by itself as in a table.
+    """Write the label of a group: its id, or the labels of its quasi-identifiers.
 
     >>> group_text(("20 to 37", None)), group_text(GroupLabel((97, 0), ("age", "sex")))
     ('20 to 37, missing', 'age 97, sex 0')
@@ -131,12 +131,15 @@ def setting_text(setting: object) -> str:
 
 
 def _brief(key: str, setting: object) -> str:
-    """A setting as a short text: long lists by their length, paths by their file's name."""
+    """A setting as a short text.
+
+    Long lists and tables are shown by their length, a path by its file's name, `of` in full.
+    """
     if key == "population":  # of a path only the name: where files lie is the owner's
         return visible(re.split(r"[/\\]", str(setting))[-1])
     if isinstance(setting, Mapping):
         return setting_text(setting)
-    if isinstance(setting, list) and key == "of":  # columns, by which people are counted
+    if isinstance(setting, list) and key == "of":  # the columns that make people look alike
         return visible(json.dumps(setting, ensure_ascii=False))
     if isinstance(setting, list) and setting and isinstance(setting[0], list):
         return f"{len(setting)} rows"

@@ -612,13 +612,16 @@ class DeltaPresence(OfPopulation):
         return self._presence_of_groups(classes_of(release))[:2]
 
     def attained(self, release: HasCounts) -> Attained:
-        """The group whose people are most surely in the table."""
+        """The group whose people are most surely in the table (delta-presence).
+
+        The probability of a group is its people in the table over those in the population.
+        """
         counts = classes_of(release)
-        lowest, highest, group, text = self._presence_of_groups(counts)
+        lowest, highest, group, remark = self._presence_of_groups(counts)
         holds = as_fraction(self.lowest) <= lowest and highest <= as_fraction(self.highest)
         text = (
             "that somebody of the population is in the table has a probability of "
-            f"{lowest} to {highest}, {self.lowest} to {self.highest} is allowed{text}"
+            f"{lowest} to {highest}, {self.lowest} to {self.highest} is allowed{remark}"
         )
         return Attained(highest, holds, text, counts.group_label(group))
 

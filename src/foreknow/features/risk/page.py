@@ -297,12 +297,12 @@ def _rule(population: PopulationUniques) -> str:
     Where the model that the rule prefers has no answer, Zayatz' stands in.
     """
     is_small = population.fraction <= SMALL
-    rule_text = (
-        "Pitman's up to a sampling fraction of 10%, else the lower of Zayatz' and the negative "
+    rule = (
+        "The rule of Dankar, El Emam, Neisa and Roffey (2012) takes Pitman's up to a sampling "
+        "fraction of 10%, else the lower of Zayatz' and the negative binomial one"
     )
-    rule = f"The rule of Dankar, El Emam, Neisa and Roffey (2012) takes {rule_text}binomial one"
     by_model = {estimate.model: estimate for estimate in population.estimates}
-    preferred = by_model["pitman" if is_small else "snb"]
+    preferred = by_model["pitman" if is_small else "snb"]  # slide negative binomial
     if population.chosen is None or preferred.uniques is not None:
         return f"{rule}."
     return f"{rule}. As the {_MODELS[preferred.model]} model gives none, Zayatz' stands in."

@@ -198,16 +198,17 @@ class SkylineReport(Result):
         code = self.counts.code(value)
         for l in sorted({point[0] for point in points}):
             points_at_l = sorted({point for point in points if point[0] == l})
-            # The cells (values in groups) that can be worst at this l, repeated for each of its
-            # points.
+            # Cells (values in groups) that are worst for some k and m at this l. Other cells are
+            # better for all of them, so they need not be computed.
             cells = front(self.counts, l, code)
             n_profiles, (_, ks, ms) = len(cells), np.array(points_at_l, dtype=np.int64).T
+            # All cells for the first point, then all for the second, and so on.
             profiles = cells.take(np.tile(np.arange(n_profiles), len(points_at_l)))
             minima = theorem2_terms(profiles, np.repeat(ks, n_profiles), np.repeat(ms, n_profiles))
-            # The worst cell of each point: the least odds against the value.
-            ratios = minima.least(
-                np.arange(0, n_profiles * len(points_at_l), n_profiles)
-            ).negated_ratio()
+            # The worst cell of each point has the least odds against the value. They are negated,
+            # so that more is worse.
+            starts = np.arange(0, n_profiles * len(points_at_l), n_profiles)
+            ratios = minima.least(starts).negated_ratio()
             for point, ratio in zip(points_at_l, ratios.tolist(), strict=True):
                 disclosures[point] = self._disclosure_at(value, point, ratio)
         return disclosures

@@ -299,8 +299,10 @@ class Exact:
     ) -> Polynomial:
         """The product of parts, as a polynomial in the outer symbols.
 
-        Symbols in `closing` are mentioned by nothing outside. Once all parts that mention such a
-        symbol are multiplied, its powers give way to numbers, which keeps the polynomials small.
+        An operand is the key of a part and the symbols that it mentions. Symbols in `closing` are
+        mentioned by nothing outside. Once all parts that mention such a symbol are multiplied, its
+        moment k takes the place of its power x^k, which keeps the polynomials small. Before that, a
+        further factor could still change the power.
         """
         factors = dict(enumerate(values))
         # The parts that mention each symbol.

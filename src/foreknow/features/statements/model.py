@@ -402,25 +402,28 @@ class Model:
     def _new_pool(self, group: int, code: int) -> Pool:
         """A new pool of values that are dealt out to the people of a group.
 
-        All values of the group or, if `code` is not -1, one of them. Its symbols count, in the
-        polynomials of worlds, the people about whom something is known; see `exact_chance`. A
-        moment is the number of ways to deal out the rest if k people are settled.
+        All values of the group or, if `code` is not -1, one of them. In the polynomials that count
+        worlds (see `exact_chance`), x^k stands for k people whom statements settle. Later, the
+        symbol's moment takes the place of x^k: the number of ways to deal out the rest. All moments
+        of a group are multiplied by one factor, `perm(size, highest_power)` over all ways, so that
+        they are whole numbers.
         """
         size, bag = int(self.counts.sizes[group]), self.bag(group)
         # No monomial of this group has a higher power: those named, and one who is asked about.
         highest_power = min(size, len(self.named.get(group, ())) + 1)
         if code < 0:
-            # Of all people, k are settled: the others in the highest power are chosen freely. The
-            # same for each value and those who have it.
+            # k people are settled; places for the others, up to the highest power, are filled in
+            # any order. For a value with n holders: k of the holders are settled.
             symbol = self._symbol(highest_power, lambda k: perm(size - k, highest_power - k))
             bags = {c: self._symbol(n, partial(perm, n)) for c, n in bag.items()}
             return Pool(group, code, size, symbol, bag, bags)
         count = bag[code]
         if self.counts.semantics == "multiset":
-            # Each occurrence goes to one of the people who are not said to have none: size - k.
+            # Here, a settled person is one who does not have the value, so each of its `count`
+            # occurrences goes to one of the other size - k. At least one person must have it.
             symbol = self._symbol(size - 1, lambda k: (size - k) ** count)
             return Pool(group, code, size, symbol, {code: count}, multiset=True)
-        # The value goes to k of those who are settled, and to none of the others.
+        # Here, a settled person is one who has the value: k of its `count` holders are settled.
         symbol = self._symbol(
             min(highest_power, count), lambda k: perm(count, k) * perm(size - k, highest_power - k)
         )
