@@ -50,12 +50,13 @@ class _CountsReader:
         `table` is "people", or one of (group, value, count), whose rows stand for themselves.
         """
         counts = self.counts
-        if table == "people":
+        if table == "people":  # one row for each group, which stands for all of its people
             return self._labels(np.arange(counts.n_groups)), ones(counts.sizes, 0)
         # Values that print alike are one to a reader, so their counts are added up.
         pairs = np.stack([counts.cell_groups, self._code_of_text[counts.codes]])
         distinct_pairs, pair_of_row = np.unique(pairs, axis=1, return_inverse=True)
         amounts = np.bincount(pair_of_row.reshape(-1), counts.counts).astype(np.int64)
+        # A column is distinct texts, and the position of its text for each row.
         amount, amount_of_row = np.unique(amounts, return_inverse=True)
         columns = dict(zip(self.groups, self._labels(distinct_pairs[0]), strict=True))
         columns[self.secret] = printed_column(distinct_pairs[1], list(counts.values))
@@ -73,6 +74,8 @@ class _CountsReader:
         )
 
     def _labels(self, of_row: IntArray) -> list[Column]:
+        """The columns that say the group of each row; `of_row` is the number of the group."""
+        # The first column numbers the groups; it is cut off where `groups` leaves it out.
         columns = [printed_column(of_row, range(self.counts.n_groups))]
         for names, codes in self.counts.group_parts:
             columns.append(printed_column(codes[of_row], names))

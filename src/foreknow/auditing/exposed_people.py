@@ -241,12 +241,14 @@ def _failing(verdict: Judged, counts_by_policy: HasCounts) -> Exposed:
         if too_few_look_alike:
             return names_no_group
         criterion = criterion.of_groups or criterion
+    # An average over all groups, for example, can fail without a group that is to blame.
     if criterion.beyond_groups(counts):
         return names_no_group
     fails_by_group = criterion.fails(counts)  # None if it is no matter of single groups
     if fails_by_group is None:
         return names_no_group
     failing = np.flatnonzero(fails_by_group)
+    # It fails, but no single group does, so there is none to name.
     if not len(failing) and not criterion.holds(counts):
         return names_no_group
     where = _OfGroups(counts, failing, counts.units)

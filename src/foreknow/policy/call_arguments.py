@@ -90,6 +90,7 @@ def _with_the_rest(
     Only if both have the same quasi-identifiers and sensitive columns, so that the same table is
     meant. `keywords` are the arguments of the call.
     """
+    # The table's hierarchies would not be about the columns of another schema.
     if stated is None or {*stated.quasi_identifiers} != {*table_schema.quasi_identifiers}:
         return stated
     if stated.sensitives != table_schema.sensitives:

@@ -222,6 +222,7 @@ class Policy:
         ruled = {rule.sensitive for rule in schema.impossible}
         ruled_columns: list[str] = []
         for column in requirement.columns:
+            # None stands for the first sensitive column.
             secret = column or schema.sensitive
             ruled_columns += self.layout.ruled_beside(secret, requirement.knowing, ruled)
         return ruled_columns
@@ -431,6 +432,7 @@ class Policy:
         schema, in_rows = self.schema, self.options.labelled  # the generalized form is labelled
         if schema is None:
             return Layout()
+        # Labelled rows have all columns; else, the other columns are in the table of people.
         people = None if in_rows else tuple(schema.other)
         in_rows &= not schema.several  # values of people with several are in a table of their own
         not_linked = (*self.options.unlinked, *schema.several)

@@ -472,9 +472,11 @@ class Requirement:
             point.adversary is adversary for point, adversary in zip(points, unchanged, strict=True)
         ):
             return self  # equal priors may differ in whether they were learned
-        if isinstance(self.adversary, Sequence):  # a skyline
+        # A skyline has a list of adversaries with a limit each; others have one adversary.
+        if isinstance(self.adversary, Sequence):
             return replace(self, adversary=[(point.adversary, point.below) for point in points])
         (point,) = points
+        # Only the kind of limit that the point has is set; the others become None.
         limits: dict[str, Any] = dict.fromkeys(LIMITS)
         limits[point.limit.key] = point.below
         return replace(self, adversary=point.adversary, **limits)

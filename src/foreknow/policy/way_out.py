@@ -69,6 +69,7 @@ def ways_out(policy: Policy, everyone: HasCounts) -> list[Way]:
     """
     ways: list[Way] = []
     for position, requirement in enumerate(policy.requirements):
+        # Facts that stand in for priors during a search have no line in a policy to change.
         if _stands_in(requirement) or not requirement.failures(everyone):
             continue
         for changed, because in _allowed(_changes(requirement, everyone)):
@@ -83,6 +84,7 @@ def ways_out(policy: Policy, everyone: HasCounts) -> list[Way]:
                 way = Way(requirement.name, line, because, requirement.name)
                 if all(way[:2] != earlier[:2] for earlier in ways):
                     ways.append(way)
+        # A requirement may also hold if a column is not known, or is published apart.
         ways += _unknown(policy, requirement, everyone)
     return ways
 

@@ -298,6 +298,7 @@ def refuse_borrowed_priors(
             labels.append(column.labels)
             is_exact &= _are_exact(column.attribute, groups, column.labels)
         positions = [table.attributes.index(name) for name in names]
+        # The signatures that priors have, without columns that are not coarsened.
         signatures = set()
         for known_signature in table.chances:
             signatures.add(tuple(known_signature[position] for position in positions))

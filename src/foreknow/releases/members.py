@@ -533,7 +533,8 @@ class OwnRelease:
         counts, holdings = self.release.counts, microdata.holdings
         person_of_row = np.full(len(self.groups), -1, dtype=np.int64)  # -1: left out
         person_of_row[self.groups >= 0] = people.of_row
-        # For each value that somebody has: the row, and so the person, and the person's group.
+        # For each value that somebody has: the row, and so the person, and the person's group;
+        # -1 for values of people who were left out.
         person_of_value = person_of_row[microdata.kept[holdings.people]]
         of_each = np.where(person_of_value < 0, -1, groups[person_of_value])
         values = held_values(counts, of_each, holdings.values, microdata.values)

@@ -44,7 +44,7 @@ def range_of(bounds: Mapping[str, Any]) -> Span:
             ends.append(value)
     if not ends or len(ends) < len(bounds):  # a bound cannot be read, or has another key
         raise CertificateError("wrong-range", bounds)
-    first, last = ends[0], ends[-1]
+    first, last = ends[0], ends[-1]  # the same, if only one end is given
     if first.dated != last.dated or first.low > last.low:
         raise CertificateError("wrong-range", bounds)
     low, high = first.low if "from" in bounds else FIRST, last.high if "to" in bounds else LAST
