@@ -406,7 +406,7 @@ def test_names_comprehensions_and_words():
     assert sum(map(is_nested, comprehensions)) <= 16
     pages = [ROOT / "README.md", *(ROOT / "docs").rglob("*.md")]
     words = [word for page in pages for word in page.read_text("utf-8").split()]
-    assert sum(any(map(str.isalnum, word)) for word in words) <= 52_000  # not bars of tables
+    assert sum(any(map(str.isalnum, word)) for word in words) <= 53_000  # not bars of tables
 
 
 def test_docstrings_are_no_riddles():
