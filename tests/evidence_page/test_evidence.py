@@ -122,6 +122,23 @@ def test_same_people_before_and_after(tmp_path):
     assert [exposed.over.people for exposed in report.before.exposed] == [4, 2]
 
 
+def test_exact_columns_single_out(tmp_path):
+    """A pick in a group of a bucketized release was said to be right in 1 of 3 cases at most."""
+    policy = {
+        "schema": {"quasi_identifiers": ["age"], "sensitive": "ill"},
+        "require": [{"facts": {}, "below": "1/2"}],
+        "publish": {"form": "bucketized", "method": "anatomy", "anatomy": {"l": 3}},
+    }
+    table = pa.table({"age": [20, 20, 30, 40, 40, 50], "ill": [*"abcabc"]})
+    fk.publish(table, policy).write(tmp_path / "out")
+    report = fk.evidence_report(tmp_path / "out", table, policy, queries=20)
+    page = Reader(render(report).html()).text
+    assert "right for certain if the person is alone with them (2 people are)" in page
+    assert "a chance of 0.667 (4 groups, 6 people)" in page
+    assert "at most 0.334" not in page
+    assert "by which as many are alone as before" in page
+
+
 def test_learned_priors_stay_with_owner(published, tmp_path):
     policy = fk.Policy(
         [fk.Requirement(fk.Priors.learn(published / "table.csv", ["town"], "illness"), "0.95")],

@@ -464,9 +464,10 @@ class EvidencePage(Page[EvidenceReport]):
         before, after = self.result.before, self.result.audit
         if before is None:
             return None
+        bucketized = self.result.certificate.form == "bucketized"
         heads = (
             "people",
-            "groups of people who look alike",
+            "groups" if bucketized else "groups of people who look alike",
             "smallest group",
             "people alone in their group",
             "average group",
@@ -494,8 +495,13 @@ class EvidencePage(Page[EvidenceReport]):
                 rows.append((f"{title}: {case}{self.unit.of_one}", *worst))
         note = (
             "In the table as it was, people with equal quasi-identifiers are a group. Both are "
-            "judged by the same requirements."
+            "judged by the same requirements, for the people of the release."
         )
+        if bucketized:
+            note += (
+                " In the release, the people of a group keep their exact quasi-identifiers, by "
+                "which as many are alone as before: groups only hide whose a sensitive value is."
+            )
         return Table(("measure", "the table as it was", "the release"), rows, note=note)
 
     # ---- questions ----------------------------------------------------------------------------
@@ -558,7 +564,7 @@ class EvidencePage(Page[EvidenceReport]):
                 )
         else:
             texts.append(
-                f"{self._columns} are published as they are: anyone who knows a person's values "
+                f"{self._published_exactly}: anyone who knows a person's values "
                 f"may isolate their row. The row has no {self._noun}, but the number of a group "
                 f"of at least {people}."
             )
@@ -622,8 +628,14 @@ class EvidencePage(Page[EvidenceReport]):
 
     @property
     def _average(self) -> list[str]:
-        """A sentence on how likely a random pick in a group is right, on average."""
-        worth = self.result.audit.utility
+        """A sentence on how likely a random pick in a group is right, on average.
+
+        Of exact columns, only the raw table says how many people share them.
+        """
+        shown = self.result.audit if self._generalized else self.result.before
+        if shown is None:
+            return []
+        worth = shown.utility
         share = Fraction(worth.groups, worth.people) if worth.people else Fraction(0)
         return [
             "On average over everybody, such a pick is right with a chance of "
@@ -682,7 +694,22 @@ class EvidencePage(Page[EvidenceReport]):
         ]
 
     @property
+    def _published_exactly(self) -> str:
+        how = "is published as it is" if len(self._known) == 1 else "are published as they are"
+        return f"{self._columns} {how}"
+
+    @property
     def _picking(self) -> list[str]:
+        """A sentence on how likely a random pick among those who look alike is right, at most."""
+        if not self._generalized:
+            before, alone = self.result.before, ""
+            if before is not None:
+                alone = f" ({some(before.scope.groups_of_one, 'person is', 'people are')})"
+            return [
+                f"{self._published_exactly}. Somebody who knows a person's values picks among the "
+                f"rows that have them, and is right for certain if the person is alone with them"
+                f"{alone}."
+            ]
         smallest = self.result.audit.utility.smallest_group
         return [
             "Somebody who picks a member of a group at random is right with a chance of at most "
