@@ -404,6 +404,19 @@ def test_tables_of_a_few_people(values, grid, labels, tmp_path):
     assert publication.write(tmp_path / "out").check(tmp_path / "out") == []
 
 
+@pytest.mark.parametrize(
+    ("kind", "hierarchy"), [(pa.int64(), Intervals([5])), (pa.date32(), DateLevels(["year"]))]
+)
+def test_columns_without_a_value(kind, hierarchy, tmp_path):
+    columns = {"q": pa.nulls(6, kind), "sex": ["m", "f"] * 3, "d": ["x", "y", "z"] * 2}
+    schema = fk.Schema(quasi_identifiers=["q", "sex"], sensitive="d", hierarchies={"q": hierarchy})
+    policy = fk.Policy([fk.Requirement(fk.KAnonymity(3))], schema)
+    options = fk.PublishOptions(labels={"q": "range"})
+    publication = fk.publish(pa.table(columns), policy, options=options)
+    assert publication.tables["release"]["q"].null_count == 6
+    assert publication.write(tmp_path / "out").check(tmp_path / "out") == []
+
+
 # ---- what goes by labels -----------------------------------------------------------------------
 
 

@@ -107,8 +107,9 @@ def in_cells(attribute: Attribute, grid: Grid | None, times: IntArray | None = N
         texts[first] = ["", texts[first][-1]]
     names = opened(attribute, names)
     positions = ends_of(grid, levels, domain)
-    # Numbers too large for floats have no positions: all cells then count as equally wide.
-    if not np.isfinite(np.ptp(positions)) or not np.isfinite(positions).all():
+    # Numbers too large for floats have no positions: all cells then count as equally wide. Without
+    # any cell (all values are missing) there is no position to look at.
+    if len(positions) and not (np.isfinite(np.ptp(positions)) and np.isfinite(positions).all()):
         positions = np.arange(len(names) - first)[:, None] + np.array([0.0, 1.0])
     if first:  # a null lies before the first cell, by the mean width of cells
         gap = 1.0
