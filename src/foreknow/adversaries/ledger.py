@@ -255,7 +255,12 @@ class MinLedger:
         return without
 
     def safe(self, minima: FloatArray) -> tuple[BoolArray, BoolArray]:
-        """Two masks for minima of some keys: surely safe, and too close for floats to say."""
+        """Two masks for minima, the least values of what the measure turns into odds.
+
+        The first is True where the odds against a secret are surely above the limit. The second is
+        True where floats cannot say, but `self.exact` says that fractions can. Other close ones
+        count as unsafe.
+        """
         odds = self.measure.odds(minima)
         # A probability below the threshold is odds against it above this.
         odds_limit = float((1 - self.threshold) / self.threshold)

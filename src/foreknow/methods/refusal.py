@@ -43,18 +43,20 @@ class Refusal:
         labels: Labels,
         refuses: Refuses,
     ) -> Refusal:
-        """Make it from the part, the group and the value of each person; parts count from 0.
+        """The refusal of a division, by the part, the group and the value of each person.
 
-        The arrays have an entry for each person of the division. `refuses` says whether groups of
-        parts would be refused.
+        The arrays have an entry for each person; parts count from 0. An attacker knows which values
+        each group has, but not who has which. `refuses` says whether groups with such values would
+        be refused as parts.
         """
         group_codes, group_places = np.unique(group, return_inverse=True)
         n_children = int(child.max()) + 1
-        # Groups that are divided among several parts: only their values could lie otherwise.
+        # If a group is divided among several parts, its values could be in other parts than they
+        # are. `moves` is True for people of such groups.
         pairs = np.unique(group_places.reshape(-1) * n_children + child) // n_children
         moves = (np.bincount(pairs, minlength=len(group_codes)) > 1)[group_places.reshape(-1)]
-        # All members of another group are in one part, whoever has which value: those counts are
-        # fixed.
+        # The members of any other group are all in one part. Its values are there, whoever has
+        # which.
         fixed = np.zeros((n_children, len(labels)), dtype=np.int64)
         np.add.at(fixed, (child[~moves], codes[~moves]), 1)
         return cls(people[moves], child[moves], fixed, labels, refuses)

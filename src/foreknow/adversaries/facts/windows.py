@@ -128,12 +128,12 @@ def _pieces(
 def _count_others(
     counts: GroupCounts, l: int, group: IntArray, begins: IntArray, ends: IntArray
 ) -> IntArray:
-    """How many people have one of the l most frequent values of their group outside of a window.
+    """How many people of a group have one of the l most frequent values outside of a window.
 
     Row i is about ``group[i]`` and the window of its cells from ``begins[i]`` up to ``ends[i]``.
     """
     n_others = np.zeros(len(group), dtype=np.int64)
-    n_left = np.full(len(group), min(l, counts.n_values))
+    n_left = np.full(len(group), min(l, counts.n_values))  # l may be beyond every integer type
     _, ranked = ranked_cells(counts)  # most frequent first
     # Go through each group's values, the most frequent first, until l outside were found.
     remaining, position = np.arange(len(group) if l else 0), 0

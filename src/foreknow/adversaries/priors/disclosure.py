@@ -278,13 +278,14 @@ class ReleasePosteriors:
     def _worst(self, secret: _Secret) -> Disclosure:
         """The highest posterior of a secret; fractions decide where floats leave it open.
 
-        The result has a fraction only if it can be computed in reach; else it is an upper bound.
+        `secret.bounded` marks cells (a group and a value) whose posterior is not computed but known
+        to be at most a bound. If one of them may be the highest, the result has no fraction.
         """
         upper, lower = secret.upper, secret.lower
         if not upper.any():
             return Disclosure(secret.name, 0.0, lambda: Fraction(0))
         top = int(np.argmax(upper))
-        # Floats cannot tell these from the highest; bounds are among them.
+        # Each of these may be the highest: its upper bound reaches the largest lower bound.
         candidates = secret.cells[upper >= lower.max()]
 
         @cache

@@ -140,13 +140,15 @@ class Priors:
         return _Searched(*self.amounts) if any(self.amounts) else None
 
     def under(self, schema: Any) -> Priors:
-        """The priors, with texts read as missing where a schema says so.
+        """The priors, with their tables read as a schema reads a table.
 
-        `label` is what a release shows in place of a missing sensitive value, if it does.
+        Texts that the schema calls missing become null; in the sensitive column, they become the
+        label that a release shows in place of a missing value, if it shows one.
         """
         reading = schema.reading
         if not reading.missing:
             return self
+        # `schema.missing` is "error", "drop" or that label.
         label = str(schema.missing) if schema.missing not in ("error", "drop") else None
         return replace(
             self, source=[t.spelled(reading, schema.sensitive, label) for t in self.tables]

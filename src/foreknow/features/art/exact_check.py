@@ -95,13 +95,15 @@ def _robust(groups: SignatureGroups, prior_table: Known) -> NDArray[np.bool_]:
 
     Floats with error bounds decide most groups; fractions decide those that come close to a limit.
     """
+    # Groups of people with equal signatures (known columns) need no posteriors; `safe` is right for
+    # these, and is filled in below for the others.
     single, safe = _alike(groups, prior_table)
     undecided = np.flatnonzero(~single)
     if not len(undecided):
         return safe
     posterior = posteriors(groups.take(undecided), prior_table.priors, prior_table.reading)
     _, signature, value = posterior.cells()
-    # A value that the priors exclude has no posterior: it needs no limit.
+    # Nobody has a value that the priors exclude, so it needs no limit.
     possible = prior_table.priors.chances[signature, value] > 0
     limit = np.where(possible, prior_table.asked.floats[signature, value], np.inf)
     on_top = (
@@ -113,7 +115,7 @@ def _robust(groups: SignatureGroups, prior_table: Known) -> NDArray[np.bool_]:
     upper = posterior.upper() if on_top is None else on_top.of_values.upper
     # Equal groups are one case. A case has a posterior for each signature and each value.
     starts = posterior.offsets[:-1]
-    # No posterior at all means that no world is possible, or that none could be computed: unsafe.
+    # NaN means that no world is possible, or that no posterior could be computed: unsafe.
     missing = np.isnan(upper)
     is_robust = ~np.logical_or.reduceat(missing, starts)
     is_robust &= np.logical_and.reduceat(missing | (upper < limit + _NEAR), starts)

@@ -135,14 +135,15 @@ def _united(problem: ArtProblem, groups: list[IntArray]) -> list[IntArray]:
 def _attempt(problem: ArtProblem, random: np.random.Generator) -> tuple[list[IntArray], IntArray]:
     """Try to group everybody: the members of each group, and the people who are left over.
 
-    Large groups are made only if too many people are left over without them. Of all attempts the
-    one counts that leaves the fewest people over.
+    An attempt with a higher thrift (0 to 1) puts fewer people of one profile into a group, so that
+    more groups get some of them. Of all attempts, the one counts that leaves the fewest people
+    over; a further one is made only if too many are left over.
     """
-    begun: Begun = {}
+    begun: Begun = {}  # what all attempts share
     best_groups, fewest_left = _first_groups(problem, random, begun)
     hard: set[int] = set()  # profiles of people who were left over in some attempt
-    # Where values must differ in each group, thrift is all that a further attempt can change: so
-    # the first, without any, is left out.
+    # If values must differ in each group, hard profiles change nothing, so a further attempt with
+    # thrift 0 would be the first one again.
     for thrift in _THRIFT[1:] if problem.unique else _THRIFT:
         if len(fewest_left) <= _SCARCE * problem.n_people:
             break

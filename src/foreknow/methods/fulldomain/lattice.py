@@ -49,7 +49,10 @@ def label_of_level(attribute: Attribute, level: int) -> Sequence[Label]:
 
 
 def level_names(schema: Schema, column: str, top: int, finest: str = "exact") -> tuple[str, ...]:
-    """Name each level of a column up to its highest, from "exact", or its grid, to "*".
+    """Name each level of a column, from 0 to `top`.
+
+    `finest` names level 0: "exact", or the grid to which numbers are rounded. A column that stays
+    as it is has only this level (`top` is 0); for any other, the highest level is "*".
 
     >>> from foreknow.data.columns.hierarchy import Intervals
     >>> widths = {"age": Intervals([5, 10])}
