@@ -7,13 +7,15 @@ from __future__ import annotations
 
 import difflib
 import unicodedata
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Sequence
 from typing import Any
 
 from foreknow_judge.errors import DataError, ForeknowError, InputError, UnsupportedError
 
 # How much of a long text is shown before and after a caret.
 _BESIDE = 60
+# How many names are listed.
+_LISTED = 8
 
 
 class SchemaError(InputError):
@@ -125,10 +127,19 @@ def _cells(char: str) -> int:
     return 0 if unicodedata.combining(char) else 1 + (unicodedata.east_asian_width(char) in "WF")
 
 
-def unknown_column(name: str, names: Iterable[str], where: str = "the table") -> DataError:
-    """The error for a column that does not exist; it suggests the nearest name."""
+def unknown_column(
+    name: str, names: Iterable[str], where: str = "the table", key: str | None = None
+) -> DataError:
+    """The error for a column that does not exist; it suggests the nearest name.
+
+    Where a `key` of a policy names it, it says so, and lists the columns that there are.
+    """
     columns = list(map(str, names))
-    return DataError(f"{where} has no column {name!r}{did_you_mean(name, columns)}")
+    hint = did_you_mean(name, columns)
+    if key is not None:
+        hint = hint if "known: " in hint else f"{hint} known: {listing(columns)}"
+        hint = f"{hint}; {key} names it"
+    return DataError(f"{where} has no column {name!r}{hint}")
 
 
 def did_you_mean(name: str, names: Iterable[str]) -> str:
@@ -146,8 +157,16 @@ def did_you_mean(name: str, names: Iterable[str]) -> str:
         return f"; did you mean {lower[matches[0]]!r}?"
     if not options:
         return ""
-    listed = ", ".join(map(repr, options[:8]))
-    return f"; known: {listed}" + (", ..." if len(options) > 8 else "")
+    return f"; known: {listing(options)}"
+
+
+def listing(names: Sequence[str]) -> str:
+    """Some names in quotes, eight at most.
+
+    >>> listing(["age", "sex"]), listing([*"abcdefghi"])[-10:]
+    ("'age', 'sex'", "'h', ...")
+    """
+    return ", ".join(map(repr, names[:_LISTED])) + (", ..." if len(names) > _LISTED else "")
 
 
 def refuse_other(

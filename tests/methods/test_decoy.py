@@ -698,3 +698,12 @@ def test_breaches_are_found_without_exchanges(bag, facts, broken, eager):
     assert followed([bag], columns, facts, limits)[2] < 1
     eager(3, **broken)
     assert followed([bag], columns, facts, limits)[2] > 1
+
+
+def test_unsafe_tables_have_ways_out():
+    rows = {"age": [*range(20, 40)], "sex": ["f", "m"] * 10, "ill": ["hiv"] * 12 + ["flu"] * 8}
+    asked = {"values": ["hiv"], "facts": {"l": 0}, "below": "1/2"}
+    schema = {"quasi_identifiers": ["age", "sex"], "sensitive": "ill"}
+    with pytest.raises(fk.NoSafeRelease, match="12 of 20 people have 'hiv'") as caught:
+        fk.publish(pa.table(rows), {"schema": schema, "require": [asked]}, method="decoy")
+    assert any(line.startswith("  below = ") for line in caught.value.way_out)

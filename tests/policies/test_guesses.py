@@ -3,12 +3,13 @@
 import inspect
 import io
 import json
+import pickle
 import re
 import shutil
 import sys
 import tomllib
 from collections import Counter
-from dataclasses import fields
+from dataclasses import fields, replace
 
 import duckdb
 import numpy as np
@@ -28,6 +29,7 @@ from foreknow.policy.call_arguments import KEYS
 
 QI, S = ["age", "sex", "zip"], "illness"
 WITH = {"qi": QI, "sensitive": S}
+TWO = fk.Schema(quasi_identifiers=["age", "sex"], sensitive=["illness", "zip"])
 RULES = {
     "schema": {"identifiers": ["pin"], "quasi_identifiers": ["age", "sex"], "sensitive": S},
     "require": [{"facts": {"l": 1}, "below": 0.9}],
@@ -243,6 +245,13 @@ DOES = [
         fk.Schema(quasi_identifiers="age", sensitive=S, identifiers="pin").identifiers == ("pin",)
     ),
     lambda at: isinstance(fk.utility(at.df, at.made), fk.UtilityReport),
+    # -- a ninth list
+    lambda at: tomllib.loads(at.policy.to_toml()) == tomllib.loads(at.toml.read_text("utf-8")),
+    lambda at: replace(TWO, sensitive="illness").sensitives == ("illness",),
+    lambda at: replace(TWO, sensitive="zip").sensitives == ("zip",),
+    lambda at: replace(TWO, sensitive=["zip"]).sensitives == ("zip",),
+    lambda at: replace(TWO, identifiers=["pin"]).sensitives == ("illness", "zip"),
+    lambda at: replace(pickle.loads(pickle.dumps(TWO)), other=["pin"]) != replace(TWO, other=[]),
     # -- a fifth and a sixth list
     lambda at: unsafe(fk.audit(at.df.to_dict("records"), at.policy)),
     lambda at: whole(fk.publish(at.df.to_dict("records"), at.policy)),
@@ -270,6 +279,11 @@ def test_guess_does_what_is_meant(at, do):
     assert do(at)
 
 
+def naming(**named):
+    return {**RULES, "schema": {**RULES["schema"], **named}}
+
+
+KNOWN = "known: 'pin', 'age', 'sex', 'zip', 'illness'; schema."
 FROM_GENERALIZED = "Release.from_generalized(table, quasi_identifiers=[...], sensitive=...)"
 # What is typed, and what to type: a part of the message.
 TOLD = [
@@ -308,6 +322,27 @@ TOLD = [
     (
         lambda at: fk.audit(at.df.rename(columns={"age": "Age"}), at.policy),
         "has no column 'age'; did you mean 'Age'?",
+    ),
+    *(
+        (lambda at, named=named, door=door: door(at.df, naming(**named)), f"{KNOWN}{key} names it")
+        for door, key, named in [
+            (fk.publish, "quasi_identifiers", {"quasi_identifiers": ["plz", "sex"]}),
+            (fk.audit, "quasi_identifiers", {"quasi_identifiers": ["plz", "sex"]}),
+            (fk.publish, "sensitive", {"sensitive": "ilness"}),
+            (fk.audit, "sensitive", {"sensitive": "ilness"}),
+            (fk.publish, "other", {"other": ["zipp"]}),
+            (fk.audit, "other", {"other": ["zipp"]}),
+            (fk.publish, "weights", {"weights": "w"}),
+            (fk.publish, "identifiers", {"identifiers": ["Pin"]}),
+        ]
+    ),
+    (
+        lambda at: fk.publish(at.df, naming(hierarchies={"zip": {"mask": 5}})),
+        "schema.hierarchies names 'zip', which is no quasi-identifier; known: 'age', 'sex'",
+    ),
+    (
+        lambda at: fk.publish(at.df, {**RULES, "publish": {"fulldomain": {"suppression": 0.1}}}),
+        'the method is mondrian, which does not read them: say method = "fulldomain"',
     ),
     (lambda at: fk.audit([at.df, at.df], **WITH), "a table is a path or a frame"),
     (lambda at: fk.k_anonymity(at.df, ident=["pin"], quasi_ident=QI, k=5), "it measures, and fk."),

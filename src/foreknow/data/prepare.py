@@ -216,7 +216,10 @@ class Prepared:
         """Raise an error for the first column that a raw table lacks."""
         if not self.schema.quasi_identifiers:
             raise SchemaError("quasi_identifiers is empty; name the columns that others may know")
-        require(self.source, self.roles(further_columns))
+        schema = self.schema
+        names = [*self.roles(further_columns), *filter(None, [schema.weights])]
+        key_of_further = dict.fromkeys(further_columns, "knowing of a requirement")
+        require(self.source, names, lambda name: schema.key_of(name) or key_of_further.get(name))
         self._require_persons()
 
     def _require_persons(self) -> None:
@@ -356,7 +359,7 @@ def _shown_once(table: Table, schema: Schema, file_reading: Reading, *, raw: boo
         )
     if not raw and not has_shared:
         return table
-    require(table, [shared.by])
+    require(table, [shared.by], schema.key_of)
     return ShownOnce(table, schema, file_reading)
 
 

@@ -41,7 +41,7 @@ from foreknow.data.prepare import Prepared, header_of_shuffled, prepare
 from foreknow.data.release_tables import COUNT, ReleaseTables
 from foreknow.data.schema import PLAIN, Schema
 from foreknow.data.semantics import check_semantics
-from foreknow.errors import SchemaError, did_you_mean
+from foreknow.errors import SchemaError, did_you_mean, listing
 from foreknow.hints import Plain, hinted
 from foreknow_judge.errors import UnsupportedError, nearest
 
@@ -473,7 +473,10 @@ class Release(ReleaseTables, Plain):
         for name in sorted(lacking):
             similar = nearest(name, columns - roles - {*schema.identifiers, schema.person})
             if similar:
-                raise SchemaError(f"{table.name} has no column {name!r}; did you mean {similar!r}?")
+                raise SchemaError(
+                    f"{table.name} has no column {name!r}; did you mean {similar!r}? known: "
+                    f"{listing(table.columns)}; {schema.key_of(name)} names it"
+                )
         # A table of nothing but its roles and a column of counts looks like a tally.
         if COUNT not in roles and {*roles, COUNT} == columns:
             raise SchemaError(
@@ -525,7 +528,7 @@ class Release(ReleaseTables, Plain):
         error; otherwise a null is a value like others.
         """
         prepared = prepare(frame, schema, reading, as_written=True, plainly=False)
-        require(prepared.source, schema.persons)
+        require(prepared.source, schema.persons, schema.key_of)
         by_values = schema.group is None
         return cls._of(prepared, groups, schema.other, unlinked, null_groups=by_values)
 
@@ -560,7 +563,7 @@ class Release(ReleaseTables, Plain):
         judged_columns = [*groups, *sensitives, *other_columns]
         read_columns = [headers.get(name, name) for name in judged_columns]
         read_columns += prepared.persons
-        require(prepared.source, read_columns)
+        require(prepared.source, read_columns, schema.key_of)
         _refuse_two_roles(groups, sensitives, other_columns, prepared.persons)
         for name in unlinked:
             if name not in (*sensitives, *other_columns):

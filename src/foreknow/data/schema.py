@@ -16,7 +16,7 @@ from foreknow.data.engines.columns import Missing, Relabel, as_missing, refuse_m
 from foreknow.data.engines.people.households import Shared
 from foreknow.data.impossible.rules import Rule
 from foreknow.data.semantics import semantics_of_each
-from foreknow.errors import SchemaError, did_you_mean, refuse_other
+from foreknow.errors import SchemaError, did_you_mean, listing, refuse_other
 from foreknow.hints import hints
 from foreknow.needs import Lacks, Need
 from foreknow.pages import page_of
@@ -45,6 +45,18 @@ _NOT_TOGETHER = {
 }
 # Columns whose order says nothing.
 _IN_ANY_ORDER = ("identifiers", "quasi_identifiers", "other")
+
+
+class _First(str):
+    """The name of the first of several sensitive columns, where no caller gave it alone."""
+
+    __slots__ = ()
+
+
+class _Settled(tuple[str, ...]):
+    """The sensitive columns of a schema, which a copy of it is given, too."""
+
+    __slots__ = ()
 
 
 @hints()
@@ -355,13 +367,13 @@ class Schema:
                 raise SchemaError("sensitive is empty; name the column that must stay hidden")
             sensitive, sensitives = sensitive[0], sensitive
         # A copy for another column still has the old list, which is dropped then.
-        object.__setattr__(self, "sensitive", sensitive)
-        object.__setattr__(
-            self, "sensitives", tuple(sensitives) if sensitive in sensitives else (sensitive,)
-        )
-        for name in self.sensitives:
+        is_copy = isinstance(sensitives, _Settled) and not isinstance(sensitive, _First)
+        kept = _Settled(sensitives if sensitive in sensitives and not is_copy else (sensitive,))
+        for name in kept:
             if not isinstance(name, str):
                 raise SchemaError(f"sensitive must be the name of one column, not {name!r}")
+        object.__setattr__(self, "sensitive", _First(sensitive) if len(kept) > 1 else sensitive)
+        object.__setattr__(self, "sensitives", kept)
 
     def _by_role(self) -> list[tuple[str, Sequence[str]]]:
         return [
@@ -371,6 +383,24 @@ class Schema:
             ("other", self.other),
             ("group", () if self.group is None else (self.group,)),
         ]
+
+    def key_of(self, column: str) -> str | None:
+        """The key of a policy file that names a column, such as schema.other; None if none does."""
+        names_by_key: dict[str, Iterable[str]] = {
+            "quasi_identifiers": self.quasi_identifiers,
+            "sensitive": self.sensitives,
+            "other": self.other,
+            "identifiers": self.identifiers,
+            "person": filter(None, [self.person]),
+            "group": filter(None, [self.group]),
+            "weights": filter(None, [self.weights]),
+            "shared": [self.shared.by] if isinstance(self.shared, Shared) else [],
+            "impossible": self.conditions,
+        }
+        for key, names in names_by_key.items():
+            if column in names:
+                return f"schema.{key}"
+        return None
 
     def role(self, column: str) -> str | None:
         """The role of a column: identifier, quasi-identifier, sensitive, other, or None."""
@@ -445,12 +475,14 @@ class Schema:
                 for name in self.quasi_identifiers:
                     if name.startswith(f"{column}."):
                         dotted.append(name)
+                key = "hierarchies" if column in self.hierarchies else "types"
                 hint = did_you_mean(column, self.quasi_identifiers)
                 if dotted:
                     hint = f'; in TOML, write "{dotted[0]}" in quotes'
+                elif "known: " not in hint:
+                    hint += f" known: {listing(self.quasi_identifiers)}"
                 raise SchemaError(
-                    f"a hierarchy or type is given for {column!r}, which is no "
-                    f"quasi-identifier{hint}"
+                    f"schema.{key} names {column!r}, which is no quasi-identifier{hint}"
                 )
         for column, kind in self.types.items():
             refuse_other(f"the type of {column!r} is", kind, get_args(Kind), SchemaError)

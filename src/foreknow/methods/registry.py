@@ -18,6 +18,7 @@ from foreknow_judge.errors import PolicyError
 
 if TYPE_CHECKING:
     from foreknow.methods.protocol import Anonymizer, Kind
+    from foreknow.policy.options import PublishOptions
     from foreknow.policy.policy import Policy
 
 # What each is called, and its class: entered when it is first asked for.
@@ -76,6 +77,17 @@ def kind_of(key: str) -> type[Kind]:
     """The class of a method by what it is called."""
     kind: type[Kind] = load(dict(METHODS)[key_of(key)])
     return kind
+
+
+def refuse_other_settings(options: PublishOptions) -> None:
+    """Raise `PolicyError` for settings of another method than the one of the policy."""
+    for name in options.settings:
+        if key_of_table(name) != key_of(options.method):
+            raise PolicyError(
+                f"publish.{name} has settings, and the method is {options.method}, which does not "
+                f'read them: say method = "{key_of_table(name)}" in [publish], or take '
+                f"publish.{name} out"
+            )
 
 
 def settings_for(

@@ -298,6 +298,12 @@ class Policy:
 
     from_file = from_toml = read = load
 
+    def to_toml(self, path: str | Path | None = None) -> str:
+        """The text of its policy file, which `save` writes; with a path, it is written, too."""
+        if path is not None:
+            self.save(path)
+        return text_of(self.to_dict())
+
     def save(self, path: str | Path) -> None:
         """Write the policy as a new file (TOML), which `load` reads as the same policy.
 
@@ -309,7 +315,7 @@ class Policy:
             If the file exists already, or cannot be written.
         """
         path, table = Path(path), self.to_dict()
-        text = text_of(table)
+        text = self.to_toml()
         try:  # read it back before it is written
             same = Policy.from_dict(from_toml(text), path.parent, path.name).to_dict() == table
         except ForeknowError as error:

@@ -55,7 +55,7 @@ from foreknow.methods.protocol import (
     settings_of,
     traits_of,
 )
-from foreknow.methods.registry import METHODS, key_of, kind_of, method_of
+from foreknow.methods.registry import METHODS, key_of, kind_of, method_of, refuse_other_settings
 from foreknow.names import CALLS_OF_TABLE, TABLE_OF
 from foreknow.numbers import whole_number
 from foreknow.pages import page_of
@@ -490,9 +490,10 @@ def publish(
         require_new(Path(out), owners_folder(out))
     rules = {key: changed.pop(key) for key in [*changed] if key in KEYS}  # type: ignore[misc]
     how = _Choices(method, options, seed, engine, learned, changed, suppression)
-    publication = _publication_of(
-        microdata, policy_of(policy, rules, microdata, "publish", call_of), how, after
-    )
+    policy = policy_of(policy, rules, microdata, "publish", call_of)
+    if method is None:
+        refuse_other_settings(options or policy.options)
+    publication = _publication_of(microdata, policy, how, after)
     if out is not None:
         publication.write(out)
     return publication

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Container, Iterable, Sequence
+from collections.abc import Callable, Collection, Container, Iterable, Sequence
 from functools import cached_property
 from typing import Any, Protocol
 
@@ -133,8 +133,13 @@ def place_of(
     return name, found_in[name][0]
 
 
-def require(table: Table, columns: Sequence[str]) -> None:
-    """Raise `DataError`, with a hint, for the first of some columns that the table lacks."""
+def require(
+    table: Table, columns: Sequence[str], key_of: Callable[[str], str | None] | None = None
+) -> None:
+    """Raise `DataError`, with a hint, for the first of some columns that the table lacks.
+
+    `key_of` says which key of a policy names a column.
+    """
     for column in columns:
         if column not in table.columns:
             if column in getattr(table, "index", ()):
@@ -144,7 +149,8 @@ def require(table: Table, columns: Sequence[str]) -> None:
                 )
             # A CSV file of one column was perhaps divided by the wrong sign.
             if len(table.columns) > 1 or not table.untyped:
-                raise unknown_column(column, table.columns, table.name)
+                key = None if key_of is None else key_of(column)
+                raise unknown_column(column, table.columns, table.name, key)
             raise DataError(
                 f"{table.name} has no column {column!r} but only {table.columns[0]!r}; if these "
                 "are several, say what stands between them, such as --delimiter :"

@@ -9,7 +9,6 @@ import numpy as np
 
 from foreknow.data.arrays import BoolArray, IntArray
 from foreknow.data.microdata import Microdata
-from foreknow.errors import NoSafeRelease
 from foreknow.features.decoy.deals import Deal
 from foreknow.features.decoy.guards import AMOUNTS, DECOYS_IF_INTERACTING, Guards, speaks_of
 from foreknow.features.decoy.search import Decoys, Outcome, Search, TriedCuts
@@ -29,6 +28,7 @@ from foreknow.methods.protocol import (
 )
 from foreknow.numbers import whole_number
 from foreknow.policy.policy import Policy
+from foreknow.policy.way_out import no_safe_release
 from foreknow.randomness import generator
 from foreknow_judge.errors import InputError
 from foreknow_judge.frozen_fields import set_fields
@@ -111,7 +111,7 @@ class Decoy(Grouper):
         # Everybody in one group is the coarsest release: if that is unsafe, so is any other.
         failures = policy.failures(everyone)
         if failures:
-            raise NoSafeRelease(nothing_safe(everyone.n_people, failures))
+            raise no_safe_release(nothing_safe(everyone.n_people, failures), policy, everyone)
         points = Points.of(microdata)
         guards = Guards.of(policy, everyone)
         may_cut = True
