@@ -34,10 +34,10 @@ from benchmarks.measure import heading
 from foreknow.adversaries.priors.priors import Priors
 from foreknow.adversaries.priors.signature_groups import PriorMatrix, matrix
 from foreknow.data.utility import utility_of
-from foreknow.features.art import ART
-from foreknow.features.art.exact_check import safe_groups
-from foreknow.features.art.problem import ArtProblem
-from foreknow.features.art.search import EVERY, best_grouping, robust_groups
+from foreknow.features.methods.art import ART
+from foreknow.features.methods.art.exact_check import safe_groups
+from foreknow.features.methods.art.problem import ArtProblem
+from foreknow.features.methods.art.search import EVERY, best_grouping, robust_groups
 
 ADULT = Path(__file__).resolve().parents[2] / "shared" / "data" / "adult.csv"
 SETS = {
@@ -129,7 +129,7 @@ def printed_alone(times: int, unique: bool) -> None:
 
 def success(times: int, unique: bool) -> None:
     """Of tables for which going through all groupings finds one, how many the search solves."""
-    import foreknow.features.art.search as search
+    import foreknow.features.methods.art.search as search
 
     search.EVERY = 0
     try:

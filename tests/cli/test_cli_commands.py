@@ -39,7 +39,7 @@ LIBRARIES = {"numpy", "duckdb", "pyarrow", "narwhals", "pydantic", "rich", "jinj
 IDLE = {
     *("narwhals", "pandas", "http.client", "urllib.request", "xml.sax.saxutils", "asyncio"),
     *("unittest", "foreknow.features.utility.models", "foreknow.features.utility.queries"),
-    *("foreknow.features.jump.jump", "foreknow.features.art.art"),
+    *("foreknow.features.methods.jump.jump", "foreknow.features.methods.art.art"),
 }
 
 

@@ -20,9 +20,9 @@ import numpy as np
 import pytest
 from tests.oracle.decoy import Group, added, divided, placements, planned, worst
 
-from foreknow.features.decoy import decoy, guards, search
-from foreknow.features.decoy.decoy import Decoy
-from foreknow.features.decoy.search import Outcome
+from foreknow.features.methods.decoy import decoy, guards, search
+from foreknow.features.methods.decoy.decoy import Decoy
+from foreknow.features.methods.decoy.search import Outcome
 
 
 @cache

@@ -40,10 +40,10 @@ print(json.dumps([leaf for leaf in LEAVES if not is_installed(leaf)]))
 """
 # What asks for each leaf.
 ENTRIES = {
-    "foreknow.features.art": "fk.ART",
-    "foreknow.features.streamliner": "fk.Streamliner",
-    "foreknow.features.jump": "fk.publish(table, policy, method='jump')",
-    "foreknow.features.decoy": "fk.publish(table, policy, method='decoy')",
+    "foreknow.features.methods.art": "fk.ART",
+    "foreknow.features.methods.streamliner": "fk.Streamliner",
+    "foreknow.features.methods.jump": "fk.publish(table, policy, method='jump')",
+    "foreknow.features.methods.decoy": "fk.publish(table, policy, method='decoy')",
     "foreknow.features.statements": "fk.Statements",
     "foreknow.features.attacks": "fk.attack",
     "foreknow.features.trials": "fk.learned_report",

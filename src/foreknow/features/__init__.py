@@ -13,10 +13,10 @@ from foreknow_judge.errors import UnsupportedError
 
 # The folder of each leaf, and what it is called in messages.
 LEAVES: dict[str, str] = {
-    "foreknow.features.art": "the method ART",
-    "foreknow.features.streamliner": "the method Streamliner",
-    "foreknow.features.jump": "the methods Jump, Safe and Naive",
-    "foreknow.features.decoy": "the method Decoy",
+    "foreknow.features.methods.art": "the method ART",
+    "foreknow.features.methods.streamliner": "the method Streamliner",
+    "foreknow.features.methods.jump": "the methods Jump, Safe and Naive",
+    "foreknow.features.methods.decoy": "the method Decoy",
     "foreknow.features.statements": "asking what follows from statements",
     "foreknow.features.attacks": "the attack of somebody who knows the method",
     "foreknow.features.trials": "the attack of somebody who learns from a release",

@@ -10,8 +10,8 @@ from fractions import Fraction
 import numpy as np
 
 from foreknow.data.arrays import IntArray
-from foreknow.features.art.limits import NO_LIMIT, Share
-from foreknow.features.art.problem import ArtProblem, Known
+from foreknow.features.methods.art.limits import NO_LIMIT, Share
+from foreknow.features.methods.art.problem import ArtProblem, Known
 
 _log = logging.getLogger(__name__)
 

@@ -18,11 +18,11 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from foreknow.features.jump.properties import survives
+from foreknow.features.methods.jump.properties import survives
 
 if TYPE_CHECKING:
-    from foreknow.features.jump.blocks import Block
-    from foreknow.features.jump.disclosure_set import Column, Exact, Part
+    from foreknow.features.methods.jump.blocks import Block
+    from foreknow.features.methods.jump.disclosure_set import Column, Exact, Part
 
 WORK = 400_000_000  # products: less than a second, where counting on takes many
 ENOUGH = Fraction(1, 10**4)

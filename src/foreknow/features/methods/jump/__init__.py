@@ -1,5 +1,5 @@
 """Generalizations tried in a fixed order, by an algorithm that everybody knows."""
 
-from foreknow.features.jump.jump import HALF, Jump, Naive, Safe, SecretChoice
+from foreknow.features.methods.jump.jump import HALF, Jump, Naive, Safe, SecretChoice
 
 __all__ = ["HALF", "Jump", "Naive", "Safe", "SecretChoice"]

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from foreknow.data.arrays import BoolArray, IntArray, order_of
-from foreknow.features.decoy.draws import shuffled_runs, value_ranks
+from foreknow.features.methods.decoy.draws import shuffled_runs, value_ranks
 
 # Sizes of groups that are tried, smallest first; and how many more where the first does not hold.
 _SIZES = np.array([*range(2, 33), *range(34, 65, 3), 72, 80, 96, 128, 192])

@@ -60,7 +60,7 @@ from numpy.typing import NDArray
 
 from foreknow.data.arrays import IntArray, starts_of
 from foreknow.data.columns.attribute import Attribute
-from foreknow.features.streamliner.rda import Plan, groups_of_plan, plan_rda
+from foreknow.features.methods.streamliner.rda import Plan, groups_of_plan, plan_rda
 
 _log = logging.getLogger(__name__)
 

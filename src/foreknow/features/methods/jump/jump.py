@@ -21,8 +21,8 @@ from pydantic import Field
 from foreknow.data.arrays import IntArray
 from foreknow.data.microdata import Microdata
 from foreknow.errors import BeyondReach, NoSafeRelease
-from foreknow.features.jump.disclosure_set import Strategy
-from foreknow.features.jump.functions import (
+from foreknow.features.methods.jump.disclosure_set import Strategy
+from foreknow.features.methods.jump.functions import (
     Function,
     Person,
     Value,
@@ -32,9 +32,9 @@ from foreknow.features.jump.functions import (
     read_functions,
     settled,
 )
-from foreknow.features.jump.policy_property import property_of
-from foreknow.features.jump.properties import MaxRatio, Property, as_property
-from foreknow.features.jump.run import DisclosureSet, Run, walked
+from foreknow.features.methods.jump.policy_property import property_of
+from foreknow.features.methods.jump.properties import MaxRatio, Property, as_property
+from foreknow.features.methods.jump.run import DisclosureSet, Run, walked
 from foreknow.methods.proof import Proof
 from foreknow.methods.protocol import OF_ITS_OWN, ONE_COLUMN, Grouper, Grouping, Traits
 from foreknow.needs import require, several_values
@@ -362,7 +362,7 @@ class Naive(InOrder):
 
     Examples
     --------
-    >>> from foreknow.features.jump.properties import MaxRatio
+    >>> from foreknow.features.methods.jump.properties import MaxRatio
     >>> naive = Naive(["AB|CD|EF", "ABC|DEF", "ABCD|EF"], MaxRatio("1/2"))
     >>> patients = dict(zip("ABCDEF", "flu cold cancer cancer headache toothache".split()))
     >>> run = naive.run(patients)
@@ -399,7 +399,7 @@ class Safe(InOrder):
 
     Examples
     --------
-    >>> from foreknow.features.jump.properties import MaxRatio
+    >>> from foreknow.features.methods.jump.properties import MaxRatio
     >>> safe = Safe(["AB|CD|EF", "ABC|DEF", "ABCD|EF"], MaxRatio("1/2"))
     >>> patients = dict(zip("ABCDEF", "flu cold cancer cancer headache toothache".split()))
     >>> run = safe.run(patients)
@@ -432,7 +432,7 @@ class Jump(InOrder):
 
     Examples
     --------
-    >>> from foreknow.features.jump.properties import MaxRatio
+    >>> from foreknow.features.methods.jump.properties import MaxRatio
     >>> jump = Jump(["AB|CD|EF", "ABC|DEF", "ABCD|EF"], distances=2, property=MaxRatio("1/2"))
     >>> patients = dict(zip("ABCDEF", "flu cold cancer cancer headache toothache".split()))
     >>> run = jump.run(patients)
@@ -575,7 +575,7 @@ class SecretChoice(Grouper):
 
     Examples
     --------
-    >>> from foreknow.features.jump.properties import MaxRatio
+    >>> from foreknow.features.methods.jump.properties import MaxRatio
     >>> functions = ["AB|CDEFGHI", "AC|BDEFGHI", "BC|ADEFGHI", "ABC|DEFGHI", "ABCDEFGHI"]
     >>> table = dict(zip("ABCDEFGHI", ["C0", "C0", "C0", "C1", "C2", "C3", "C4", "C5", "C6"]))
     >>> run = SecretChoice(functions, MaxRatio("1/2")).run(table, chosen=[3, 4])

@@ -20,7 +20,7 @@ from foreknow.adversaries.priors.known_people import least_left
 from foreknow.adversaries.priors.posteriors import posteriors
 from foreknow.adversaries.priors.signature_groups import SignatureGroups
 from foreknow.data.arrays import IntArray, count_pairs
-from foreknow.features.art.problem import ArtProblem, Known
+from foreknow.features.methods.art.problem import ArtProblem, Known
 from foreknow_judge.errors import UnsupportedError
 
 # Within it fractions decide.

@@ -1,6 +1,6 @@
 """Groups that withstand an adversary who knows how likely each value is for each kind of people."""
 
-from foreknow.features.art.art import ART
-from foreknow.features.art.limits import Limit
+from foreknow.features.methods.art.art import ART
+from foreknow.features.methods.art.limits import Limit
 
 __all__ = ["ART", "Limit"]

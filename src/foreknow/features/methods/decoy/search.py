@@ -20,9 +20,9 @@ from foreknow.data.arrays import BoolArray, IntArray, combine, ranges, starts_of
 from foreknow.data.columns.attribute import Attribute
 from foreknow.data.counts import GroupCounts
 from foreknow.data.microdata import Microdata
-from foreknow.features.decoy.deals import Deal, bags_of_deals, most_groups
-from foreknow.features.decoy.draws import UnlikeParts, deal_bags, value_ranks
-from foreknow.features.decoy.guards import AMOUNTS, DECOYS_IF_INTERACTING, Guards
+from foreknow.features.methods.decoy.deals import Deal, bags_of_deals, most_groups
+from foreknow.features.methods.decoy.draws import UnlikeParts, deal_bags, value_ranks
+from foreknow.features.methods.decoy.guards import AMOUNTS, DECOYS_IF_INTERACTING, Guards
 from foreknow.methods.mondrian.cuts import (
     Cuts,
     counts_of_table,

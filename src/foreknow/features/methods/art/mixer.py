@@ -19,10 +19,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from foreknow.data.arrays import FloatArray, IntArray
-from foreknow.features.art.exact_check import safe_bags
-from foreknow.features.art.groups import FAR, like_parts
-from foreknow.features.art.guesses import Bags, guess_of_one
-from foreknow.features.art.problem import ArtProblem
+from foreknow.features.methods.art.exact_check import safe_bags
+from foreknow.features.methods.art.groups import FAR, like_parts
+from foreknow.features.methods.art.guesses import Bags, guess_of_one
+from foreknow.features.methods.art.problem import ArtProblem
 
 _log = logging.getLogger(__name__)
 

@@ -24,9 +24,9 @@ from operator import add
 from typing import Any, Literal, NamedTuple, TypeAlias
 
 from foreknow.errors import BeyondReach
-from foreknow.features.jump.blocks import Below, Block, BlockTree
-from foreknow.features.jump.bounds import surely_safe
-from foreknow.features.jump.properties import Property
+from foreknow.features.methods.jump.blocks import Below, Block, BlockTree
+from foreknow.features.methods.jump.bounds import surely_safe
+from foreknow.features.methods.jump.properties import Property
 
 Seen: TypeAlias = tuple[Any, ...]  # what each lower level sees; see `BlockTables`
 

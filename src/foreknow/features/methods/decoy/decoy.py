@@ -9,9 +9,9 @@ import numpy as np
 
 from foreknow.data.arrays import BoolArray, IntArray
 from foreknow.data.microdata import Microdata
-from foreknow.features.decoy.deals import Deal
-from foreknow.features.decoy.guards import AMOUNTS, DECOYS_IF_INTERACTING, Guards, speaks_of
-from foreknow.features.decoy.search import Decoys, Outcome, Search, TriedCuts
+from foreknow.features.methods.decoy.deals import Deal
+from foreknow.features.methods.decoy.guards import AMOUNTS, DECOYS_IF_INTERACTING, Guards, speaks_of
+from foreknow.features.methods.decoy.search import Decoys, Outcome, Search, TriedCuts
 from foreknow.hints import hints
 from foreknow.methods.points import Points
 from foreknow.methods.proof import Proof

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from foreknow.adversaries.priors.exchanges import Amounts
 from foreknow.adversaries.priors.signature_groups import PriorMatrix, ValueMode
 from foreknow.data.arrays import FloatArray, IntArray, combine
-from foreknow.features.art.limits import NO_LIMIT, LimitTable, Share, tightness
+from foreknow.features.methods.art.limits import NO_LIMIT, LimitTable, Share, tightness
 
 
 @dataclass(frozen=True, eq=False)

@@ -18,10 +18,10 @@ from pydantic import Field
 from foreknow.data.arrays import IntArray
 from foreknow.data.microdata import Microdata
 from foreknow.errors import did_you_mean, refuse_other
-from foreknow.features.streamliner.gda import by_rank, plan_gda
-from foreknow.features.streamliner.gsa import groups_of_gsa
-from foreknow.features.streamliner.rda import assigned, groups_of_plan, plan_rda
-from foreknow.features.streamliner.ria import groups_of_ria
+from foreknow.features.methods.streamliner.gda import by_rank, plan_gda
+from foreknow.features.methods.streamliner.gsa import groups_of_gsa
+from foreknow.features.methods.streamliner.rda import assigned, groups_of_plan, plan_rda
+from foreknow.features.methods.streamliner.ria import groups_of_ria
 from foreknow.hints import hints
 from foreknow.methods.eligibility import ADVICE, WithL, settled_l
 from foreknow.methods.proof import FREQUENCIES_ONLY, Proof, by_values_alone

@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from foreknow.features.jump.functions import renumber
+from foreknow.features.methods.jump.functions import renumber
 
 
 @dataclass(frozen=True)

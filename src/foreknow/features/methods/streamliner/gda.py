@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from foreknow.data.arrays import IntArray, combine
 from foreknow.data.columns.attribute import Attribute
 from foreknow.errors import NoSafeRelease
-from foreknow.features.streamliner.rda import Plan
+from foreknow.features.methods.streamliner.rda import Plan
 from foreknow.methods.eligibility import shuffle_each
 
 # The rank of a colour that is used up, and the distance of a group that is full.

@@ -27,7 +27,7 @@ from foreknow.data.arrays import BoolArray, IntArray, combine
 from foreknow.data.counts import GroupCounts
 from foreknow.data.labels.joint_labels import JointLabels
 from foreknow.data.labels.windows import Windows
-from foreknow.features.decoy.draws import values_from_rarest
+from foreknow.features.methods.decoy.draws import values_from_rarest
 from foreknow.policy.ledger import PolicyEvaluation
 from foreknow.policy.policy import Policy
 from foreknow.policy.requirement import Requirement

@@ -1,5 +1,5 @@
 """Groups that stay safe when everybody knows how they were made."""
 
-from foreknow.features.streamliner.streamliner import Streamliner
+from foreknow.features.methods.streamliner.streamliner import Streamliner
 
 __all__ = ["Streamliner"]

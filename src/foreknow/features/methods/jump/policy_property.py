@@ -5,7 +5,7 @@ from __future__ import annotations
 from foreknow.adversaries.facts.facts import Facts
 from foreknow.adversaries.implications.implications import Implications, Negations
 from foreknow.data.labels.labels import is_pattern
-from foreknow.features.jump.properties import (
+from foreknow.features.methods.jump.properties import (
     All,
     Distinct,
     MaxRatio,

@@ -13,8 +13,8 @@ import numpy as np
 
 from foreknow.data.labels.labels import is_label, is_missing
 from foreknow.errors import BeyondReach
-from foreknow.features.jump.blocks import BlockTree
-from foreknow.features.jump.disclosure_set import (
+from foreknow.features.methods.jump.blocks import BlockTree
+from foreknow.features.methods.jump.disclosure_set import (
     Budget,
     Column,
     Exact,
@@ -22,7 +22,7 @@ from foreknow.features.jump.disclosure_set import (
     Strategy,
     rows_of,
 )
-from foreknow.features.jump.functions import Function, Person, Value
+from foreknow.features.methods.jump.functions import Function, Person, Value
 from foreknow_judge.errors import InputError
 
 Step: TypeAlias = tuple[int, Literal["permutation", "disclosure"], bool]

@@ -25,10 +25,10 @@ from foreknow.data.labels.labels import Label, matching
 from foreknow.data.members import Signature, signature_text
 from foreknow.data.microdata import Microdata
 from foreknow.errors import NoSafeRelease, SchemaError, did_you_mean
-from foreknow.features.art.infeasibility import ArtNames
-from foreknow.features.art.limits import Limit, LimitTable
-from foreknow.features.art.problem import ArtProblem
-from foreknow.features.art.search import robust_groups
+from foreknow.features.methods.art.infeasibility import ArtNames
+from foreknow.features.methods.art.limits import Limit, LimitTable
+from foreknow.features.methods.art.problem import ArtProblem
+from foreknow.features.methods.art.search import robust_groups
 from foreknow.hints import hints
 from foreknow.methods.protocol import ONE_COLUMN, Grouper, Grouping, Traits
 from foreknow.policy.policy import Policy

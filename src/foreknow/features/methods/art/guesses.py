@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from foreknow.data.arrays import FloatArray, IntArray
-from foreknow.features.art.problem import ArtProblem, Known
+from foreknow.features.methods.art.problem import ArtProblem, Known
 
 # Scalings of rows and columns for a guess; and for one that much depends on.
 _SCALINGS, _MANY_SCALINGS = 10, 60

@@ -10,9 +10,9 @@ import numpy as np
 
 from foreknow.data.arrays import IntArray, ranges
 from foreknow.errors import InternalError, NoSafeRelease
-from foreknow.features.art.exact_check import safe_bags, safe_groups, safe_lists
-from foreknow.features.art.groups import LARGEST, like_parts, uniform_groups
-from foreknow.features.art.infeasibility import (
+from foreknow.features.methods.art.exact_check import safe_bags, safe_groups, safe_lists
+from foreknow.features.methods.art.groups import LARGEST, like_parts, uniform_groups
+from foreknow.features.methods.art.infeasibility import (
     WHAT_TO_DO,
     ArtNames,
     asked,
@@ -20,8 +20,8 @@ from foreknow.features.art.infeasibility import (
     impossible,
     in_the_way,
 )
-from foreknow.features.art.mixer import Mixer, Way
-from foreknow.features.art.problem import ArtProblem
+from foreknow.features.methods.art.mixer import Mixer, Way
+from foreknow.features.methods.art.problem import ArtProblem
 from foreknow.randomness import generator
 
 _log = logging.getLogger(__name__)

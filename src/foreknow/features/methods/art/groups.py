@@ -12,9 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from foreknow.data.arrays import IntArray
-from foreknow.features.art.exact_check import safe_lists
-from foreknow.features.art.guesses import guess_of_groups, guess_of_one
-from foreknow.features.art.problem import ArtProblem
+from foreknow.features.methods.art.exact_check import safe_lists
+from foreknow.features.methods.art.guesses import guess_of_groups, guess_of_one
+from foreknow.features.methods.art.problem import ArtProblem
 
 # ---- groups of one profile -----------------------------------------------------------------
 

@@ -18,7 +18,7 @@ from foreknow.data.columns.attribute import Attribute
 from foreknow.data.columns.hierarchy import shown
 from foreknow.data.microdata import Microdata
 from foreknow.errors import did_you_mean
-from foreknow.features.jump.properties import Property
+from foreknow.features.methods.jump.properties import Property
 from foreknow.methods.fulldomain.lattice import SUPPRESSED, Node, levels_of
 from foreknow.numbers import whole_number
 from foreknow_judge.errors import InputError

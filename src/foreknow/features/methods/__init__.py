@@ -1,0 +1,1 @@
+"""Methods that the rest of Foreknow does not need, a folder each."""
