@@ -142,6 +142,8 @@ def test_several_columns_and_criteria(tmp_path):
         ({"amounts": {"q": [1]}}, "no adversary of the policy has 'q'"),
         ({"amounts": {"k": [-1]}}, "amounts: k must be a whole number from 0"),
         ({"amounts": {"k": []}}, "amounts: k is empty"),
+        ({"amounts": [1]}, "amounts has whole numbers by name"),
+        ({"methods": 5}, "methods must be names such as"),
         ({"seconds": 0}, "seconds must be above 0"),
         ({"seconds": "long"}, "seconds must be above 0"),
         ({"processes": -1}, "processes must be a whole number from 0"),

@@ -376,6 +376,8 @@ def test_households_need_people():
         fk.risk_report(pa.table({"age": [1]}), **columns)
     with pytest.raises(fk.InputError, match="others may know"):
         fk.risk_report(pa.table({"age": [1]}), quasi_identifiers=["age"], household="age")
+    with pytest.raises(fk.InputError, match="household must be the name of one column"):
+        fk.risk_report(pa.table({"age": [1]}), quasi_identifiers=["age"], household=["home"])
     with pytest.raises(fk.InputError, match="household is for a raw table"):
         fk.risk_report(fk.GroupCounts.from_bags([["x"]]), household="home")
 

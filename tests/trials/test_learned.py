@@ -276,6 +276,7 @@ def test_exact_columns_place_people():
     ("by", "message"),
     [
         ("kind", r'by must be a list of columns, such as \["job"\]'),
+        ([], "by must be a list of columns"),
         (["kind", "kind"], "names a column twice"),
         (["value"], "'value'"),
         (["kinds"], "kinds"),
@@ -284,6 +285,8 @@ def test_exact_columns_place_people():
 def test_unlearnable_releases_are_refused(by, message):
     with pytest.raises(fk.InputError, match=message):
         fk.Learned(by).disclosure(release_of([("xy", "ab")]))
+    with pytest.raises(fk.InputError, match=message):
+        fk.learned_report(release_of([("xy", "ab")]), by)
 
 
 # ---- trials of numbers to within so much, of one of several columns ------------------------------

@@ -635,7 +635,9 @@ def _methods(names: Sequence[str] | str | None, policy: Policy) -> list[str]:
     """The methods to compare, by name; for None the usual ones and the policy's."""
     if names is None:
         return list(dict.fromkeys((*_USUAL, key_of(policy.options.method))))
-    name_list = [names] if isinstance(names, str) else list(names)
+    name_list = (
+        [names] if isinstance(names, str) else [*names] if isinstance(names, Iterable) else []
+    )
     if not name_list or not all(isinstance(name, str) for name in name_list):
         method_names = ", ".join(key for key, _ in METHODS)
         raise InputError(f"methods must be names such as {method_names}, not {names!r}")
@@ -694,6 +696,10 @@ def _amounts(
     amount_names = set[str]()
     for point in policy.points:
         amount_names.update(_known_amounts(point.adversary))
+    if not isinstance(wanted_amounts or {}, Mapping):
+        raise InputError(
+            f'amounts has whole numbers by name, such as {{"k": [1, 3]}}, not {wanted_amounts!r}'
+        )
     amounts_of = {}
     for name, numbers in (wanted_amounts or {}).items():
         if name not in amount_names:

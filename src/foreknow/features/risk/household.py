@@ -63,6 +63,8 @@ def household_risk(
     `risk_of_row` is the risk of each row; None: 1 / (rows with the same values in `columns`).
     `column` numbers the households. Households above `limit` are counted.
     """
+    if not isinstance(column, str):
+        raise SchemaError(f"household must be the name of one column, not {column!r}")
     if column in columns:
         raise SchemaError(f"household: {column!r} is also a column that others may know")
     require(table, [*columns, column])

@@ -16,7 +16,13 @@ from foreknow.data.release import Release
 from foreknow.data.schema import Schema
 from foreknow.data.sights import Sight, seen_with
 from foreknow.errors import refuse_other_type
-from foreknow.features.trials.learned import SURE, known_columns, learned_beside, learned_trial
+from foreknow.features.trials.learned import (
+    SURE,
+    Learned,
+    known_columns,
+    learned_beside,
+    learned_trial,
+)
 from foreknow.hints import hinted
 from foreknow.policy.policy import Policy
 from foreknow.releases.members import OwnRelease, groups_of, table_schema
@@ -86,6 +92,8 @@ def learned_report(
     (False, True)
     """
     certainty = float(as_threshold(limit))
+    if by is not None:
+        by = Learned(by).by  # which refuses anything but a list of columns
     # Without a policy, a publication brings its own; a folder or a release has none.
     loaded_policy = getattr(getattr(release, "audit", None), "policy", None)  # of a publication
     if policy is not None:
