@@ -174,6 +174,26 @@ def test_criteria_state_counting_cases():
         assert "the owner counts people" in notes[0]
 
 
+def test_surest_people_come_first(monkeypatch):
+    """One after the other, the surest first, and all at once, people have the same highest sum."""
+    for seed in range(40):
+        rng, figures = random.Random(f"surest {seed}"), []
+        cases = [
+            (rng.choice("ABCDEFGHIJ"), rng.randrange(3), rng.choice("vwxyz")) for _ in range(24)
+        ]
+        for at_once in (1 << 16, 1):
+            for module in ("foreknow_judge.knowledge.cases", "foreknow.policy.person_limits"):
+                monkeypatch.setattr(f"{module}._AT_ONCE", at_once)
+            audit = fk.audit(table_of(cases), asked({"facts": {}, "below": "9/10"}), learned=False)
+            (verdict,) = audit.verdicts
+            (exposed,) = audit.exposed
+            held = Written("generalized", ["ward"], "ill", {"release": table_of(cases)})
+            cells = chances_by_facts(held.held, {*"vwxyz"}, 0, 0, 0)
+            by_judge = worst_sum(held.held, held.groups_of("who", ()), *cells)
+            figures.append((verdict.found.exact, verdict.found.value, exposed.over, by_judge))
+        assert figures[0] == figures[1], cases
+
+
 def test_sums_of_cases_by_enumeration():
     """Facts, links and negations; in half of the tables, x is impossible for one person."""
     equal, seeds = 0, range(2_000 if NIGHTLY else 45)
@@ -655,6 +675,7 @@ def test_the_likeliest_case_is_worst():
     for bags, amounts in drawn:
         table = table_of([("A", g, value) for g, bag in enumerate(bags) for value in bag])
         held = Written("generalized", ["ward"], "ill", {"release": table}).held
-        chances = chances_by_facts(held, {"x"}, *amounts)[1]
+        _, chances, which = chances_by_facts(held, {"x"}, *amounts)
+        chances = [chances[number] for number in which]
         worst = worst_facts(held, {"x"}, "single", *amounts).chance
         assert max(chances, default=0) == worst, (bags, amounts)

@@ -128,6 +128,11 @@ class MinLedger:
         """True if fractions decide what is close to the threshold, rather than refuse it."""
         return self.falling and self.measure.has_fractions
 
+    @cached_property
+    def _odds_limit(self) -> float:
+        """The odds against a secret at the threshold; a lower probability is above these."""
+        return float((1 - self.threshold) / self.threshold)
+
     @property
     def looks_back(self) -> bool:
         """True if minima rise again where groups leave."""
@@ -261,9 +266,7 @@ class MinLedger:
         True where floats cannot say, but `self.exact` says that fractions can. Other close ones
         count as unsafe.
         """
-        odds = self.measure.odds(minima)
-        # A probability below the threshold is odds against it above this.
-        odds_limit = float((1 - self.threshold) / self.threshold)
+        odds, odds_limit = self.measure.odds(minima), self._odds_limit
         if not odds_limit:  # odds of 0 are exact
             return odds > 0, np.zeros(odds.shape, dtype=bool)
         margin = CLOSE * odds_limit

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from foreknow.policy.requirement import Point
 
 # How many cells are added up at a time.
-_AT_ONCE = 1 << 22
+_AT_ONCE = 1 << 18
 # If persons times values exceed this many times the cells, sums are kept sparse.
 _SPARSE = 8
 # The largest error of floats: sums closer than this to the highest are compared as fractions.
@@ -113,11 +113,11 @@ class CaseOwners:
         if not len(people):  # nobody has several cases
             return disclosures
         sums = _Sums(*self._several, _chances(point.adversary, release), counts_of(release))
-        best = sums.best()
-        for code, (top, single_case) in enumerate(zip(best.tolist(), disclosures, strict=True)):
-            # In floats the sum may be the higher one: then the two are compared as fractions.
-            if top > single_case.probability * (1 - _NEAR):
-                disclosures[code] = sums.disclosure(code, top, single_case)
+        least = np.array([single.probability for single in disclosures]) * (1 - _NEAR)
+        best = sums.best(least)
+        # In floats a sum may be the higher one: then the two are compared as fractions.
+        for code in np.flatnonzero(best > least).tolist():
+            disclosures[code] = sums.disclosure(code, float(best[code]), disclosures[code])
         return disclosures
 
     def over(
@@ -135,7 +135,7 @@ class CaseOwners:
         )
         reached = np.zeros(int(self.of_case.max()) + 1, dtype=bool)
         lowest_sum = float(limit.at(None)) * (1 - _NEAR)  # a float may be a little too low
-        for person, value, sum_of in sums.each():
+        for person, value, sum_of in sums.above(lowest_sum).each():
             reached[person[(sum_of >= lowest_sum) & is_about[value]]] = True
         return int(reached.sum()), len(np.unique(self.groups[reached[self.of_case]]))
 
@@ -183,7 +183,7 @@ def of_most_cases(point: Point, release: HasCounts, most_cases: int) -> list[Dis
 class _Sums:
     """Sums of probabilities over all cases of each person."""
 
-    people: IntArray  # of each case; ascending
+    people: IntArray  # of each case; those of a person one after the other
     groups: IntArray  # of each case
     chances: Chances
     counts: GroupCounts
@@ -212,10 +212,35 @@ class _Sums:
         of_group = self.chances.case_of
         return self.groups if of_group is None else of_group[self.groups]
 
-    def best(self) -> FloatArray:
-        """For each value, the highest sum of any person."""
-        best = np.zeros(self.counts.n_values)
-        for _, value, sums in self.each():
+    @cached_property
+    def _bound(self) -> FloatArray:
+        """For each case, what no sum of its person exceeds: that of the likeliest values."""
+        starts, _, cells = self._kinds
+        likeliest = np.zeros(len(starts) - 1)
+        np.maximum.at(likeliest, _kind_of_cell(starts), self.chances.chance[cells])
+        bound = np.bincount(self.people, likeliest[self._kind_of_case])[self.people]
+        return np.asarray(bound * (1 + _NEAR))
+
+    def _of_cases(self, cases: IntArray) -> _Sums:
+        """The sums over some cases, in this order."""
+        return _Sums(self.people[cases], self.groups[cases], self.chances, self.counts)
+
+    def above(self, least: float) -> _Sums:
+        """The sums of people of whom one may be as high as this."""
+        return self._of_cases(np.flatnonzero(self._bound >= least))
+
+    def best(self, least: FloatArray) -> FloatArray:
+        """For each value, the highest sum of any person; or `least`, if none is higher.
+
+        People come in order of what their sums cannot exceed. A value of which nobody who is left
+        can have a higher sum is no longer looked at.
+        """
+        best, surest_first = least.copy(), self._of_cases(np.lexsort((self.people, -self._bound)))
+        for start, end in surest_first._blocks():
+            may_rise = best < surest_first._bound[start]
+            if not may_rise.any():
+                break
+            _, value, sums = surest_first._sums(start, end, may_rise)
             np.maximum.at(best, value, sums)
         return best
 
@@ -225,34 +250,50 @@ class _Sums:
         Each array has an entry for each person and value: the number of the person, the code of the
         value, and the sum over the person's cases.
         """
-        starts, values, cells = self._kinds
-        chance, n_values = self.chances.chance[cells], self.counts.n_values
-        kinds = self._kind_of_case
+        all_values = np.ones(self.counts.n_values, dtype=bool)
+        for start, end in self._blocks():
+            yield self._sums(start, end, all_values)
+
+    def _blocks(self) -> Iterator[tuple[int, int]]:
+        """Where to cut the cases, between persons, so that few cells are added up at once."""
+        starts, kinds = self._kinds[0], self._kind_of_case
         n_cells = np.cumsum(starts[kinds + 1] - starts[kinds])
-        # Cut into blocks of about as many cells, to bound the memory, and only between persons.
+        # Cut into blocks of about as many cells, and only between persons.
         first_cases = np.flatnonzero(np.diff(self.people, prepend=-1))
         cells_before = np.concatenate(([0], n_cells))[first_cases]
-        cuts = first_cases[np.flatnonzero(np.diff(cells_before // _AT_ONCE, prepend=-1))]
-        for start, end in zip(cuts, np.append(cuts[1:], len(self.people)), strict=True):
-            case_kinds = kinds[start:end]
-            # All cells of each case's kind; persons are numbered from 0 in the block, and one
-            # number stands for a person and a value.
-            positions, offsets = ranges(starts[case_kinds], starts[case_kinds + 1])
-            person = np.cumsum(np.diff(self.people[start:end], prepend=-1) > 0) - 1
-            keys = np.repeat(person, np.diff(offsets)) * n_values + values[positions]
-            n_keys = (int(person[-1]) + 1) * n_values
-            sums: FloatArray
-            # Most persons have most values: an array with all of both. Else only those that occur.
-            if n_keys <= _SPARSE * len(keys):
-                sums = np.bincount(keys, chance[positions], n_keys).astype(np.float64)
-                used_keys = np.flatnonzero(sums)
-                sums = sums[used_keys]
-            else:
-                used_keys, number = np.unique(keys, return_inverse=True)
-                key_sums = np.bincount(number.reshape(-1), chance[positions], len(used_keys))
-                sums = key_sums.astype(np.float64)
-            people = self.people[start:end][np.flatnonzero(np.diff(person, prepend=-1))]
-            yield people[used_keys // n_values], used_keys % n_values, sums
+        cuts = first_cases[np.flatnonzero(np.diff(cells_before // _AT_ONCE, prepend=-1))].tolist()
+        return zip(cuts, [*cuts[1:], len(self.people)], strict=False)
+
+    def _sums(
+        self, start: int, end: int, is_asked: BoolArray
+    ) -> tuple[IntArray, IntArray, FloatArray]:
+        """The sums of some cases, as `each` yields them, for the values that are asked about."""
+        starts, values, cells = self._kinds
+        if not is_asked.all():
+            asked = np.flatnonzero(is_asked[values])
+            n_asked = np.bincount(_kind_of_cell(starts)[asked], minlength=len(starts) - 1)
+            starts, values = np.concatenate(([0], np.cumsum(n_asked))), values[asked]
+            cells = cells[asked]
+        chance, n_values = self.chances.chance[cells], self.counts.n_values
+        # All cells of each case's kind; persons are numbered from 0 in the block, and one number
+        # stands for a person and a value.
+        case_kinds = self._kind_of_case[start:end]
+        positions, offsets = ranges(starts[case_kinds], starts[case_kinds + 1])
+        person = np.cumsum(np.diff(self.people[start:end], prepend=-1) != 0) - 1
+        keys = np.repeat(person, np.diff(offsets)) * n_values + values[positions]
+        n_keys = (int(person[-1]) + 1) * n_values
+        sums: FloatArray
+        # Most persons have most values: an array with all of both. Else only those that occur.
+        if n_keys <= _SPARSE * len(keys):
+            sums = np.bincount(keys, chance[positions], n_keys).astype(np.float64)
+            used_keys = np.flatnonzero(sums)
+            sums = sums[used_keys]
+        else:
+            used_keys, number = np.unique(keys, return_inverse=True)
+            key_sums = np.bincount(number.reshape(-1), chance[positions], len(used_keys))
+            sums = key_sums.astype(np.float64)
+        people = self.people[start:end][np.flatnonzero(np.diff(person, prepend=-1))]
+        return people[used_keys // n_values], used_keys % n_values, sums
 
     def _cell_of_case(self, code: int) -> IntArray:
         """For one value, the cell of each case; -1 if nobody in its group can have the value."""
@@ -305,6 +346,11 @@ class _Sums:
         return Disclosure(
             single_case.value, probability, _witness=witness, bounded=True, _bound=exact
         )
+
+
+def _kind_of_cell(starts: IntArray) -> IntArray:
+    """The kind of each cell, where the cells of each kind begin at `starts`."""
+    return np.repeat(np.arange(len(starts) - 1), np.diff(starts))
 
 
 def ledger_of_people(

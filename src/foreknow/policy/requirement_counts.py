@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from foreknow.adversaries.adversary import HasCounts, Ledger, Searchable, Summing
+from foreknow.adversaries.counts_cache import remembered
 from foreknow.adversaries.disclosure import Disclosure
 from foreknow.adversaries.release_counts import counts_of
 from foreknow.criteria.group_criterion import EachGroup
@@ -107,9 +108,13 @@ class RequirementCounts:
         return cls.of_counts(requirement, nobody)
 
     def again(self, groups: GroupCounts) -> HasCounts:
-        """The counts of other groups of the same table."""
-        return self._as_counted(
-            _divided_as_seen(self.requirement, self.seen_columns, groups).by_policy
+        """The counts of other groups of the same table; made once, however often a search asks."""
+        return remembered(
+            groups,
+            ("again", self),
+            lambda: self._as_counted(
+                _divided_as_seen(self.requirement, self.seen_columns, groups).by_policy
+            ),
         )
 
     def _as_counted(self, seen_groups: Release | GroupCounts) -> HasCounts:

@@ -33,43 +33,46 @@ from foreknow_judge.knowledge.impossible_values import (
 )
 from foreknow_judge.knowledge.verifiers import Question, possible_holders
 
-# How sure somebody may become of each cell that is asked about, by the kind of knowledge.
-Cells: TypeAlias = tuple[Ints, list[Fraction]]
+# The cells that are asked about, how sure somebody may become of some, and which that is of each.
+Cells: TypeAlias = tuple[Ints, list[Fraction], Ints]
 # Sums of floats closer than this (relatively) are compared as fractions.
 _CLOSE = 1e-8
 # How many pairs of a person and a value are added up at a time.
-_AT_ONCE = 1 << 22
+_AT_ONCE = 1 << 16
 
 
 def worst_sum(
-    groups: GroupBags, persons: GroupBags, cells: Ints, chances: Sequence[Fraction]
+    groups: GroupBags, persons: GroupBags, cells: Ints, chances: Sequence[Fraction], which: Ints
 ) -> tuple[str | None, Fraction]:
     """The value that somebody may ascribe to a person most surely, and how surely; at most 1.
 
     A person with several cases has a value at most as surely as the sum of the chances that each
     of the cases has it. `persons` has the same groups as `groups`: the number of cases of each
     person in each group. `cells` are those of `groups` (values of a group) that are asked about,
-    and `chances` how sure somebody may become that a case of the group has the value.
+    and ``chances[which]`` how sure somebody may become that a case of the group has the value.
 
-    Sums are first made in floats, many persons at a time; those that may be the highest are then
-    made of exact fractions.
+    Sums are first made in floats, many persons at a time, first those of persons whose sum may be
+    highest; those that may be the highest are then made of exact fractions.
     """
     chance = np.zeros(len(groups.counts))
-    chance[cells] = [float(chance_of_cell) for chance_of_cell in chances]
+    chance[cells] = np.array(chances, float)[which]
     # the position of each cell among those that are asked about
     position_asked = np.full(len(groups.counts), -1)
     position_asked[cells] = np.arange(len(cells))
-    # Whether the person of a cell of `persons` has several cases; the others were judged before.
-    several = np.bincount(persons.codes, persons.counts, len(persons.names))[persons.codes] > 1
-    order = np.flatnonzero(several)
-    order = order[np.argsort(persons.codes[order], kind="stable")]  # cases of a person together
-    person, group, n_cases = (
-        column[order] for column in (persons.codes, persons.of_group, persons.counts)
-    )
+    # No sum of a person is higher than this one, of the likeliest value in the group of each case.
+    likeliest, codes = np.zeros(len(groups)), persons.codes
+    np.maximum.at(likeliest, groups.of_group, chance)
+    bound = np.bincount(codes, persons.counts * likeliest[persons.of_group])
+    order = np.lexsort((codes, -bound[codes]))
+    # The cells of persons with several cases; the others were judged before.
+    order = order[np.bincount(codes, persons.counts)[codes[order]] > 1]
+    person, group, n_cases = codes[order], persons.of_group[order], persons.counts[order]
     top = 0.0
     # The sums that may be the highest: cells and how many cases of the person each counts for.
     highest_sums: dict[tuple[tuple[int, int], ...], str] = {}
-    for low, high in _blocks(person, groups.n_values[group]):  # to bound the memory
+    for low, high in _blocks(person, groups.n_values[group]):
+        if bound[person[low]] < top * (1 - _CLOSE):
+            break
         # Each (person, group) beside each value of the group: its row here, and the value's cell.
         row, cell = _pairs(groups, group[low:high])
         is_asked = position_asked[cell] >= 0
@@ -98,7 +101,7 @@ def worst_sum(
             highest_sums.setdefault(tuple(sorted(pairs)), name)
     best, value = Fraction(0), None  # of equal sums, the first value by its text
     for pairs_of_sum, name in highest_sums.items():
-        total = sum((chances[summand] * cases for summand, cases in pairs_of_sum), Fraction(0))
+        total = sum((chances[which[cell]] * cases for cell, cases in pairs_of_sum), Fraction(0))
         if total > best or (total == best and (value is None or name < value)):
             best, value = total, name
     return value, min(best, Fraction(1))
@@ -122,9 +125,7 @@ def _blocks(person: Ints, sizes: Ints) -> list[tuple[int, int]]:
     return list(zip(cuts, [*cuts[1:], len(person)], strict=True))
 
 
-def chances_by_facts(
-    groups: GroupBags, secrets: Collection[str], l: int, k: int, m: int
-) -> tuple[Ints, list[Fraction]]:
+def chances_by_facts(groups: GroupBags, secrets: Collection[str], l: int, k: int, m: int) -> Cells:
     """The cells (values of groups) whose value is a secret, and how likely people have it.
 
     The adversary knows facts (l, k, m): l values that the target does not have, k other people, and
@@ -139,7 +140,7 @@ def chances_by_facts(
     for _, pairs in groupby(zip(value, profiles, strict=True), itemgetter(0)):
         profiles_of_value = [profile for _, profile in pairs]
         chances += map(chance_of, _odds(law, profiles_of_value))
-    return asked_cells, [chances[number] for number in profile_of_cell.tolist()]
+    return asked_cells, chances, profile_of_cell
 
 
 def _odds(law: Theorem2, profiles: Sequence[Profile]) -> list[Ratio]:
@@ -207,7 +208,7 @@ def cells_of(question: Question, kind: str, settings: Any) -> Cells:
     able = possible_holders(question)  # None without rules on who cannot have a value
     if kind == "implications":
         cells, ratios, which = odds_by_implications(groups, secrets, settings.k)
-        return cells, [chance_of(ratios[number]) for number in which.tolist()]
+        return cells, [*map(chance_of, ratios)], which
     if kind == "negations":  # k negations rule out k values of the target
         l, k, m = settings.k, 0, 0
     else:
@@ -220,7 +221,7 @@ def cells_of(question: Question, kind: str, settings: Any) -> Cells:
     results = [chances_with_rules(groups, secrets, able, *amounts) for amounts in splits]
     # The cells are the same for each split; the highest chance counts.
     (cells, *_), chances_of_splits = zip(*results, strict=True)
-    return cells, [*map(max, zip(*chances_of_splits, strict=True))]
+    return cells, [*map(max, zip(*chances_of_splits, strict=True))], np.arange(len(cells))
 
 
 # The kinds of knowledge that are judged of people with several cases.

@@ -95,6 +95,8 @@ def safe_product(first: FloatArray, second: FloatArray) -> FloatArray:
     """Multiply ratios so that a product is 0 only if a factor is, never by underflow."""
     with np.errstate(invalid="ignore"):
         product = first * second
+    if product.all():
+        return product
     lost = (product == 0) & (first > 0) & (second > 0)
     return np.where(lost, TINY, product)
 

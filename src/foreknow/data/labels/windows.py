@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import date, datetime, time, timedelta
 from decimal import Decimal
 from fractions import Fraction
@@ -19,7 +19,7 @@ from typing import Any, Literal, cast
 
 import numpy as np
 
-from foreknow.data.arrays import IntArray
+from foreknow.data.arrays import IntArray, count_pairs
 from foreknow.data.columns.hierarchy import integers
 from foreknow.data.counts import GroupCounts
 from foreknow.data.labels.labels import Labels
@@ -377,15 +377,16 @@ class Windows:
         line = Line.of(counts.values)
         if line.labels != counts.values:
             # The place of a value on the line becomes its code.
-            ordered = GroupCounts.from_pairs(
-                counts.cell_groups,
-                line.place[counts.codes],
+            places = line.place[counts.codes]
+            sizes = counts.n_groups, len(line.labels)
+            counts = GroupCounts.counted(
+                counts.sizes,
+                *count_pairs(counts.cell_groups, places, *sizes, counts.counts),
                 values=line.labels,
-                n_groups=counts.n_groups,
+                semantics=counts.semantics,
                 groups=counts.groups,
-                weights=counts.counts,
+                origin=counts.origin,
             )
-            counts = replace(ordered, origin=counts.origin)
         windows = cls(counts, width)
         windows.last  # noqa: B018  # raises an error if the width does not fit the values
         return windows
