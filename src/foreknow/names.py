@@ -214,8 +214,8 @@ _ADVICE = {
     "fk.evidence",
     "RiskModel equivalence_classes": 'fk.risk(table, quasi_identifiers=["age", "zip"])',
     "suda suda2 dis": "fk.risk(table, quasi_identifiers=[...]).suda",
-    "localSuppression kAnon": "fk.publish(table, policy, method=fk.FullDomain(suppression=0.05, "
-    "local_suppression=True))",
+    "localSuppression local_suppression kAnon": "fk.publish(table, policy, "
+    "method=fk.FullDomain(suppression=0.05, local_suppression=True))",
     "globalRecode microaggregation pram addNoise add_noise "
     "noise": "Foreknow generalizes and suppresses by groups: fk.publish(table, policy)",
     "ncp discernibility average_ecsize": "fk.utility(release, table, policy=policy)",

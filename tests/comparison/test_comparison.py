@@ -1,5 +1,6 @@
 """Compare: every figure is that of publishing by itself, whatever runs beside it or breaks."""
 
+import json
 import os
 import random
 import subprocess
@@ -418,3 +419,17 @@ def marked(mark):
             return False
 
     return is_marked
+
+
+@pytest.mark.parametrize(
+    ("typed", "sizes"), [(["--k", "2,5"], [2, 5]), (["-k", "3", "-k", "6"], [3, 6])]
+)
+def test_sizes_as_others_type_them(desk, typed, sizes):
+    """Each is a run of its own, whose groups are so large."""
+    rows = "".join(f"{20 + i % 20},{'fm'[i % 2]},{'abc'[i % 3]}\n" for i in range(60))
+    (desk.folder / "many.csv").write_text(f"age,sex,ill\n{rows}", "utf-8")
+    roles = ["--qi", "age,sex", "--sensitive", "ill", "--methods", "mondrian"]
+    desk.says("compare", "many.csv", *roles, *typed, "--json", "runs.json")
+    candidates = json.loads((desk.folder / "runs.json").read_text("utf-8"))["candidates"]
+    assert [run["amounts"] for run in candidates] == [{"k_anonymity": size} for size in sizes]
+    assert candidates[0]["groups"] > candidates[1]["groups"]

@@ -20,6 +20,7 @@ from foreknow.cli.process import address_space
 from foreknow.cli.sources import Source
 from foreknow.cli.typed_words import (
     about_option,
+    as_amounts,
     as_one,
     in_full,
     in_our_names,
@@ -164,6 +165,8 @@ class Command(click.Command):
         words = with_policy(with_source(to_page(words, flags), flags), names)
         words = with_commas(words, self._list_flags(options))
         if not ctx.resilient_parsing:
+            with suppress(StopIteration):  # the value of an option is missing, which is said below
+                words = as_amounts(words) if "amounts" in names else words
             words = self._each_option_once(ctx, words)
             with suppress(click.UsageError):  # which is said below
                 words = self._with_out(ctx, words)

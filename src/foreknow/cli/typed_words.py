@@ -166,6 +166,22 @@ def as_one(words: list[str], option: click.Option) -> list[str]:
     return [option.opts[0], ",".join(values), *other_words]
 
 
+def as_amounts(words: list[str]) -> list[str]:
+    """The words of a command line, with several numbers of a criterion as amounts to compare.
+
+    >>> as_amounts(["t.csv", "--k-anonymity", "2,5"])
+    ['--k-anonymity', '2', '--amounts', 'k_anonymity=2,5', 't.csv']
+    """
+    for flag, *letters in (("--k-anonymity", "-k"), ("--l-diversity",)):
+        as_list = as_one(words, click.Option([flag, *letters]))
+        numbers = listed(as_list[1])
+        if len(numbers) > 1 and all(map(is_whole, numbers)):
+            name = flag[2:].replace("-", "_")
+            amounts = ["--amounts", f"{name}={','.join(numbers)}"]
+            words = [flag, numbers[0], *amounts, *as_list[2:]]
+    return words
+
+
 def with_policy(words: list[str], names: list[str]) -> list[str]:
     """The words of a command line, with --policy before a policy file that stands alone."""
     policy_options = [word for word in words if word == "-p" or word.startswith("--policy")]

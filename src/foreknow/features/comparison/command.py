@@ -32,7 +32,8 @@ def compare(
     Parameters
     ----------
     amounts
-        What adversaries know, such as k=1,3,5; may be repeated (default: the policy's).
+        What adversaries know, such as k=1,3,5, or a criterion: k_anonymity=2,5,10, for which
+        --k-anonymity 2,5,10 is short; may be repeated (default: the policy's).
     seconds
         The longest time of a run, in seconds; 0 for no limit.
     queries

@@ -17,6 +17,7 @@ import numpy as np
 from foreknow.auditing.audit import Audit, audit
 from foreknow.auditing.named_values import refuse_misspelt
 from foreknow.auditing.trial import Trial
+from foreknow.criteria.registry import CRITERIA
 from foreknow.data.engines.views.plain_columns import frame_of
 from foreknow.data.microdata import Microdata
 from foreknow.errors import NoSafeRelease, did_you_mean
@@ -311,7 +312,8 @@ def compare(
         limit, and 1/2, 3/4, 5/4 and 3/2 times it, if at most 1.
     amounts : mapping of str to whole numbers, optional
         What adversaries know: ``{"k": [1, 3]}`` tries every k with each limit, for all adversaries
-        of the policy that have a k. Default: as in the policy.
+        of the policy that have a k; ``{"k_anonymity": [2, 5]}`` tries these group sizes, and
+        ``l_diversity`` these numbers of values. Default: as in the policy.
     seconds : float, optional
         The time limit of a run; None: no limit.
     queries : int
@@ -700,6 +702,8 @@ def _amounts(
         raise InputError(
             f'amounts has whole numbers by name, such as {{"k": [1, 3]}}, not {wanted_amounts!r}'
         )
+    for requirement in policy.requirements:
+        amount_names.update(_size_of(requirement.criterion))
     amounts_of = {}
     for name, numbers in (wanted_amounts or {}).items():
         if name not in amount_names:
@@ -739,7 +743,7 @@ def _policy_with(
         _requirement_with(requirement, times, amounts) for requirement in policy.requirements
     ]
     for requirement, changed in zip(policy.requirements, requirements, strict=True):
-        if changed.points != requirement.points:
+        if changed is not requirement:
             return replace(policy, requirements=requirements)
     return policy
 
@@ -751,12 +755,24 @@ def _requirement_with(
 
     Limits relative to priors stay. The same object where nothing changes.
     """
+    criterion: Any = requirement.criterion
+    for name, setting in _size_of(criterion).items():
+        if name in amounts:
+            return replace(requirement, adversary=replace(criterion, **{setting: amounts[name]}))
     points = []
     for point in requirement.points:
         amount = point.below if point.relative else min(Fraction(1), point.below * times)
         limit = replace(point.limit, amount=amount)
         points.append(Point(_knowing(point.adversary, amounts), limit))
     return requirement if points == list(requirement.points) else requirement.at(points)
+
+
+def _size_of(criterion: Any) -> dict[str, str]:
+    """The name of a criterion of one whole number, and of its setting; empty for any other."""
+    settings = [*_known_amounts(criterion)]
+    written = type(criterion).__name__.lower()
+    names = [name for name in CRITERIA if name.replace("_", "") == written]
+    return dict(zip(names, settings, strict=True)) if len(settings) == len(names) else {}
 
 
 def _knowing(adversary: Any, amounts: Mapping[str, int]) -> Any:

@@ -113,7 +113,7 @@ class ComparisonPage(Page[Comparison]):
         header = (
             "method",
             "limit",
-            *map(visible, varied),
+            *(visible(name).partition("_")[0] for name in varied),
             "release",
             "NCP",
             "error",

@@ -89,7 +89,10 @@ def export(folder: str | Path, to: str = "xlsx", out: str | Path | None = None) 
         Path(out) if out is not None else named_folder.with_name(f"{resolved_folder.name}.{to}")
     )
     if target.suffix.lower() != f".{to}":
-        raise OutputError(f"{str(target)!r} does not end with .{to}, the format of the export")
+        is_csv = "" if target.suffix.lower() != ".csv" else "; a release is CSV, as it is written"
+        raise OutputError(
+            f"{str(target)!r} does not end with .{to}, the format of the export{is_csv}"
+        )
     if target.resolve().is_relative_to(resolved_folder):
         raise OutputError(f"{str(target)!r} would lie in what is published; write it elsewhere")
     if target.exists():
