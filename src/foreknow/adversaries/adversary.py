@@ -17,6 +17,7 @@ from foreknow_judge.policy.settings import Settings
 
 if TYPE_CHECKING:
     from foreknow.adversaries.disclosure import Disclosure
+    from foreknow.adversaries.priors.table import PriorTable
     from foreknow.data.arrays import BoolArray, FloatArray
     from foreknow.data.counts import GroupCounts
     from foreknow.data.labels.labels import Label
@@ -203,6 +204,14 @@ def check_adversary(adversary: Any, name: str) -> None:
             check_members(adversary, Gaining)
     except InputError as error:
         raise PolicyError(f"{name}: {error}") from None
+
+
+def prior_tables(adversary: Any) -> tuple[PriorTable, ...]:
+    """The tables of priors that an adversary knows; empty for other knowledge and criteria."""
+    tables: tuple[PriorTable, ...] = ()
+    if getattr(adversary, "key", None) == "priors":
+        tables = adversary.tables
+    return tables
 
 
 def whole_amount(adversary: str, name: str, value: Any) -> int:

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any, Unpack
 
 from foreknow.atomic_files import write_whole
 from foreknow.auditing.counted_release import counted_release
-from foreknow.auditing.exposed_people import Exposed, exposed_by
 from foreknow.auditing.scope import scope_of, unprotected_codes
 from foreknow.auditing.trial import Trial, trials_beside
 from foreknow.data.counts import GroupCounts
@@ -31,6 +30,7 @@ from foreknow_judge.remarks.sentences import OF_EACH_CASE, OF_PEOPLE_OPEN, witho
 from foreknow_judge.verdict import Verdict, neither
 
 if TYPE_CHECKING:
+    from foreknow.auditing.exposed_people import Exposed
     from foreknow.methods.fulldomain.lattice import LatticeResult
 
 APART_OPEN = "; together with the releases published before it was not judged here"
@@ -212,6 +212,8 @@ class Audit(Result):
         >>> found.over.people, found.over.groups, found.certain.people
         (3, 1, 3)
         """
+        from foreknow.auditing.exposed_people import exposed_by
+
         exposed: list[Exposed] = []
         for position, verdicts in groupby(self.verdicts, key=lambda verdict: verdict.place):
             of_requirement = [*verdicts]

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from foreknow.adversaries.priors.priors import Priors
-from foreknow.adversaries.priors.table import PriorTable
+from foreknow.adversaries.adversary import prior_tables
 from foreknow.data.arrays import combine, count_pairs
 from foreknow.data.members import printed
 from foreknow.data.microdata import Microdata
@@ -18,6 +17,9 @@ from foreknow.policy.requirement import Requirement
 from foreknow_judge.certificate import map_prior_tables
 from foreknow_judge.files.file_names import PRIORS
 from foreknow_judge.policy.kept_priors import PARTS, KeptPriors
+
+if TYPE_CHECKING:
+    from foreknow.adversaries.priors.table import PriorTable
 
 # So near to a frequency, a prior is that frequency, rounded; less near, if all priors are.
 _NEAR, _NEAR_IF_ALL = 0.0005, 0.01
@@ -40,8 +42,8 @@ def learned_tables(policy: Policy) -> list[PriorTable]:
     """The tables of priors that are marked, each once."""
     learned: dict[PriorTable, None] = {}
     for point in policy.points:
-        if isinstance(point.adversary, Priors):
-            learned |= dict.fromkeys(table for table in point.adversary.tables if table.learned)
+        tables = prior_tables(point.adversary)
+        learned |= dict.fromkeys(table for table in tables if table.learned)
     return list(learned)
 
 
@@ -61,16 +63,18 @@ def _marked(requirement: Requirement, microdata: Microdata) -> Requirement:
     """The requirement, with its priors marked as learned if they are this table's frequencies."""
     points = []  # with their adversaries: only one with priors changes
     for point in requirement.points:
-        if isinstance(point.adversary, Priors):
+        adversary: Any = point.adversary
+        known_tables = prior_tables(adversary)
+        if known_tables:
             tables = []
-            for t in point.adversary.tables:
+            for t in known_tables:
                 tables.append(
                     replace(
                         t,
                         learned=t.learned or _is_learned_from(t, microdata, requirement.sensitive),
                     )
                 )
-            point = point._replace(adversary=replace(point.adversary, source=tables))
+            point = point._replace(adversary=replace(adversary, source=tables))
         points.append(point)
     return requirement.at(points) if points else requirement
 

@@ -7,14 +7,13 @@ published columns is carried over.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from foreknow.adversaries.priors.table import PriorTable
 from foreknow.data.arrays import IntArray, combine, count_pairs, order_of
 from foreknow.data.columns.attribute import Attribute
 from foreknow.data.engines.columns import Column, codes_of
@@ -25,6 +24,9 @@ from foreknow.data.release_tables import COUNT
 from foreknow.errors import NoSafeRelease, SchemaError
 from foreknow.publishing.drawn_rows import Bag, Drawing, Run
 from foreknow_judge.certificate import parts_of_sensitive
+
+if TYPE_CHECKING:
+    from foreknow.adversaries.priors.table import PriorTable
 
 GROUP = "group"
 ROW = "row"

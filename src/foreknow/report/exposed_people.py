@@ -8,14 +8,17 @@ from __future__ import annotations
 import csv
 from collections.abc import Iterable, Iterator
 from io import StringIO
+from typing import TYPE_CHECKING
 
-from foreknow.auditing.exposed_people import Exposed, ExposedGroup, PeopleCount
 from foreknow.data.engines.views.renamed_columns import disarm_name
 from foreknow.report.blocks import Block, Cell, Figure, Heading, Sentence, Table, mood_of
 from foreknow.report.chart import LIMIT, OWN, Axis, Bar, Chart, Rule, amounts, bar_table
 from foreknow.report.words import group_text, limit_text, percent, required_text
 from foreknow_judge.files.printable import visible
 from foreknow_judge.text import number, some
+
+if TYPE_CHECKING:
+    from foreknow.auditing.exposed_people import Exposed, ExposedGroup, PeopleCount
 
 MEANING = (
     "Everybody is taken in turn, with the worst facts about them. People: they have the value, and "

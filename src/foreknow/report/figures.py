@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from itertools import chain, cycle, product
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from foreknow.adversaries.adversary import prior_tables
 from foreknow.adversaries.disclosure import Disclosure, worst
-from foreknow.adversaries.priors.disclosure import ReleasePosteriors, judged_before
-from foreknow.adversaries.priors.priors import Priors
 from foreknow.data.counts import GroupCounts
 from foreknow.data.utility import Utility, optimal_discernibility
 from foreknow.figures import percentage
@@ -29,6 +28,9 @@ from foreknow.report.words import (
 from foreknow_judge.files.printable import visible
 from foreknow_judge.text import number, some
 from foreknow_judge.verdict import Limit, Verdict
+
+if TYPE_CHECKING:
+    from foreknow.adversaries.priors.disclosure import ReleasePosteriors
 
 
 def size_bins(sizes: Sequence[int], n_bins: int = 40) -> tuple[list[int], list[int], int]:
@@ -85,7 +87,7 @@ def priors_figure(counts: GroupCounts, verdict: Verdict, anchor: str) -> Iterato
     Nothing otherwise. Each mark is a kind of people and a value: across the prior, up the highest
     posterior in any group.
     """
-    priors, required = verdict.judged, verdict.required
+    judged, required = verdict.judged, verdict.required
     all_posteriors = _judged_before(counts, verdict)
     if not any(all_posteriors):
         return
@@ -115,7 +117,7 @@ def priors_figure(counts: GroupCounts, verdict: Verdict, anchor: str) -> Iterato
         [same, limit, *clouds],
         table=Table(("who, and which value", "before and after"), rows, left=(0, 1)),
     )
-    attributes = chain.from_iterable(table.attributes for table in priors.tables)
+    attributes = chain.from_iterable(table.attributes for table in judged.tables)
     columns = list(dict.fromkeys(attributes))
     caption = (
         f"Each mark is a {' or '.join(map(visible, columns[:4]))} and a value: across, how likely "
@@ -158,11 +160,13 @@ def _judged_before(counts: GroupCounts, verdict: Verdict) -> list[ReleasePosteri
 
     Empty if the requirement is not on priors, or is about sets of values.
     """
-    priors = verdict.judged
-    if not isinstance(priors, Priors) or verdict.requirement.about_sets:
+    judged = verdict.judged
+    if not prior_tables(judged) or verdict.requirement.about_sets:
         return []
-    how = priors.semantics, priors.amounts
-    return [judged_before(counts, table, *how) for table in priors.tables]
+    from foreknow.adversaries.priors.disclosure import judged_before
+
+    how = judged.semantics, judged.amounts
+    return [judged_before(counts, table, *how) for table in judged.tables]
 
 
 _MORE, _MOST_CELLS = range(6), 100_000
@@ -173,7 +177,7 @@ def more_known_figure(counts: GroupCounts, verdict: Verdict, anchor: str) -> Ite
 
     Nothing if posteriors were not kept, or there are too many to work out again.
     """
-    priors, disclosure = verdict.judged, verdict.found
+    judged, disclosure = verdict.judged, verdict.found
     judges = _judged_before(counts, verdict)
     all_posteriors = [judge for judge in judges if judge is not None]
     if not all_posteriors or len(all_posteriors) < len(judges) or disclosure.value is None:
@@ -185,7 +189,7 @@ def more_known_figure(counts: GroupCounts, verdict: Verdict, anchor: str) -> Ite
     for position, (kind, (color, symbol, dash)) in enumerate(kinds):
         chances, texts = [], []
         for n_facts in _MORE:
-            n_known = list(priors.amounts)
+            n_known = list(judged.amounts)
             # One kind gets more facts, the others stay as the requirement has them.
             n_known[position] += n_facts
             l, k, m = n_known

@@ -3,32 +3,32 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, ClassVar
 
+from foreknow.adversaries.adversary import prior_tables
 from foreknow.adversaries.facts.facts import Facts, FactsWitness
-from foreknow.adversaries.implications.implications import (
-    Implication,
-    Implications,
-    ImplicationsWitness,
-    Negations,
-)
-from foreknow.adversaries.priors.disclosure import PriorsWitness
-from foreknow.adversaries.priors.priors import Priors
-from foreknow.adversaries.priors.table import PriorTable
 from foreknow.data.counts import Semantics
 from foreknow.data.labels.labels import Label
+from foreknow.features import load
 from foreknow.figures import significant
-from foreknow.report.words import group_words, named, plural, signature_words, singular
+from foreknow.report.words import group_words, named, plural, singular
 from foreknow.wording import listing
 from foreknow_judge.files.printable import visible
 from foreknow_judge.text import number, some
 
 NOUN = "sensitive value"
-_NOTHING, _ONLY = "knows nothing but the release", "the release only"
+NOTHING, _ONLY = "knows nothing but the release", "the release only"
 _MOST_RULED_OUT = 4
 
+
+# What describes kinds of knowledge that few policies are about: loaded when one is met.
+_OTHERS = {
+    "implications": "foreknow.report.known_implications:described",
+    "negations": "foreknow.report.known_implications:described",
+    "priors": "foreknow.report.known_priors:described",
+}
 
 _LINK = "link", "says of someone else: if they have the value, so has the target"
 
@@ -232,44 +232,29 @@ def describe(
         case Facts(l, k, m), _:
             terms = Terms.of(semantics, noun)
             facts = terms.known(l, k, m)
-            knows = f"knows up to {facts}" if facts else _NOTHING
+            knows = f"knows up to {facts}" if facts else NOTHING
             return Description(knows, terms.short(l, k, m) or _ONLY, nobody=is_hypothetical)
-        case Negations(k), FactsWitness():
-            description = facts_used(Facts(l=k), witness, noun)
-            return replace(description, short=some(k, "negation", "negations"))
-        case Negations(k), _:
-            amount_text = some(k, singular(noun), plural(noun))
-            knows = f"knows any {amount_text} that people do not have" if k else _NOTHING
-            return Description(knows, some(k, "negation", "negations"), nobody=is_hypothetical)
-        case Implications(k), ImplicationsWitness():
-            return _implications_used(k, witness)
-        case Implications(k), _:
-            amount_text = "implication" if k == 1 else f"{number(k)} implications"
-            knows = f"knows any {amount_text} between people's {plural(noun)}" if k else _NOTHING
-            return Description(
-                knows, some(k, "implication", "implications"), nobody=is_hypothetical
-            )
-        case Priors(), PriorsWitness():
-            whose = f"a member of {group_words(witness.group)}"
-            short, details = short_priors(adversary), prior_details(witness)
-            knows = f"knows {_on_top(adversary, noun)}{used_prior(witness)}"
-            return Description(knows, short, whose, details)
-        case Priors(), _:
-            return Description(
-                known_priors(adversary, noun), short_priors(adversary), nobody=is_hypothetical
-            )
+    if describe_other := _OTHERS.get(getattr(adversary, "key", "")):
+        description: Description | None = load(describe_other)(adversary, witness, noun)
+        if description is not None:
+            return description
     name = visible(adversary)
     return Description(f"has the knowledge {name}", name)
 
 
 def are_facts(adversary: Any) -> bool:
     """True if an adversary's knowledge is described in the words of `Terms.legend`."""
-    return isinstance(adversary, (Facts, Negations))
+    return getattr(adversary, "key", None) in ("facts", "negations")
 
 
 def is_learned(adversary: Any) -> bool:
     """True if the priors of an adversary were learned from the table, and stay with its owner."""
-    return isinstance(adversary, Priors) and any(table.learned for table in adversary.tables)
+    return any(table.learned for table in prior_tables(adversary))
+
+
+def ruled_out(k: int, witness: FactsWitness, noun: str) -> Description:
+    """A description of the values that a witness rules out, of at most `k`."""
+    return facts_used(Facts(l=k), witness, noun)
 
 
 def facts_used(facts: Facts, witness: FactsWitness, noun: str = NOUN) -> Description:
@@ -281,7 +266,7 @@ def facts_used(facts: Facts, witness: FactsWitness, noun: str = NOUN) -> Descrip
         ruled_out = terms.only_with(listing(values, "or", n_shown=_MOST_RULED_OUT))
     phrases = [terms.people(n_known_people)] if n_known_people else []
     phrases += [some(witness.family, "link", "links")] if witness.family else []
-    knows = f"knows {' and '.join(phrases)}" if phrases else _NOTHING
+    knows = f"knows {' and '.join(phrases)}" if phrases else NOTHING
     if ruled_out:
         # Joined to the phrases that follow: "and" before one, a comma before two.
         joining = ("", " and ", ", ")[len(phrases)]
@@ -315,126 +300,9 @@ def _facts_one_by_one(
     return tuple(details)
 
 
-def _implications_used(k: int, witness: ImplicationsWitness) -> Description:
-    """A description of the implications ("if this, then that") that a witness uses.
-
-    `k` is how many are allowed.
-    """
-    n_used = len(witness.implications)
-    amount = some(n_used, "implication", "implications")
-    value, verb = named(witness.value), "ends" if n_used == 1 else "end"
-    details = [("The target", f"in {group_words(witness.target_group)}")]
-    if n_used:
-        details.append((amount.capitalize(), implications_text(witness)))
-    return Description(
-        f"knows {amount} that {verb} with the target having {value}" if n_used else _NOTHING,
-        some(k, "implication", "implications"),
-        f"a member of {group_words(witness.target_group)}",
-        tuple(details),
-    )
-
-
-def implications_text(witness: ImplicationsWitness) -> str:
-    """The implications of a witness as text, gathered by the people in their conditions."""
-    by_person: dict[tuple[int, int], list[Implication]] = {}
-    for implication in witness.implications:
-        by_person.setdefault((implication.position, implication.person), []).append(implication)
-    sentences, value = [], named(witness.value)
-    # Conditions about the target itself say that it does not have these values.
-    if about_target := by_person.pop((witness.target_position, 0), []):
-        values = values_text(implication.value for implication in about_target)
-        conclusion = f"does not have {values}" if len(about_target) == 1 else "has none of these"
-        sentences.append(f"if the target has {values}, then it has {value}: so it {conclusion}")
-    premises = []
-    for (position, person), same_person in by_person.items():
-        is_in_target_group = position == witness.target_position
-        group_text = (
-            "the target's group" if is_in_target_group else group_words(same_person[0].group)
-        )
-        values = values_text(implication.value for implication in same_person)
-        premises.append(f"person {number(person)} of {group_text} has {values}")
-    if premises:
-        premise_text = listing(premises, "or", n_shown=4)
-        sentences.append(f"if {premise_text}, then the target has {value}")
-    return "; ".join(sentences)
-
-
 def values_text(values: Iterable[Label]) -> str:
     """List values, any of which may be meant."""
     return listing(map(named, values), "or", n_shown=8)
-
-
-# ---- priors ---------------------------------------------------------------------------------
-
-
-def known_priors(priors: Priors, noun: str) -> str:
-    """A phrase for the statistics that the adversary knows, to follow "who"."""
-    sets = [listing(map(visible, table.attributes), n_shown=8) for table in priors.tables]
-    between = "each by itself, " if len(sets) > 1 else ""
-    by = listing([f"by {columns}" for columns in sets], "or", n_shown=8)
-    by_value = " (each value by itself)" if priors.semantics == "binary" else ""
-    likely = f"how likely {plural(noun)} are {by}, {between}and these of everybody{by_value}"
-    return f"knows {_on_top(priors, noun)}{likely}"
-
-
-def _on_top(priors: Priors, noun: str) -> str:
-    """The facts on top of statistics, as the words before these; empty if there are none."""
-    facts = Terms(noun).known(*priors.amounts)
-    return f"up to {facts} and " if facts else ""
-
-
-def short_priors(priors: Priors) -> str:
-    """The priors in few words for a narrow column: by which columns, and how they are read."""
-    sets = [", ".join(map(visible, table.attributes)) for table in priors.tables]
-    text = f"priors by {'; '.join(sets)} ({priors.semantics})"
-    facts = Terms().short(*priors.amounts)
-    return f"{text}, {facts}" if facts else text
-
-
-def reader_of(priors: Any) -> str:
-    """A phrase for an adversary with facts on top of priors; empty for any other.
-
-    >>> from foreknow.adversaries.priors.table import PriorTable
-    >>> table = PriorTable(("sex",), ("Flu",), {("f",): (Fraction(1),)}, "by_sex.csv")
-    >>> reader_of(Priors(table, facts=Facts(1, 2)))
-    'a reader with the priors of by_sex.csv and facts l=1, k=2'
-    """
-    if not isinstance(priors, Priors) or not any(priors.amounts):
-        return ""
-    # A table without a name of its own is named by its columns.
-    default = PriorTable.__dataclass_fields__["name"].default
-    names = []
-    for table in priors.tables:
-        by_columns = f"by {', '.join(map(visible, table.attributes))}"
-        names.append(by_columns if table.name == default else f"of {visible(table.name)}")
-    tables = listing(names, "or", n_shown=8)
-    facts = [f"{key}={amount}" for key, amount in zip("lkm", priors.amounts, strict=True) if amount]
-    return f"a reader with the priors {tables} and facts {', '.join(facts)}"
-
-
-def used_prior(witness: PriorsWitness) -> str:
-    """Say which probability the adversary used, after "knows"."""
-    person = _person(witness)
-    return f"that people with {person} have it with probability {share_text(witness.prior)}"
-
-
-def prior_details(witness: PriorsWitness) -> tuple[tuple[str, str], ...]:
-    """Pairs of a title and a text: the target, the prior, and the share in the group alone."""
-    group = group_words(witness.group)
-    people = some(witness.people, "person there is", "people there are")
-    share = Fraction(witness.holders, witness.size)
-    return (
-        ("The target", f"in {group}, with {_person(witness)}; {people} alike"),
-        ("Before the release", f"{share_text(witness.prior)} sure of {named(witness.value)}"),
-        (
-            "By the group alone",
-            f"{share_text(share)}: {number(witness.holders)} of {number(witness.size)} have it",
-        ),
-    )
-
-
-def _person(witness: PriorsWitness) -> str:
-    return listing(signature_words(witness.signature, witness.signature.values()), n_shown=8)
 
 
 _ALMOST = Fraction(1, 10**13)

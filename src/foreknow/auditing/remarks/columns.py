@@ -7,7 +7,6 @@ from contextlib import suppress
 from operator import attrgetter
 
 from foreknow.adversaries.release_counts import counts_of
-from foreknow.auditing.exposed_people import exposed_by
 from foreknow.auditing.remarks.remark import JudgedRelease, Reader, Remark, listed, on_all
 from foreknow.wording import few
 from foreknow_judge.errors import InputError
@@ -27,6 +26,8 @@ def _count_if_known(release: JudgedRelease) -> dict[str, tuple[int, int]]:
             all_known = required.knowing_all(release.table.layout)
             if all_known is None:
                 continue
+            from foreknow.auditing.exposed_people import exposed_by
+
             requirement_counts = all_known.count(release.table)
             exposed_people = exposed_by(
                 requirement_counts, requirement_counts.explanations(), limits=True

@@ -25,7 +25,8 @@ from foreknow.report.blocks import (
     bar_cell,
 )
 from foreknow.report.chart import STYLES, Chart, Series, amounts, shares
-from foreknow.report.knowledge import NOUN, Terms, implications_text, values_text
+from foreknow.report.knowledge import NOUN, Terms, values_text
+from foreknow.report.known_implications import implications_text
 from foreknow.report.scope import sentences
 from foreknow.report.words import group_words, is_certain, named, percent, reaches_just
 from foreknow.wording import noun_of

@@ -6,11 +6,10 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import PurePath
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from foreknow.adversaries.release_counts import counts_of
 from foreknow.auditing.audit import Audit
-from foreknow.auditing.exposed_people import Exposed
 from foreknow.auditing.remarks.remark import ATTACK, Reader
 from foreknow.auditing.remarks.remarks import for_readers
 from foreknow.data.counts import GroupCounts, Semantics
@@ -18,6 +17,7 @@ from foreknow.data.engines.columns import Relabel
 from foreknow.data.impossible.possible_values import EVERYBODY
 from foreknow.data.schema import Schema
 from foreknow.data.utility import Utility
+from foreknow.features import load
 from foreknow.figures import percentage
 from foreknow.methods.proof import AS_REQUIRED
 from foreknow.plugins import package_of
@@ -61,7 +61,6 @@ from foreknow.report.knowledge import (
     are_facts,
     describe,
     is_learned,
-    reader_of,
     share_text,
 )
 from foreknow.report.page import Page
@@ -102,6 +101,10 @@ from foreknow_judge.remarks.sentences import (
 from foreknow_judge.text import number, some
 from foreknow_judge.verdict import Verdict
 
+if TYPE_CHECKING:
+    from foreknow.auditing.exposed_people import Exposed
+
+_READER = "foreknow.report.known_priors:reader_of"  # loaded where a bound is met
 _MOST_VALUES, _EVERY, _LONG = 30, 1000, 60
 _NUMBERED = re.compile(r"(require\[\d+\]|requirement|)")
 
@@ -594,7 +597,8 @@ def verdict_sentence(verdict: Verdict, noun: str = NOUN) -> str:
         return (
             f"Nobody in the release has {value}, so there is nothing to find out; {limit_sentence}."
         )
-    if disclosure.bounded and (reader := reader_of(verdict.judged)):
+    reader = load(_READER)(verdict.judged) if disclosure.bounded else ""
+    if reader:
         # It is not said that somebody can be so sure, but that nobody can be surer.
         bound_text = (
             f"At most {percent(disclosure, limit, to='up')} for {value} of {description.whose}"
