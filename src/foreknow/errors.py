@@ -163,7 +163,7 @@ def did_you_mean(name: str, names: Iterable[str]) -> str:
 def listing(names: Sequence[str]) -> str:
     """Some names in quotes, eight at most.
 
-    >>> listing(["age", "sex"]), listing([*"abcdefghi"])[-10:]
+    >>> listing(["age", "sex"]), listing([*"abcdefghi"])[-8:]
     ("'age', 'sex'", "'h', ...")
     """
     return ", ".join(map(repr, names[:_LISTED])) + (", ..." if len(names) > _LISTED else "")

@@ -605,7 +605,7 @@ def test_lost_zeros_are_reported(tmp_path):
         "zip": [(1067, 10115, 20095, 80331)[i % 4] + i // 4 for i in range(60)],
     })  # fmt: skip
     text = " ".join(fk.suggest_policy(frame).questions)
-    assert "lost the zeros they begin with" in text
+    assert "lost leading zeros" in text
     assert "dtype={'zip': str}" in text
 
 
