@@ -138,6 +138,8 @@ TREE = [["a", "x", "all"], ["b", "x", "all"], ["c", "y", "all"], ["d", "y", "all
         ),
         ({"delta_disclosure": {"delta": 1}}, [{"a": 1, "b": 9}, {"a": 9, "b": 9}], "25/7"),
         ({"delta_disclosure": {"delta": "2/5"}}, [{"a": 1, "b": 1}, {"a": 1, "b": 3}], "3/2"),
+        # a gain of 1 is at most beta, but above -ln(1/2)
+        ({"beta_likeness": {"beta": 1, "enhanced": True}}, [{"a": 1}, {"b": 1}], 1),
     ],
 )
 def test_a_limit_just_missed_fails(required, groups, attained):

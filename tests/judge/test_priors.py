@@ -15,7 +15,7 @@ import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.adversaries.releases_priors import priors_table, random_scene
+from tests.adversaries.releases_priors import Scene, priors_table, random_scene
 from tests.examples import NIGHTLY, examples
 from tests.oracle.facts import surest
 from tests.oracle.priors import joint
@@ -58,6 +58,20 @@ def test_reached_versus_strictly_below(seed):
     ]
     ours = [f for f in verification[2:] if "priors" in f.judged]
     assert [(f.reached, f.safe) for f in ours] == [(exact, False)]
+
+
+def test_the_worst_table_counts():
+    """By sex, priors are alike and the group says 1/2; by race, they say who has which value."""
+    people = [(0, {"sex": "m", "race": "w"}, "a"), (0, {"sex": "m", "race": "b"}, "b")]
+    alike = {("m",): {"a": Fraction(1, 2), "b": Fraction(1, 2)}}
+    apart = {
+        ("w",): {"a": Fraction(9, 10), "b": Fraction(1, 10)},
+        ("b",): {"a": Fraction(1, 10), "b": Fraction(9, 10)},
+    }
+    scene = Scene(people, {("sex",): alike, ("race",): apart})
+    required = fk.Requirement(scene.priors("joint"), "3/4").to_dict()
+    (verdict,) = verify(scene.written("bucketized"), [required])
+    assert (verdict.reached, verdict.safe) == (Fraction(81, 82), False)
 
 
 def test_attributes_beside_secrets_are_known():
