@@ -1,4 +1,4 @@
-"""What pages print of the declarations: what serves what (support.md), which criteria there are.
+"""What pages print of the declarations: what works with what (support.md), which criteria exist.
 
 python -m tests.support            writes it anew
 """
@@ -15,8 +15,6 @@ from foreknow.features.skylines.survey import SURVEY
 from foreknow.methods.protocol import traits_of
 from foreknow.methods.registry import METHODS
 from foreknow.needs import Need
-from foreknow_judge.criteria.gauges import GAUGES
-from foreknow_judge.knowledge.verifiers import VERIFIERS
 from foreknow_judge.messages import MESSAGES
 
 REFERENCE = Path(__file__).parents[1] / "docs" / "reference"
@@ -46,20 +44,34 @@ MAKERS = {
     "naive": fk.Naive(),
 }
 
-# What the page says is refused, where somebody has a need.
+# The column of the page's tables that says "no" if somebody has a need.
 REFUSED = {
-    Need.ONE_VALUE: "several values per person",
+    Need.ONE_VALUE: "several values",
     Need.ONE_COLUMN: "several columns",
     Need.PEOPLE: "counts alone",
     Need.NO_WINDOWS: "`within`",
     Need.EVERYBODY: "`impossible`",
     Need.NO_HOUSEHOLDS: "`shared`",
-    Need.NO_SETS: "`any_of`, `at_level`",
-    Need.ABSOLUTE: "`at_most`, `at_most_times`",
-    Need.FINISHED: "a search",
-    Need.NAMES: "a requirement",
-    Need.TRIAL: "a requirement",
-    Need.POPULATION: "no population",
+    Need.NO_SETS: "`any_of`",
+    Need.ABSOLUTE: "`at_most`",
+    Need.FINISHED: "search",
+    Need.NAMES: "requirement",
+    Need.TRIAL: "requirement",
+}
+# What "yes" in these columns means.
+TERMS = {
+    "several values": 'people may have several sensitive values (`semantics = "set"` or '
+    '`"multiset"`)',
+    "several columns": "several columns are sensitive, or the adversary knows further columns "
+    "(`knowing`)",
+    "counts alone": "it is computed from `GroupCounts`, too, without a table of people",
+    "`within`": "near numbers or dates may be one secret",
+    "`impossible`": "some people cannot have some values",
+    "`shared`": "households may share values",
+    "`any_of`": "a set of values may be one secret; also `at_level`",
+    "`at_most`": "the limit may be `at_most` or `at_most_times`",
+    "search": "a method such as Mondrian checks it whenever it divides a group",
+    "requirement": "it can be required (`fk.Requirement`)",
 }
 
 
@@ -76,13 +88,24 @@ def everything_is_here():
 
 
 def table(first, rows, needs):
-    """A table of Markdown: kinds of one sort, and what cannot be combined with each."""
+    """A table of Markdown: which settings each kind of one sort works with."""
     heads = list(dict.fromkeys(REFUSED[need] for need in needs))
-    lines = [f"| {first} | cannot be combined with |", "| --- | --- |"]
+    lines = [["", f"{first}", *heads, ""], ["", *["---"] * (1 + len(heads)), ""]]
     for name, refused_needs in rows:
-        lacking = {REFUSED[need] for need in refused_needs}
-        lines.append(f"| {name} | {'; '.join(head for head in heads if head in lacking) or '–'} |")
-    return "\n".join(lines)
+        lacking = {REFUSED[need] for need in refused_needs if need in needs}
+        lines.append(["", name, *("no" if head in lacking else "yes" for head in heads), ""])
+    return "\n".join(" | ".join(line).strip() for line in lines)
+
+
+UNSEARCHED = """\
+If *search* is "no", the methods that search act as follows:
+
+| knowledge or criterion | Mondrian and FullDomain |
+| --- | --- |
+| `priors` | refuse a policy with `priors` alone; with `facts` on top, they search by the facts |
+| `levels` | first coarsen the columns |
+| `k_map`, `delta_presence`, `population_risk` | check the finished release by a table of the \
+population |"""
 
 
 def printed():
@@ -98,46 +121,35 @@ def printed():
         for rule in RULES
     ]
     makers = [(f"`{key}`", traits_of(maker).needs) for key, maker in MAKERS.items()]
-    analyses = [
-        ("a survey (`foreknow survey`)", SURVEY.needs),
-        ("an attack (`foreknow attack`)", ATTACK.needs),
-    ]
+    analyses = [("`foreknow survey`", SURVEY.needs), ("`foreknow attack`", ATTACK.needs)]
     of_table = (Need.ONE_VALUE, Need.ONE_COLUMN)
-    of_rules = (Need.ONE_VALUE, Need.NO_WINDOWS, Need.NO_SETS, Need.FINISHED, Need.POPULATION)
-    of_others = (Need.ONE_COLUMN, Need.POPULATION, Need.NO_HOUSEHOLDS)
+    of_rules = (Need.ONE_VALUE, Need.NO_WINDOWS, Need.NO_SETS, Need.FINISHED)
+    of_others = (Need.ONE_COLUMN, Need.NO_HOUSEHOLDS)
     of_knowledge = [need for need in REFUSED if need not in of_others]
     of_analyses = (*of_table, Need.NO_WINDOWS, Need.ABSOLUTE, Need.EVERYBODY, Need.NO_HOUSEHOLDS)
+    terms = [f"| {head} | {meaning} |" for head, meaning in TERMS.items()]
     return "\n\n".join(
         (
-            "## Combinations that are refused",
-            refused(),
-            "## What cannot be combined",
-            TERMS,
+            "## How to read the tables",
+            "*yes*: Foreknow computes the combination, except for those in the [last table]"
+            "(#combinations-that-are-refused). *no*: Foreknow refuses it.",
+            "\n".join(["| column | *yes* means |", "| --- | --- |", *terms]),
+            "## Knowledge",
             table("knowledge", knowledge, of_knowledge),
+            "## Criteria",
             table("criterion", rules, of_rules),
-            table("method", makers, of_table),
+            "## Searches",
+            UNSEARCHED,
+            "## Methods",
+            table("method", makers, (*of_table, Need.EVERYBODY)),
+            "## Analyses",
             table("analysis", analyses, of_analyses),
-            "## What the judge supports",
-            JUDGED,
-            judged(),
+            "## Combinations that are refused",
+            "In Python, the error has the code in its attribute `code`.",
+            refused(),
         )
     )
 
-
-JUDGED = (
-    "The judge is the part that checks a finished release. For the settings below, it needs extra "
-    "code for each kind of knowledge and each criterion. A kind without a row, such as "
-    "`implications`, is judged only without these settings."
-)
-TERMS = """\
-| term | meaning |
-| --- | --- |
-| several values per person | `semantics = "set"` or `"multiset"` |
-| several columns | several sensitive columns, or columns that the adversary knows (`knowing`) |
-| counts alone | `GroupCounts`, or a release without its table of people |
-| a search | use by methods such as Mondrian, which check the limit whenever they divide a group. \
-Without this, they check only the finished release; for `levels`, they coarsen columns before |
-| no population | the criterion needs the table of a population |"""
 
 UNSUPPORTED = (
     "relative-links",
@@ -150,43 +162,27 @@ UNSUPPORTED = (
 )
 
 
+# Titles that the page says more plainly than an error.
+PLAIN = {
+    "relative-links": "`at_most_times`, if the adversary has links (`m` above 0)",
+    "bucketized-sets": "several values per person in the bucketized form",
+    "bucketized-shared": "`shared` in the bucketized form",
+    "shuffled-known": "`knowing` with a shuffled column, if the secret is shuffled, too",
+    "impossible-linked": "`impossible` with a rule on a column that is published beside the secret,"
+    " in four cases: links (`m` above 0); knowledge other than facts and negations; `within`; "
+    "several cases per person",
+    "priors-beside": "`priors` by a column beside the secret, if `knowing` leaves this column out; "
+    "`priors` by a shuffled column, if `knowing` names other columns",
+}
+
+
 def refused():
     """The table of combinations that nobody judges."""
     rows = []
     for code in UNSUPPORTED:
         title, _, way_out = MESSAGES[code]
-        rows.append(f"| {title} | `{code}` | {way_out} |")
+        rows.append(f"| {PLAIN.get(code, title)} | `{code}` | {way_out} |")
     return "\n".join(["| refused | code | way out |", "| --- | --- | --- |", *rows])
-
-
-def judged():
-    """What each kind of knowledge and each criterion supports, by the declarations of the judge."""
-    heads = ("several values per person", "`within`", "`impossible`", "a limit relative to priors")
-    of_knowledge = {
-        key: (judge.of_several, judge.of_windows, judge.of_rules, judge.relative)
-        for key, judge in VERIFIERS.items()
-    }
-    other = ("several values per person", "a population", "it looks only at labels")
-    of_criteria = {
-        key: (gauge.of_people, gauge.of_population, gauge.of_labels)
-        for key, gauge in GAUGES.items()
-    }
-    return "\n\n".join(
-        (
-            flags("knowledge", heads, of_knowledge),
-            flags("criterion", other, of_criteria),
-        )
-    )
-
-
-def flags(first, heads, rows):
-    """A table of Markdown: who, and what of it the judge supports."""
-    lines = [f"| {first} | the judge supports with it |", "| --- | --- |"]
-    for key, supported in rows.items():
-        served = [head for head, one in zip(heads, supported, strict=True) if one]
-        if served:
-            lines.append(f"| `{key}` | {'; '.join(served)} |")
-    return "\n".join(lines)
 
 
 def rule_is_ordered(rule):
