@@ -31,7 +31,7 @@ _PARAMETERS = {
     "k_anonymity": "k min_k kanonymity k_anon",
     "l_diversity": "l l_div ldiversity",
     "t_closeness": "t t_close tcloseness",
-    "out": "output folder path out_dir output_dir outdir dest destination target_dir",
+    "out": "output folder path to into out_dir output_dir outdir dest destination target_dir",
     "policy": "rules config requirements require policy_file richtlinie politique politica politik",
     "method": "algorithm algo anonymizer",
     "methods": "method",
@@ -39,7 +39,9 @@ _PARAMETERS = {
     "sampling_fraction": "sample_fraction fraction",
     "after": "since previous earlier",
     "by": "column feature features",
-    "suppression": "suppression_limit max_suppression",
+    "suppression": "suppression_limit max_suppression max_outliers",
+    "household": "hhId hh_id hhid hh household_id",
+    "weights": "weightVar weight_var",
 }
 PARAMETERS = _our_names(_PARAMETERS)
 # What the table that comes first is called, in one function or another.
@@ -63,7 +65,7 @@ _COMMANDS = {
     "risk": "risiko risque riesgo rischio risco risico "
     "risk-report risks reidentification k-anonymity kanonymity uniques uniqueness measure "
     "suda indiv-risk",
-    "learned": "learned-report learn",
+    "learned": "learned-report learn try trial",
     "curves": "disclosure-curves curve",
     "skyline": "skyline-report knowledge-skyline",
     "utility": "utility-report loss quality",
@@ -112,7 +114,7 @@ _TO_TYPE = {
     "TABLE writes; foreknow schema prints what it may hold",
     "drop exclude remove select columns-drop": "a column without a role in the policy is not "
     "published",
-    "mask hash encrypt pseudonymize pseudonymise tokenize redact bin round noise pram "
+    "mask hash encrypt pseudonymize pseudonymise tokenize redact bin round pram "
     "microaggregate microaggregation local-suppression recode global-recode top-code topcode "
     "suppress suppression": "it is done by groups, as a policy says: foreknow publish TABLE "
     "--policy policy.toml --out FOLDER",
@@ -127,8 +129,16 @@ _TO_TYPE = {
     "TABLE --policy policy.toml, or foreknow explore",
     "hierarchy hierarchies": "a policy has them, in [schema.hierarchies]: foreknow init TABLE "
     "suggests some",
-    "k kanon k-anon l t delta epsilon dp": "a criterion is an option: foreknow audit TABLE "
+    "k kanon k-anon l t delta": "a criterion is an option: foreknow audit TABLE "
     "--quasi-identifiers age,sex --sensitive diagnosis --k-anonymity 5",
+    "dp epsilon noise counts crosstab": "Foreknow has no differential privacy, and protects no "
+    "tables of counts: OpenDP and tau-Argus do; how many people share each combination: foreknow "
+    "risk TABLE --quasi-identifiers age,sex",
+    "household households weights reidentify re-identify": "how easily people are recognized: "
+    "foreknow risk TABLE --quasi-identifiers age,sex, also with --household COLUMN and --weights "
+    "COLUMN",
+    "newcomers": "their rows are newcomers.csv in the owner's folder, after foreknow publish TABLE "
+    "--policy policy.toml --out FOLDER --after FOLDER",
     "update upgrade install": "it is a package: pip install --upgrade foreknow",
     "completion completions": "foreknow --install-completion installs it for the shell that is "
     "used",
@@ -165,9 +175,12 @@ _ADVICE = {
     "methods list_methods algorithms available_methods": "a method is given by its name or as an "
     'object: fk.publish(table, policy, method="mondrian"), method=fk.Mondrian(), '
     "fk.FullDomain(), fk.Anatomy(l=2)",
-    "mask hash pseudonymize pseudonymise encrypt tokenize redact drop bin cut qcut round top_code "
-    "topcode topBotCoding shuffle swap": "a policy says how columns coarsen and which are "
-    "published: fk.publish(table, policy)",
+    "mask hash pseudonymize pseudonymise encrypt tokenize redact drop bin cut qcut shuffle "
+    "swap": "a policy says how columns coarsen and which are published: fk.publish(table, policy)",
+    "top_code topcode bottom_code topBotCoding top_bottom_coding top_coding "
+    "bottom_coding": 'labels that end at 80 are fk.Requirement(levels={"age": {"top": 80}}), in a '
+    "policy",
+    "round rounding": 'fk.publish(table, policy, round={"cost": 100})',
     "plot show_plot chart": "fk.audit(release, policy).to_html(path); fk.compare(table, policy)",
     "config options set_option get_option settings set_options configure": "settings are those of "
     'a policy: fk.Policy("policy.toml"), and parameters of calls',
@@ -177,7 +190,7 @@ _ADVICE = {
     "synthesize synthetic generate": 'of a release: fk.draw("folder", seed=1)',
     "to_csv to_parquet to_excel save write dump": "fk.publish(table, policy).to_csv(path), or "
     ".save(folder)",
-    "concat merge join": "people who come later are published after the others: "
+    "concat merge join union append": "people who come later are published after the others: "
     'fk.publish(later, policy, after=["folder"])',
     "kanon k_anon": "fk.k_anonymity(release), fk.l_diversity, fk.t_closeness",
     "dRisk dUtility extractManipData risk_score": "fk.risk(release), fk.utility(release, table, "
@@ -189,8 +202,8 @@ _ADVICE = {
     '3, kind="distinct"), kind="entropy" or kind="recursive"',
     "EqualDistanceTCloseness OrderedDistanceTCloseness HierarchicalDistanceTCloseness": "fk."
     'TCloseness(0.2, distance="equal"), "ordered" or "hierarchical"',
-    "HierarchyBuilder HierarchyBuilderIntervalBased IntervalHierarchy generate_intervals": "fk."
-    "Intervals([5, 10]), in fk.Schema(hierarchies={...})",
+    "HierarchyBuilder HierarchyBuilderIntervalBased IntervalHierarchy generate_intervals "
+    "globalRecode global_recode recode": "fk.Intervals([5, 10]), in fk.Schema(hierarchies={...})",
     "get_context ExpectationSuite Checkpoint expect Validator": "fk.audit(release, policy).safe",
     "Table DataFrame from_pandas load open": "a table is given as "
     'it is, a path or a frame: fk.audit("table.csv", "policy.toml"); a release that was written is '
@@ -206,6 +219,9 @@ _ADVICE = {
     "explore explorer demo gui": "it is a command: foreknow explore, foreknow demo",
     "Anonymizer AnonymityModel createSdcObj sdcMicroObj ARXAnonymizer Data": "fk.publish(table, "
     'quasi_identifiers=["age"], sensitive="diagnosis", k_anonymity=5)',
+    "AverageReidentificationRisk SampleUniqueness": 'fk.Requirement(risk={"average": 0.1}), or '
+    '"uniqueness" in place of "average"',
+    "Datafly Incognito Flash OLA Samarati": 'fk.publish(table, policy, method="fulldomain")',
     "PrivacyModel privacy_model Criterion": "fk.Requirement(k_anonymity=5)",
     "Hierarchy create_hierarchy hierarchy hierarchies": "fk.Intervals, fk.Mask, "
     "fk.DateLevels, fk.Ordered or fk.Tree, in fk.Schema(hierarchies={...})",
@@ -216,9 +232,9 @@ _ADVICE = {
     "suda suda2 dis": "fk.risk(table, quasi_identifiers=[...]).suda",
     "localSuppression local_suppression kAnon": "fk.publish(table, policy, "
     "method=fk.FullDomain(suppression=0.05, local_suppression=True))",
-    "globalRecode microaggregation pram addNoise add_noise "
+    "microaggregation pram addNoise add_noise "
     "noise": "Foreknow generalizes and suppresses by groups: fk.publish(table, policy)",
-    "ncp discernibility average_ecsize": "fk.utility(release, table, policy=policy)",
+    "ncp NCP discernibility average_ecsize": "fk.utility(release, table, policy=policy)",
     "dp differential_privacy laplace": "Foreknow has no differential privacy; fk.publish(table, "
     "policy) limits how sure adversaries become",
     "datasets load_adult": "fk.sample.load()",
@@ -260,6 +276,18 @@ _OPTIONS = {
     "--drop --exclude --ignore --remove --keep --select --usecols": "a column without a role in "
     "the policy is not published: leave it out of quasi_identifiers and other",
     "--suppression --suppress": "a policy says it: suppression = 0.05, in [publish]",
+    "--top-coding --top-code --topcode --bottom-coding --bottom-code": "a policy says it: levels = "
+    "{ age = { top = 80 } }, under [[require]]",
+    "--round --rounding": "a policy says it: round = { cost = 100 }, in [publish]",
+    "--weights --weight --weight-var": 'weights of a survey are weights = "w", in [schema] of a '
+    "policy, and risk takes --weights COLUMN",
+    "--person --unit": 'a policy says whose cases rows are: unit = "row" and person = '
+    '"patient_id", in [schema]',
+    "--household --hh": "risk takes --household COLUMN; groups of households are k_anonymity = "
+    '{ k = 5, of = "household" }, under [[require]]',
+    "--codes --code-map": 'a policy says it: map = "old_to_new.csv", in [schema.codes]',
+    "--trial --try": 'a policy says it: learned = { by = ["age"] }, under [[try]]',
+    "--after": "give the table that publish took: who was published before is left out",
     "--mask --hash --generalize --recode --hierarchy --hierarchies": "a "
     "policy says how columns coarsen, in [schema.hierarchies]; foreknow init TABLE writes one",
     "--progress --debug --verbose --log-level --log": "--quiet prints nothing but errors",
@@ -439,11 +467,13 @@ SETTING_OPTIONS = {
     "--max-suppression": "suppression",
     "--suppression-rate": "suppression",
     "--supp-level": "suppression",
+    "--max-outliers": "suppression",
 }
 # Options without a value that are one with a value.
 SPELLED_OUT = {
     "--stdout": ("--out", "-"),
     "--xlsx": ("--to", "xlsx"),
+    "--local-suppression": ("--set", "local_suppression=true"),
     "--excel": ("--to", "xlsx"),
     "--spss": ("--to", "sav"),
     "--stata": ("--to", "dta"),
@@ -455,6 +485,8 @@ FLAGS = _our_names(
         "--delimiter": "sep separator",
         "--about": "who whom person",
         "--person": "name id",
+        "--household": "hh hhid hh-id household-id",
+        "--weights": "weight weight-var",
         "--to": "format",
     }
 )
@@ -474,6 +506,12 @@ _ELSEWHERE = {
     "supp_level suppress max_suppressed": "; it is a share: suppression=0.05",
     "local_suppression localSuppression": "; it is for a method: "
     "method=fk.FullDomain(suppression=0.05, local_suppression=True)",
+    "rounding": '; a policy says it, or fk.publish(table, policy, round={"cost": 100})',
+    "top bottom top_coding bottom_coding": '; a policy says it: levels={"age": {"top": 80}}',
+    "of": '; it is for a criterion: k_anonymity={"k": 3, "of": 2}',
+    "household": '; it is for fk.risk, and for a criterion: k_anonymity={"k": 5, "of": '
+    '"household"}; what they share is shared={"by": "household", "values": ["diagnosis"]}',
+    "index sep header": "; a frame is .to_pandas(), which is written as pandas does",
     "r": '; it is for a method: method=fk.ART(r=4, priors=fk.Priors.learn(table, ["sex"], '
     '"diagnosis"))',
 }
@@ -514,8 +552,8 @@ _OF_OBJECTS = {
     "add append extend": "a policy is not changed: fk.Policy([*policy.requirements, "
     "fk.Requirement(k_anonymity=5)], policy.schema) is a further one",
     "limit threshold limits": "see .points, each with .below",
-    "score risk value values unique uniqueness highest average max mean probability": "see "
-    ".to_dict()",
+    "score risk global_risk value values unique uniqueness highest average max mean "
+    "probability": "see .to_dict()",
 }
 
 

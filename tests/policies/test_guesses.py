@@ -42,6 +42,12 @@ def at(tmp_path_factory):
     return At(tmp_path_factory.mktemp("guesses"))
 
 
+SALARY = {
+    "schema": {"quasi_identifiers": ["age"], "sensitive": S, "other": ["salary"]},
+    "require": [{"facts": {"l": 1}, "below": 0.9, "knowing": []}],
+}
+
+
 class At:
     """A folder as somebody has it: a CSV file whose codes begin with zeros, frames, releases."""
 
@@ -252,6 +258,15 @@ DOES = [
     lambda at: replace(TWO, sensitive=["zip"]).sensitives == ("zip",),
     lambda at: replace(TWO, identifiers=["pin"]).sensitives == ("illness", "zip"),
     lambda at: replace(pickle.loads(pickle.dumps(TWO)), other=["pin"]) != replace(TWO, other=[]),
+    # -- a tenth list
+    lambda at: whole(fk.publish(at.df, at.policy, max_outliers=0.05, seed=1)),
+    lambda at: "age" in str(fk.Requirement(levels={"age": {"top": 50}}).criterion),
+    lambda at: fk.risk(at.df, QI[:2], hhId="zip").household is not None,
+    lambda at: fk.Schema(quasi_identifiers=QI, sensitive=S, weightVar="w").weights == "w",
+    *(
+        lambda at, how=how: whole(fk.publish(at.df.assign(salary=at.df.age * 7), SALARY, **how))
+        for how in ({"round": {"salary": 100}}, {"options": {"round": {"salary": 100}}})
+    ),
     # -- a fifth and a sixth list
     lambda at: unsafe(fk.audit(at.df.to_dict("records"), at.policy)),
     lambda at: whole(fk.publish(at.df.to_dict("records"), at.policy)),
@@ -297,6 +312,12 @@ TOLD = [
     (lambda at: at.audit.df, "the table is .to_pandas() of what"),
     (lambda at: at.audit.to_frame("dask"), "there is no library 'dask'"),
     (lambda at: at.audit.html("a.html"), ".to_html(path)"),
+    (lambda at: at.made.report(), ".to_html(path)"),
+    (lambda at: at.made.to_csv("a.csv", index=False), "a frame is .to_pandas()"),
+    (lambda at: fk.risk(at.df, QI).global_risk, "see .to_dict()"),
+    (lambda at: fk.publish(at.df, at.policy, top={"age": 50}), 'levels={"age": {"top": 80}}'),
+    (lambda at: fk.publish(at.df, **WITH, k=3, of=2), 'k_anonymity={"k": 3, "of": 2}'),
+    (lambda at: fk.Schema(quasi_identifiers=QI, sensitive=S, household="h"), "it is for fk.risk"),
     (lambda at: at.audit.report(), ".to_html(path)"),
     (lambda at: fk.report(at.audit), ".summary() and .to_html(path)"),
     (lambda at: fk.audit(at.df), "is missing the policy: the path of a policy.toml"),
@@ -434,6 +455,12 @@ TOLD = [
             ("suppress", "fk.publish(table, policy)"),
             ("add_noise", "generalizes and suppresses by groups"),
             ("hierarchies", "fk.Schema(hierarchies={...})"),
+            ("globalRecode", "fk.Intervals([5, 10])"),
+            ("AverageReidentificationRisk", 'fk.Requirement(risk={"average": 0.1})'),
+            ("Datafly", 'method="fulldomain"'),
+            ("NCP", "fk.utility(release, table"),
+            ("union", "after=["),
+            ("round", "round={"),
             ("ncp", "fk.utility(release, table"),
             ("discernibility", "fk.utility(release, table"),
             ("load_adult", "fk.sample.load()"),
@@ -699,7 +726,7 @@ TOLD_ADVISED = [
     (lambda at: fk.policy("policy.toml"), 'fk.Policy("policy.toml")'),
     (lambda at: fk.diff("folder", "folder"), "fk.utility(release, table"),
     (lambda at: fk.mask(at.table, "zip"), "fk.publish(table, policy)"),
-    (lambda at: fk.topBotCoding(at.table), "fk.publish(table, policy)"),
+    (lambda at: fk.topBotCoding(at.table), '(levels={"age": {"top": 80}})'),
     (lambda at: fk.kanon(at.table), "fk.k_anonymity(release)"),
     (lambda at: fk.dRisk(at.table), "fk.risk(release)"),
     (lambda at: fk.ARXConfiguration(), "fk.Schema(quasi_identifiers"),
@@ -1092,6 +1119,22 @@ SHELL_ADVISED = [
     ("utility folder", 2, "TABLE"),
     ("export folder --to xlsx --out x.xlsx", 0, "Written to x.xlsx"),
     ("publish table.csv --format xlsx --out o12", 2, "foreknow export FOLDER --to xlsx"),
+    # -- a tenth list
+    ("publish table.csv --to third30", 0, "Written to third30"),
+    ("publish table.csv --local-suppression --suppression 5% --out third31", 0, "third31"),
+    ("publish table.csv --max-outliers 5% --out third32", 0, "Written to third32"),
+    ("risk table.csv --qi age,sex --hh-id zip", 0, "300 people"),
+    ("publish table.csv --top-coding age=50 --out x", 2, "coding'; a policy says it: levels = {"),
+    ("publish table.csv --round age=10 --out x", 2, "round'; a policy says it: round = {"),
+    ("publish table.csv --weights w --out x", 2, 'weights = "w", in [schema]'),
+    ("init table.csv --person pin", 2, 'unit = "row" and person = "patient_id"'),
+    ("publish table.csv --codes map.csv --out x", 2, 'map = "old_to_new.csv", in [schema.codes]'),
+    ("publish table.csv --trial learned --out x", 2, 'learned = { by = ["age"] }'),
+    ("utility folder table.csv --after folder2", 2, "give the table that publish took"),
+    ("counts table.csv", 2, "OpenDP and tau-Argus do"),
+    ("dp table.csv", 2, "has no differential privacy"),
+    ("household table.csv", 2, "--household COLUMN"),
+    ("newcomers table.csv", 2, "newcomers.csv in the owner's folder"),
     # -- a third list, of a newcomer: before it was tried, 18 did what is meant
     ("init table.csv --hide diagnosis --out n1.toml", 0, "Sensitive: diagnosis"),
     ("init table.csv -s diagnosis -q age,sex --out n2.toml", 0, "Sensitive: diagnosis"),

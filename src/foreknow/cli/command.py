@@ -185,7 +185,10 @@ class Command(click.Command):
                 advice = f"it has {', '.join(sorted(flag for flag in flags if flag[:2] == '--'))}"
             if advice is None:
                 raise
-            message = f"{error.format_message().rstrip('.')}; {advice}"
+            # The nearest flag by its letters would mislead, so it is left out.
+            is_unknown = isinstance(error, click.NoSuchOption)
+            said = error.message if is_unknown else error.format_message()
+            message = f"{said.rstrip('.')}; {advice}"
             raise click.UsageError(message, error.ctx) from None
 
     def _option_of(

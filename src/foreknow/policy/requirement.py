@@ -127,7 +127,9 @@ def _by_key(cls: type[Any]) -> type[Any]:
         keys = [] if args else [key for key in fields if key in kinds]
         if keys:
             value, kind = fields.pop(keys[0]), kind_of(keys[0])
-            args = (kind(**value) if isinstance(value, Mapping) else kind(value),)
+            # The limits of levels are one setting, which is a mapping itself.
+            is_settings = isinstance(value, Mapping) and keys[0] != "levels"
+            args = (kind(**value) if is_settings else kind(value),)
         make(self, *args, **fields)
 
     cls.__init__ = made

@@ -43,7 +43,7 @@ from foreknow.data.sights import Sight
 from foreknow.data.utility import Utility, utility_of
 from foreknow.errors import InternalError, NoSafeRelease, SchemaError, refuse_other_type
 from foreknow.features import load
-from foreknow.hints import P
+from foreknow.hints import P, hinted
 from foreknow.methods.proof import NOT_JUDGED
 from foreknow.methods.protocol import (
     Anonymizer,
@@ -212,11 +212,13 @@ class Publication:
         """Like `to_arrow`, as a Polars frame."""
         return frame_of(self.to_arrow(table), "polars")
 
+    @hinted
     def to_csv(self, path: str | Path, table: str | None = None) -> None:
         """Write the table alone as CSV, which nobody can verify; `write` adds a certificate."""
         with replaced(path, private=False) as aside:
             write_csv(self.to_arrow(table), aside, escape_formulas=self._options.escape_formulas)
 
+    @hinted
     def to_parquet(self, path: str | Path, table: str | None = None) -> None:
         """Write the table alone as Parquet; see `to_csv`."""
         with replaced(path, private=False) as aside:
@@ -249,7 +251,8 @@ class Publication:
         if not name.startswith("_"):
             message += (
                 "; its table is .to_pandas(), .to_polars() or .to_arrow(); .save(folder) writes "
-                "it, for fk.verify(folder); what was judged is .audit, with .safe and .policy"
+                "it, for fk.verify(folder); what was judged is .audit, with .safe and .policy, and "
+                "its page .to_html(path)"
             )
         raise AttributeError(message)
 
@@ -397,6 +400,7 @@ class Changes(Arguments, total=False):
     settings: Mapping[str, Mapping[str, Any]]
     unlinked: Sequence[str]
     weights: Mapping[str, Any]
+    round: Mapping[str, Any]
     rows_per_part: int | None
     delimiter: str | None
     decimal: str | None
@@ -410,7 +414,7 @@ def publish(
     policy: Policy | Mapping[str, Any] | str | Path | None = None,
     *,
     method: Anonymizer | str | None = None,
-    options: PublishOptions | None = None,
+    options: PublishOptions | Mapping[str, Any] | None = None,
     seed: int | None = None,
     engine: str = "auto",
     learned: bool = True,
@@ -430,7 +434,7 @@ def publish(
         A policy, the path of a policy file, or the tables of one as a mapping.
     method : Anonymizer or its name, optional
         The default is the method that the policy names, or else Mondrian.
-    options : PublishOptions, optional
+    options : PublishOptions or mapping, optional
         The default is the options of the policy.
     engine : {"auto", "memory", "duckdb"}
         Where equal rows are counted: "memory", or "duckdb" (outside memory: in DuckDB, Spark or
@@ -489,6 +493,8 @@ def publish(
     if out is not None:
         require_new(Path(out), owners_folder(out))
     rules = {key: changed.pop(key) for key in [*changed] if key in KEYS}  # type: ignore[misc]
+    if isinstance(options, Mapping):  # as a policy file has them
+        options = PublishOptions.from_dict(options)
     how = _Choices(method, options, seed, engine, learned, changed, suppression)
     policy = policy_of(policy, rules, microdata, "publish", call_of)
     if method is None:
