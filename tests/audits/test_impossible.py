@@ -17,7 +17,7 @@ from tests.oracle.rules import worst_cases
 import foreknow as fk
 from foreknow.data.impossible.possible_values import PossibleMembers
 from foreknow.data.impossible.rules import Rule, condition_of
-from foreknow.data.impossible.rules_in_force import decided, fired
+from foreknow.data.impossible.rules_in_force import classify_by_rules, decided
 from foreknow.data.sights import Possible
 from foreknow.errors import SchemaError
 from foreknow_judge.errors import CertificateError, InputError
@@ -196,7 +196,7 @@ def test_rule_needs_all_its_conditions(nodes):
         name: (np.array([[*mean].index(row[name]) for row in rows]), [*mean])
         for name, mean in means.items()
     }
-    codes = fired([Rule.of(rule, 0, ["ill"])], coded, len(rows), nodes)
+    codes = classify_by_rules([Rule.of(rule, 0, ["ill"])], coded, len(rows), nodes)
     for row, code in zip(rows, codes.codes.tolist(), strict=True):
         met = {means[name][label] for name, label in row.items()}
         said = False if False in met else None if None in met else True

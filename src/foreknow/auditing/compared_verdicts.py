@@ -17,7 +17,7 @@ from foreknow.auditing.questions import (
     share_rows,
     verdicts_on,
 )
-from foreknow.data.engines.rows import changed
+from foreknow.data.engines.rows import changed_table_error
 from foreknow.data.labels.labels import Labels
 from foreknow.data.layout import Layout
 from foreknow.data.release import Release
@@ -90,7 +90,7 @@ def judged(
     except InternalError:
         # They differ: the table changed, or two values are written alike. Else it is our fault.
         if not release.is_stable:
-            raise changed(release.tables.table) from None
+            raise changed_table_error(release.tables.table) from None
         _refuse_values_written_alike(counts_of(requirement_counts.seen).values)
         raise
 

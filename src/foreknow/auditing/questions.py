@@ -15,7 +15,7 @@ import numpy as np
 from foreknow.data.arrays import IntArray, combine
 from foreknow.data.engines.columns import codes_of, fetch, sorted_texts, to_python
 from foreknow.data.engines.people.values_of_people import HeldRows
-from foreknow.data.engines.rows import TallyRows, ValuesRows, no_signatures, tallied
+from foreknow.data.engines.rows import TallyRows, ValuesRows, count_equal_rows, no_signatures
 from foreknow.data.engines.table import Table, free_name
 from foreknow.data.engines.tally import amounts_of
 from foreknow.data.release_tables import COUNT, ReleaseTables
@@ -261,7 +261,7 @@ class _TallyReader:
             return _columns(rows, headers), ones(None, len(rows))
         tally = cast("TallyRows", release.tables)
         if tally.people is not None:
-            rows, weights = tallied(tally.people.table, [*names], tally.groups)
+            rows, weights = count_equal_rows(tally.people.table, [*names], tally.groups)
             return _columns(rows, names), ones(weights, len(rows))
         # Without a table of people, everybody has one value, so the counts say how many there are.
         rows = fetch(tally.table, [*names, tally.amount], tally.groups)

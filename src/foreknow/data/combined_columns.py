@@ -13,7 +13,7 @@ from foreknow.data.arrays import IntArray, combine
 from foreknow.data.counts import bags_of
 from foreknow.data.engines.columns import Column, narrowest
 from foreknow.data.impossible.possible_values import Classes
-from foreknow.data.impossible.rules_in_force import about_of
+from foreknow.data.impossible.rules_in_force import excluded_values
 from foreknow.data.labels.joint_labels import Bags, JointLabels
 from foreknow.data.labels.labels import Labels
 from foreknow.data.layout import Layout
@@ -24,7 +24,7 @@ from foreknow.data.microdata import Microdata
 def combined(
     microdata: Microdata, columns: Sequence[str], layout: Layout, units: int | None = None
 ) -> Microdata:
-    """A table whose people have, as their only value, their combination of several columns.
+    """A table in which each person's only value is their combination of values of several columns.
 
     A search for groups then counts combinations, and `GroupCounts.seen` makes the counts of each
     column from these.
@@ -36,16 +36,16 @@ def combined(
     layout : Layout
         How they are published.
     units : int, optional
-        Persons, households and other units are told apart by so many numbers, which are fewer than
-        the units: then no group has fewer different ones than it seems to have. Left out, each has
-        a number of its own.
+        The most numbers by which persons, households and other units are told apart. Where there
+        are fewer numbers than units, several units share one, so a group has at least as many
+        units as it has numbers. Left out, each unit has a number of its own.
     """
     coded: dict[str, tuple[NDArray[Any], Labels]] = {}
     bags: dict[str, Bags] = {}
     sensitive_columns = {column.name: column for column in microdata.sensitives}
     for name in columns:
         if name in microdata.rows_read.holdings:
-            # People may have several values: the code is the number of a person's bag of values.
+            # People may have several values: a person's code is the number of their bag of values.
             labels = Labels(sensitive_columns[name].domain)
             bag_of_person, bags[name] = _bags_of_people(microdata, name, labels)
             coded[name] = bag_of_person, Labels(range(len(bags[name].offsets) - 1))
@@ -57,27 +57,29 @@ def combined(
     # People of one combination must also be alike in what rules say that they cannot have.
     code_columns = [codes for codes, _ in coded.values()]
     sizes = [len(labels) for _, labels in coded.values()]
-    rules_fired = microdata.fired(columns)
-    if rules_fired is not None:
-        code_columns.append(rules_fired.codes)
-        sizes.append(len(rules_fired.perhaps))
-    joint_of_person, first = combine(code_columns, sizes)
+    rule_classes = microdata.rule_classes(columns)
+    if rule_classes is not None:
+        code_columns.append(rule_classes.codes)
+        sizes.append(len(rule_classes.perhaps))
+    joint_of_person, first_people = combine(code_columns, sizes)
     # For each column, the code of each combination: that of the first person who has it.
-    columns_of_joint = {name: (codes[first], labels) for name, (codes, labels) in coded.items()}
+    columns_of_joint = {}
+    for name, (codes, labels) in coded.items():
+        columns_of_joint[name] = codes[first_people], labels
     classes = Classes.none()
-    if rules_fired is not None:
+    if rule_classes is not None:
         secret_labels = {name: coded[name][1] for name in coded if name in sensitive_columns}
         classes = Classes(
-            rules_fired.codes[first],
-            rules_fired.perhaps,
-            rules_fired.surely,
-            about_of(microdata.schema.impossible, secret_labels),
+            codes=rule_classes.codes[first_people],
+            perhaps=rule_classes.perhaps,
+            surely=rule_classes.surely,
+            excluded=excluded_values(microdata.schema.impossible, secret_labels),
         )
     layout = replace(layout, main=columns[0])
     values = JointLabels.of(columns_of_joint, layout, bags, classes)
     codes = joint_of_person.astype(narrowest(len(values)), copy=False)
-    joint = Column(" and ".join(columns), codes, list(values), "text")
-    rows = replace(microdata.rows_read, sensitive=joint, further_sensitive=(), holdings={})
+    joint_column = Column(" and ".join(columns), codes, list(values), "text")
+    rows = replace(microdata.rows_read, sensitive=joint_column, further_sensitive=(), holdings={})
     return microdata.with_values(rows, values)
 
 
@@ -103,19 +105,19 @@ def _codes_beside(
         return number.reshape(-1), Labels(cases.tolist())
     unit_column = None if name in microdata.schema.other else numbered(name)
     if unit_column is not None:
-        return _units(microdata, unit_column, most_numbers)
+        return _unit_numbers(microdata, unit_column, most_numbers)
     codes, distinct = microdata.as_read(name)
     return codes, Labels(range(len(distinct)))
 
 
-def _units(
+def _unit_numbers(
     microdata: Microdata, name: str, most_numbers: int | None
 ) -> tuple[NDArray[Any], Labels]:
-    """The unit of each row, such as a household, as a number; 0 for units of one row, and for none.
+    """The number of each row's unit, such as a household, and labels for the numbers.
 
-    So a table in which few units have two rows has few different numbers. If `most_numbers` is not
-    None, there are at most so many besides 0, and several units may share one. Also labels for the
-    numbers.
+    The number is 0 for units of one row, and for rows without a unit, so a table in which few units
+    have two rows has few different numbers. Besides 0 there are at most `most_numbers`, which several
+    units may share; None: each unit has a number of its own.
     """
     codes, distinct = microdata.as_it_stands(name)
     is_shared = np.bincount(codes, minlength=len(distinct)) > 1

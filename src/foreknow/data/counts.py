@@ -186,6 +186,7 @@ class GroupCounts:
         semantics: Semantics,
     ) -> GroupCounts:
         """Build counts from each group's tally (value: occurrences) and its number of people."""
+        # All values of any group, each once.
         values = in_order(set().union(*tallies))
         code_of = {value: code for code, value in enumerate(values)}
         codes: list[int] = []
@@ -196,13 +197,13 @@ class GroupCounts:
                 codes.append(code_of[value])
                 counts.append(tally[value])
         return cls(
-            whole(sizes, "people"),
-            np.cumsum([0, *map(len, tallies)]),
-            whole(codes, "codes"),
-            whole(counts, "counts"),
-            Labels(values),
-            groups,
-            semantics,
+            sizes=whole(sizes, "people"),
+            offsets=np.cumsum([0, *map(len, tallies)]),
+            codes=whole(codes, "codes"),
+            counts=whole(counts, "counts"),
+            values=Labels(values),
+            groups=groups,
+            semantics=semantics,
         )
 
     @classmethod
@@ -256,10 +257,9 @@ class GroupCounts:
             if len(weights) and weights.min() < 1:
                 raise DataError(f"weights must be at least 1, not {weights.min()}")
             check_total(weights, "occurrences")
-        lengths = []
-        for x in (group_codes, value_codes, weights):
-            if x is not None:
-                lengths.append(len(x))
+        lengths = [len(group_codes), len(value_codes)]
+        if weights is not None:
+            lengths.append(len(weights))
         if len(set(lengths)) > 1:
             raise DataError(f"codes and weights must be of one length, not {lengths}")
         offsets, codes, counts = count_pairs(
@@ -269,7 +269,7 @@ class GroupCounts:
             # One value per person: a group has as many people as values.
             sizes = row_sums(counts, offsets)
         labels = values if isinstance(values, Labels) else Labels(values)
-        return cls(sizes, offsets, codes, counts, labels, groups, semantics)
+        return cls(sizes, offsets, codes, counts, values=labels, groups=groups, semantics=semantics)
 
     @classmethod
     def counted(
@@ -339,40 +339,35 @@ class GroupCounts:
     def _count_seen(self, joint: JointLabels, sensitive: str, known: Sequence[str]) -> GroupCounts:
         """Count one column of combinations, in groups that known columns divide; see `seen`.
 
-        Each value counted here is a combination of values, one of each column of `joint`. A cell is
-        a combination in a group. A part is the people of a group with equal values in the known
-        columns.
+        The values of these counts are combinations of values, one of each column of `joint`. A cell
+        is a combination in a group, and a part is the people of a group with equal values in the
+        known columns.
         """
-        columns = joint.columns
-        part_of_cell, origin, n_parts = self.cell_groups, None, self.n_groups
-        if known:
-            # A part is a combination of a group and a value of each known column.
-            code_columns, sizes = [self.cell_groups], [self.n_groups]
-            for name in known:
-                codes, labels = columns[name]
-                code_columns.append(codes[self.codes])
-                sizes.append(len(labels))
-            part_of_cell, first_cells = combine(code_columns, sizes)
-            origin = self.cell_groups[first_cells]
-            n_parts = len(origin)
+        part_of_cell, group_of_part = self._divide_groups(joint, known)
+        n_parts = len(group_of_part)
         # Kept for `parts`.
         self.memory["parts", sensitive, tuple(known)] = part_of_cell
-        code_of_joint, values = columns[sensitive]
+        # Each person has one combination, so the combinations of a part add up to its people.
+        people = np.bincount(part_of_cell, self.counts, n_parts).astype(np.int64)
+        code_of_joint, values = joint.columns[sensitive]
         codes, times, semantics = code_of_joint[self.codes], self.counts, self.semantics
         # Rules say which people cannot have which value. A rule on another column of the same row,
         # whose value is not known, must be followed jointly with the sensitive one.
+        joint_cells: JointCells | None = None
         ruled_columns = joint.ruled_beside(sensitive, known)
-        cells = sensitive, part_of_cell, self.codes, times, n_parts
         if ruled_columns:
-            codes_beside = {name: columns[name][0][self.codes] for name in ruled_columns}
+            codes_beside = {name: joint.columns[name][0][self.codes] for name in ruled_columns}
             joint_cells = JointCells(part_of_cell, codes, codes_beside, times)
-            possible: Everybody = joint.classes.beside(*cells, joint_cells)
-        else:
-            possible = joint.classes.possible(*cells)
-        # Each person has one combination, so the combinations of a part add up to its people.
-        people = np.bincount(part_of_cell, times, n_parts).astype(np.int64)
+        possible = joint.classes.possible_members(
+            sensitive,
+            group_of_row=part_of_cell,
+            codes=self.codes,
+            times=times,
+            n_groups=n_parts,
+            joint_cells=joint_cells,
+        )
         if sensitive in joint.bags:
-            # The code of a person is the number of a bag of values: count each value in the bag.
+            # A person's code is the number of a bag of values, so far: count each value in the bag.
             bags = joint.bags[sensitive]
             entries, offsets = ranges(bags.offsets[codes], bags.offsets[codes + 1])
             cell_of_entry = np.repeat(np.arange(len(codes)), np.diff(offsets))
@@ -383,11 +378,29 @@ class GroupCounts:
             people,
             *count_pairs(part_of_cell, codes, n_parts, len(values), times),
             values=values,
-            groups=self.groups if origin is None else None,
+            groups=None if known else self.groups,
             semantics=semantics,
-            origin=origin,
+            origin=group_of_part if known else None,
             possible=possible,
         )
+
+    def _divide_groups(
+        self, joint: JointLabels, known: Sequence[str]
+    ) -> tuple[NDArray[Any], IntArray]:
+        """The part of each cell, as known columns divide groups into parts; and each part's group.
+
+        Without known columns, the parts are the groups.
+        """
+        if not known:
+            return self.cell_groups, np.arange(self.n_groups)
+        # A part is a combination of a group and a value of each known column.
+        code_columns, sizes = [self.cell_groups], [self.n_groups]
+        for name in known:
+            codes, labels = joint.columns[name]
+            code_columns.append(codes[self.codes])
+            sizes.append(len(labels))
+        part_of_cell, first_cells = combine(code_columns, sizes)
+        return part_of_cell, self.cell_groups[first_cells]
 
     def parts(self, sensitive: str | None = None, known: Sequence[str] = ()) -> IntArray:
         """The part of each cell in the counts that `seen` returns, int64, shape (cells,).
@@ -499,7 +512,11 @@ class GroupCounts:
         return kind_counts
 
     def of_rows(self, schema: Any, sensitive: str) -> GroupCounts:
-        """The counts as `RowCounts`, if a schema says more about the people than they take in."""
+        """The counts with a schema (`RowCounts`), if it has rules about people; else these counts.
+
+        Such rules say whose cases rows are, which households share a value, or what some people
+        cannot have. `sensitive` is the column that is counted.
+        """
         if schema.unit == "person" and not any(schema.rules_of_people(sensitive).values()):
             return self
         return self.as_kind(RowCounts, schema=schema, sensitive=sensitive)
@@ -595,51 +612,55 @@ class GroupCounts:
     def fewest_leaving(self, first: int, n_known: int, times: Fraction) -> IntArray:
         """The least number of people who must leave each group so that no value is too common.
 
-        The values beyond the `first` commonest ones, less `n_known` people, must occur more than
-        `times` as often as the commonest value. If nothing else helps, all leave. Shape (groups,).
+        A value is too common unless the values beyond the `first` commonest ones, less `n_known`
+        people, occur more than `times` as often as the commonest value. If nothing else helps, all
+        people leave. Shape (groups,).
         """
         # More known people than a group has make no difference, and large numbers could overflow.
         n_known = min(n_known, int(self.sizes.max(initial=0)))
         # Whole numbers of limited size, so that products below cannot overflow. Rounding `times`
         # down keeps the result a lower bound.
-        denominator = min(times.denominator, _PARTS)
-        numerator = int(min(times, Fraction(_PARTS)) * denominator)
+        denominator = min(times.denominator, _LARGEST_TERM)
+        numerator = int(min(times, Fraction(_LARGEST_TERM)) * denominator)
         n_beyond = self.sizes - self.top_sums(first)
         fails = denominator * (n_beyond - n_known) <= numerator * self.top_sums(1)
         fewest = np.zeros(self.n_groups, dtype=np.int64)
         if fails.any():
             failing = self.take(np.flatnonzero(fails))
-            most_staying = failing._staying(first, n_known, numerator, denominator)
+            most_staying = failing._most_staying(first, n_known, numerator, denominator)
             fewest[fails] = failing.sizes - most_staying
         return fewest
 
-    def _staying(self, first: int, n_known: int, numerator: int, denominator: int) -> IntArray:
-        """The most people who can stay in each group, of groups that fail; see `fewest_leaving`.
+    def _most_staying(self, first: int, n_known: int, numerator: int, denominator: int) -> IntArray:
+        """The most people who can stay in each group so that it no longer fails; shape (groups,).
 
-        A group fails unless ``denominator * (people beyond the first values - n_known)`` is above
-        ``numerator * largest count``. Counts above a limit, the cut, are lowered to it: Newton's
-        method finds the largest cut with which a group no longer fails. The excess of the left side
-        is a concave function of the cut, so no step goes too far.
+        A group fails unless ``denominator * (people beyond the `first` values - n_known)`` is above
+        ``numerator * largest count``; each of these groups does. People leave from the commonest
+        values: counts above a cut are lowered to it. Newton's method finds the largest cut with
+        which a group does not fail. The excess of the left side over the right is a concave
+        function of the cut, so no step goes too far.
         """
+        # The counts of each group, descending.
         counts, group = np.diff(self._running_descending), self.cell_groups
         starts = self.offsets[:-1]
         # Counts descend within a group, so a cell's rank is its distance from the group's start.
         is_beyond = np.arange(len(counts)) - starts[group] >= first
-        cut, fails = self.top_sums(1), np.ones(self.n_groups, dtype=bool)
         # The cut begins at the largest count of each group, where nothing is lowered.
+        cut, fails = self.top_sums(1), np.ones(self.n_groups, dtype=bool)
         while fails.any():
             cut_of_cell = cut[group]
             cells_beyond = np.where(is_beyond, np.minimum(counts, cut_of_cell), 0)
             n_beyond = np.add.reduceat(cells_beyond, starts)
+            # A group fails while the right side is not below the left one.
             lack = numerator * cut - denominator * (n_beyond - n_known)
-            n_uncut = np.add.reduceat(is_beyond & (counts >= cut_of_cell), starts, dtype=np.int64)
+            fails = (lack >= 0) & (cut > 0)
+            n_lowered = np.add.reduceat(is_beyond & (counts >= cut_of_cell), starts, dtype=np.int64)
             # Lowering the cut by 1 lowers the lack by `slope`; if that is not above 0, only a
             # cut at 0 is left, by which all people leave.
-            slope = numerator - denominator * n_uncut
-            fails = (lack >= 0) & (cut > 0)
-            # lack // slope + 1 is the least step that makes the lack negative: the limit is strict.
-            lower = np.where(slope > 0, cut - lack // np.maximum(slope, 1) - 1, 0)
-            cut = np.where(fails, np.maximum(lower, 0), cut)
+            slope = numerator - denominator * n_lowered
+            # lack // slope + 1 is the least step that makes the lack negative.
+            lower_cut = np.where(slope > 0, cut - lack // np.maximum(slope, 1) - 1, 0)
+            cut = np.where(fails, np.maximum(lower_cut, 0), cut)
         return np.add.reduceat(np.minimum(counts, cut[group]), starts)
 
     @cached_property
@@ -654,7 +675,7 @@ class GroupCounts:
             is_narrow = self.n_groups * n_levels < 2**31
             keys = keys.astype(np.int32 if is_narrow else np.int64, copy=False)
             keys.sort()
-            # The remainder of a key tells the count again.
+            # The remainder of a key says how far the count is below the largest.
             descending = n_levels - 1 - keys % n_levels
         else:
             # The numbers would not fit into int64: sort by group, then by count.
@@ -680,13 +701,13 @@ class GroupCounts:
         if self.group_columns:
             names = GroupLabels.of(names, self.group_columns)
         return GroupCounts(
-            self.sizes[positions],
-            offsets,
-            self.codes[cells],
-            self.counts[cells],
-            self.values,
-            names,
-            self.semantics,
+            sizes=self.sizes[positions],
+            offsets=offsets,
+            codes=self.codes[cells],
+            counts=self.counts[cells],
+            values=self.values,
+            groups=names,
+            semantics=self.semantics,
             possible=self.possible.take(positions),
         )
 
@@ -756,14 +777,15 @@ class GroupCounts:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class RowCounts(GroupCounts):
-    """Counts of rows about whose people a schema says more than these counts follow.
+    """Counts of rows, with a schema whose rules about people the counts do not follow.
 
     Attributes
     ----------
     schema : Schema
-        Whose cases rows are, which households share a value, what some cannot have.
+        It says whose cases rows are, which households share a value, or what some people cannot
+        have.
     sensitive : str
-        Which of its columns is counted.
+        The column that is counted.
     """
 
     schema: Any = None  # a Schema; its module imports this one
@@ -781,7 +803,10 @@ class RowCounts(GroupCounts):
         return {} if self.schema is None else self.schema.rules_of_people(self.sensitive)
 
     def seen(self, sensitive: str | None = None, known: Sequence[str] = ()) -> GroupCounts:
-        """Count one column of combinations; what stays open is whose cases rows are."""
+        """Count one column of combinations; see `GroupCounts.seen`.
+
+        Rules on possible values are in the result; it keeps the schema only where rows are cases.
+        """
         sight_counts = super().seen(sensitive, known)
         if sight_counts is self or self.schema.unit == "person":
             return sight_counts
@@ -789,18 +814,18 @@ class RowCounts(GroupCounts):
 
     def recoded(self, new_codes: IntArray, values: Labels) -> GroupCounts:
         """Count values under new codes into `values`; several values may get one code."""
-        return self._of_rows(super().recoded(new_codes, values))
+        return self._with_schema(super().recoded(new_codes, values))
 
     def take(self, groups: NDArray[Any]) -> GroupCounts:
         """Only the given groups (positions, or a boolean mask), in that order."""
-        return self._of_rows(super().take(groups))
+        return self._with_schema(super().take(groups))
 
     def merge(self, into: ArrayLike) -> GroupCounts:
         """Unite groups: group g goes into the new group ``into[g]``; codes from 0, none empty."""
-        return self._of_rows(super().merge(into))
+        return self._with_schema(super().merge(into))
 
-    def _of_rows(self, counts: GroupCounts) -> GroupCounts:
-        """Say of other counts, too, which schema tells more about their people."""
+    def _with_schema(self, counts: GroupCounts) -> GroupCounts:
+        """Other counts, with the schema and the column of these."""
         return counts.as_kind(type(self), schema=self.schema, sensitive=self.sensitive)
 
 
@@ -840,8 +865,8 @@ def counts_of(release: Any) -> GroupCounts:
     return counts
 
 
-# A limit is a fraction of so many parts at most, where people are counted by whole numbers.
-_PARTS = 1 << 16
+# Of a fraction by which people are counted in whole numbers, no term is larger.
+_LARGEST_TERM = 1 << 16
 _MOST_PEOPLE = 2**53  # above it, a float no longer holds every whole number
 
 
@@ -926,6 +951,7 @@ def _refuse_not_one(person_name: str, values: Counter[Label]) -> None:
 
 
 def _refuse_twice(person_name: str, values: Counter[Label]) -> None:
+    """Raise `DataError` if a person, given by their tally of values, has a value twice."""
     if values.total() > len(values):
         raise DataError(f"{person_name} has a value twice; use semantics='multiset'")
 
@@ -983,7 +1009,7 @@ def bags_of(
 ) -> tuple[IntArray, Bags]:
     """Number the distinct sets or bags of values that people have.
 
-    People whose values occur equally often have one number.
+    People with equal bags (each value equally often) have one number.
 
     Parameters
     ----------
@@ -1004,10 +1030,10 @@ def bags_of(
     offsets, cell_codes, times = count_pairs(people, codes, n_people, len(values))
     # A person's cells are their distinct values, ascending. Round by round, people are numbered by
     # their number so far and their next value with its times; 0 stands for no further value.
-    lengths, base = np.diff(offsets), int(times.max(initial=0)) + 1
+    n_cells, base = np.diff(offsets), int(times.max(initial=0)) + 1
     number: NDArray[Any] = np.zeros(n_people, dtype=np.int64)
-    for position in range(int(lengths.max(initial=0))):
-        has_more = lengths > position
+    for position in range(int(n_cells.max(initial=0))):
+        has_more = n_cells > position
         cells = offsets[:-1][has_more] + position
         key = np.zeros(n_people, dtype=np.int64)
         key[has_more] = (cell_codes[cells] + 1) * base + times[cells]

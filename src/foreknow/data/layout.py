@@ -12,15 +12,18 @@ from foreknow_judge.counts.layout import Seen
 
 @dataclass(frozen=True)
 class Layout(LayoutOfFiles):
-    """Which columns of a release stand beside each other, where values have tables of their own."""
+    """Which columns of a release stand beside each other, where values have tables of their own.
+
+    Columns that stand in one row are `linked`.
+    """
 
     # whether each row is a person, any of whose columns may be known
     of_people: ClassVar[bool] = False
-    apart: tuple[str, ...] = ()  # those that are shuffled, or in tables of their own
+    apart: tuple[str, ...] = ()  # columns that are shuffled, or in tables of their own
     # if people are recognized by exact columns: what else is published about them
     people: tuple[str, ...] | None = None
-    # not sensitive, and published for each person: criteria that count people tell people apart by
-    # these columns if it is not said what is known
+    # columns that are not sensitive and are published for each person: criteria that count people
+    # tell people apart by them if it is not said which columns are known
     others: tuple[str, ...] = ()
 
     @classmethod
@@ -33,7 +36,7 @@ class Layout(LayoutOfFiles):
     ) -> Layout:
         """The layout of columns that stand in one row, except those that are published `apart`."""
         linked = tuple(name for name in (*sensitives, *other_columns) if name not in apart)
-        return cls(sensitives[0], linked, tuple(apart), **fields)
+        return cls(main=sensitives[0], linked=linked, apart=tuple(apart), **fields)
 
     @property
     def others_beside(self) -> tuple[str, ...]:
@@ -79,15 +82,12 @@ class Layout(LayoutOfFiles):
         Seen(secret='ill', known=(), assumed=('job',))
         """
         secret = secret or self.main
-        row = self.linked if knowing is None else self._row_columns(secret, knowing)
+        row = self.linked if knowing is None else self._row_of_secret(secret, knowing)
         if secret not in row:  # it is published apart, so nothing stands beside it
             return Seen(secret)
         known_columns = row if knowing is None else knowing
-        known_beside = []
-        for name in row:
-            if name != secret and name in known_columns:
-                known_beside.append(name)
-        return self._sight_beside(secret, known_beside)
+        known_beside = [name for name in row if name != secret and name in known_columns]
+        return self._seen_with(secret, known_beside)
 
     def people_seen(
         self, secret: str | None = None, knowing: Collection[str] | None = None
@@ -99,27 +99,25 @@ class Layout(LayoutOfFiles):
         """
         secret = secret or self.main
         # A secret apart has a table of its own, which says how many people have each value.
-        row = dict.fromkeys((secret, *self.linked))
-        columns = [name for name in row if name in (knowing or ())]
+        columns = dict.fromkeys((secret, *self.linked))
+        known_columns = [name for name in columns if name in (knowing or ())]
         # No table has known columns beside a secret that is apart: count by one of them instead.
-        if not self.row_of(secret) and columns:
-            secret = columns[0]
-        return self._sight_beside(secret, columns)
+        if not self.row_of(secret) and known_columns:
+            secret = known_columns[0]
+        return self._seen_with(secret, known_columns)
 
-    def _row_columns(self, secret: str, knowing: Collection[str]) -> tuple[str, ...]:
-        """The columns in the rows of a secret."""
+    def _row_of_secret(self, secret: str, knowing: Collection[str]) -> tuple[str, ...]:
+        """The columns among which a secret and what is known beside it are looked for."""
         return self.linked
 
-    def _sight_beside(self, secret: str, columns: Collection[str]) -> Seen:
-        """The secret, the columns that somebody knows, and the others of the secret's row.
+    def _seen_with(self, secret: str, known_columns: Collection[str]) -> Seen:
+        """What an adversary sees of a secret who knows some columns.
 
-        The latter, `assumed`, are not known, but stand beside the secret all the same.
+        The other columns of the secret's row are `assumed`: not known, but beside it all the same.
         """
-        assumed = []
-        for name in self.row_of(secret):
-            if name not in (secret, *columns):
-                assumed.append(name)
-        return Seen(secret, tuple(columns), tuple(assumed))
+        columns_taken = (secret, *known_columns)
+        assumed = [name for name in self.row_of(secret) if name not in columns_taken]
+        return Seen(secret, known=tuple(known_columns), assumed=tuple(assumed))
 
 
 @dataclass(frozen=True)
@@ -146,19 +144,18 @@ class RowLayout(Layout):
         `knowing` are the known columns; None: all columns that are not sensitive.
         """
         secret = secret or self.main
-        columns = self.others if knowing is None else knowing
-        return self._sight_beside(
-            secret, [name for name in self._rows(secret, columns) if name in columns]
-        )
+        known_columns = self.others if knowing is None else knowing
+        row = self._row_of_person(secret, known_columns)
+        return self._seen_with(secret, [name for name in row if name in known_columns])
 
-    def _row_columns(self, secret: str, knowing: Collection[str]) -> tuple[str, ...]:
-        """The columns in the rows of a secret, with known ones, whatever role they have.
+    def _row_of_secret(self, secret: str, knowing: Collection[str]) -> tuple[str, ...]:
+        """The columns of the secret's row, with known ones, whatever role they have.
 
-        A secret that is shuffled or in a table of its own has no such row.
+        A secret that is shuffled or in a table of its own is in no such row.
         """
-        return self.linked if secret in self.apart else self._rows(secret, knowing)
+        return self.linked if secret in self.apart else self._row_of_person(secret, knowing)
 
-    def _rows(self, secret: str, knowing: Collection[str]) -> tuple[str, ...]:
+    def _row_of_person(self, secret: str, knowing: Collection[str]) -> tuple[str, ...]:
         """The columns of a person's row, with the secret and known ones, without those apart."""
         columns = dict.fromkeys((*self.linked, secret, *knowing))
         return tuple(name for name in columns if name not in self.apart)

@@ -39,11 +39,11 @@ from foreknow.data.engines.profile.column_advice import described, doubts, refus
 from foreknow.data.engines.table import Snapshot, Table, require
 from foreknow.data.engines.views.typed_columns import read_as
 from foreknow.data.equal_rows import by_equal_rows
-from foreknow.data.impossible.rules_in_force import Fired
+from foreknow.data.impossible.rules_in_force import RuleClasses
 from foreknow.data.keys import Keys
 from foreknow.data.labels.labels import GroupLabels, Labels, text_of
 from foreknow.data.prepare import Prepared, prepare
-from foreknow.data.raw_rows import RowsRead, RowsReader, with_nodes
+from foreknow.data.raw_rows import RowsRead, RowsReader, hierarchies_with_nodes
 from foreknow.data.schema import Schema
 from foreknow.errors import InternalError, SchemaError, refuse_other_type
 from foreknow.needs import Lacks
@@ -481,7 +481,7 @@ class Microdata:
     def nodes(self) -> tuple[str, ...]:
         """The columns of conditions whose texts may name nodes of a hierarchy instead of values."""
         texts = {name: self.unchanged(name)[1] for name in self.schema.conditions}
-        return tuple(with_nodes(self.schema, texts))
+        return tuple(hierarchies_with_nodes(self.schema, texts))
 
     def about_rule(self, position: int) -> tuple[NDArray[Any], list[str | None]]:
         """Whether a rule concerns each person: a code of each, and the answer of each code.
@@ -489,18 +489,18 @@ class Microdata:
         An answer is "yes", "no" or None, if what is known of the person leaves it open. `position`
         is the index of the rule in the schema's `impossible`.
         """
-        fired = self.rows_read.fired
-        if fired is None:  # there are no rules: all people have one code
+        classes = self.rows_read.rule_classes
+        if classes is None:  # there are no rules: all people have one code
             return np.zeros(self.n_people, np.int64), ["no"]
         answers: list[str | None] = []
         for perhaps, surely in zip(
-            fired.perhaps[:, position], fired.surely[:, position], strict=True
+            classes.perhaps[:, position], classes.surely[:, position], strict=True
         ):
             if surely:
                 answers.append("yes")
             else:
                 answers.append(None if perhaps else "no")
-        return fired.codes, answers
+        return classes.codes, answers
 
     def unchanged(self, name: str) -> tuple[NDArray[Any], list[Any]]:
         """A column that is not sensitive, as it stands: the code of each person, and its values."""
@@ -516,10 +516,13 @@ class Microdata:
                 return codes_of(rows.column(name))
         return self.as_it_stands(name)
 
-    def fired(self, columns: Collection[str]) -> Fired | None:
-        """The rules that concern each person; None if no rule is about these sensitive columns."""
-        rules = self.schema.impossible
-        return self.rows_read.fired if any(rule.sensitive in columns for rule in rules) else None
+    def rule_classes(self, columns: Collection[str]) -> RuleClasses | None:
+        """The class of each person by the rules about them.
+
+        None if no rule is about any of these sensitive columns.
+        """
+        is_ruled = any(rule.sensitive in columns for rule in self.schema.impossible)
+        return self.rows_read.rule_classes if is_ruled else None
 
     def as_it_stands(self, name: str) -> tuple[NDArray[Any], pa.Array]:
         """The code of each person in any column, published or not, and its distinct values.

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from foreknow.data.columns.reading_rules import BLANKS, Reading
 from foreknow.data.engines.columns import Relabel, UnreadColumn, alike_texts, fetch
 from foreknow.data.engines.people.households import Shared, ShownOnce
-from foreknow.data.engines.people.missing_values import Shown
+from foreknow.data.engines.people.missing_values import Presence
 from foreknow.data.engines.people.persons import refuse_repeats, require_person
 from foreknow.data.engines.people.repeated_people import (
     refuse_repeated,
@@ -164,7 +164,7 @@ class Prepared:
         rows, first = fetch(self.source, self.schema.sensitives), self.schema.sensitive
         texts = {str(value) for value in rows.column(first).unique().to_pylist()}
         nothing = Relabel(free_name("missing", texts))
-        restricted = self.only(Shown.of(rows, self.schema.sensitives).of_any)
+        restricted = self.only(Presence.of(rows, self.schema.sensitives).shows_any)
         schema = replace(self.schema.of_column(first), missing=nothing)
         return replace(restricted, schema=schema, is_part=self.is_part)
 

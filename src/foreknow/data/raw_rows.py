@@ -19,14 +19,19 @@ from foreknow.data.engines.columns import (
     encode,
     fetch,
 )
-from foreknow.data.engines.people.missing_values import LeftOut, settle
+from foreknow.data.engines.people.missing_values import LeftOut, resolve_missing
 from foreknow.data.engines.people.person_rows import held_beside
 from foreknow.data.engines.people.persons import People
 from foreknow.data.engines.people.units import look_beside
 from foreknow.data.engines.people.values_of_people import Holdings
 from foreknow.data.engines.profile.column_advice import refuse_misread
 from foreknow.data.engines.views.missing_spellings import is_untyped
-from foreknow.data.impossible.rules_in_force import Fired, about_of, fired, refuse_unfit
+from foreknow.data.impossible.rules_in_force import (
+    RuleClasses,
+    classify_by_rules,
+    excluded_values,
+    refuse_unfit,
+)
 from foreknow.data.labels.labels import Labels, text_of
 from foreknow.data.prepare import Prepared
 from foreknow.data.schema import Schema
@@ -50,7 +55,8 @@ class RowsRead:
     further_sensitive: tuple[Column, ...] = ()
     times: IntArray | None = None  # how many people each entry is; None where each is one
     n_entries: int = 0  # of the table as it was read; left out ones included
-    fired: Fired | None = None  # which rules say of everybody what they cannot have
+    # to which class each person belongs, by the rules that concern them; None without rules
+    rule_classes: RuleClasses | None = None
     # of everybody the columns of conditions; none where these were not kept
     condition_columns: pa.Table = field(default_factory=lambda: pa.table({}))
     left_out: tuple[LeftOut, ...] = ()  # rows without a value; those with any are not published
@@ -65,14 +71,17 @@ class RowsRead:
         if self.people is not None or self.holdings:
             raise InternalError("people of several values are all counted, or none")
         sensitive, *further_sensitive = (_column_of(column, people) for column in self.sensitives)
+        rule_classes = self.rule_classes
+        if rule_classes is not None:
+            rule_classes = replace(rule_classes, codes=rule_classes.codes[people])
         return RowsRead(
-            [_column_of(column, people) for column in self.columns],
-            sensitive,
-            len(people),
-            None,
-            self.other_columns.take(pa.array(people)),
+            columns=[_column_of(column, people) for column in self.columns],
+            sensitive=sensitive,
+            n_rows=len(people),
+            source_rows=None,
+            other_columns=self.other_columns.take(pa.array(people)),
             further_sensitive=tuple(further_sensitive),
-            fired=self.fired and replace(self.fired, codes=self.fired.codes[people]),
+            rule_classes=rule_classes,
         )
 
 
@@ -93,6 +102,7 @@ class RowsReader(NamedTuple):
         return self._read_several() if self.schema.several else self._read_single()
 
     def _read_single(self) -> RowsRead:
+        """Read a table of which people have one value in each column, a row for each person."""
         look_beside(self.prepared.source, self.schema)
         names = dict.fromkeys([*counted_by(self.schema), *self.schema.persons])
         fetched = fetch(self.prepared.table, [*names])
@@ -106,10 +116,15 @@ class RowsReader(NamedTuple):
         """
         schema, n_entries = self.schema, len(rows)
         n_rows = n_entries if times is None else int(times.sum())
-        # Entries that stand for several equal rows have no row numbers for messages.
-        how: dict[str, Any] = {"times": times, "numbered": times is None}
-        missing = cast("Missing", schema.missing)
-        rows, source_rows, values_shown = settle(self.name, rows, schema.sensitives, missing, **how)
+        rows, source_rows, presence = resolve_missing(
+            self.name,
+            rows,
+            schema.sensitives,
+            cast("Missing", schema.missing),
+            times=times,
+            # Entries that stand for several equal rows have no row numbers for messages.
+            numbered=times is None,
+        )
         # Some entries were left out for a missing value.
         if source_rows is not None and times is not None:
             times = times[source_rows]
@@ -118,25 +133,29 @@ class RowsReader(NamedTuple):
         sensitive, *further_sensitive = (
             encode(name, rows.column(name)) for name in schema.sensitives
         )
-        rules_fired = self._fired(
+        rule_classes = self._classify_by_rules(
             rows, [sensitive, *further_sensitive], None if times is not None else source_rows
         )
         names = schema.quasi_identifiers
         columns = [self._encode(name, rows.column(name), source_rows, times) for name in names]
         return RowsRead(
-            *(columns, sensitive, n_rows, source_rows, rows.select(schema.other)),
+            columns=columns,
+            sensitive=sensitive,
+            n_rows=n_rows,
+            source_rows=source_rows,
+            other_columns=rows.select(schema.other),
             further_sensitive=tuple(further_sensitive),
             times=times,
             n_entries=n_entries,
-            fired=rules_fired,
+            rule_classes=rule_classes,
             condition_columns=rows.select(schema.conditions),
-            left_out=() if source_rows is None else values_shown.left_out,
+            left_out=() if source_rows is None else presence.left_out,
         )
 
-    def _fired(
+    def _classify_by_rules(
         self, rows: pa.Table, sensitive: Sequence[Column], source_rows: IntArray | None
-    ) -> Fired | None:
-        """For each person, which `impossible` rules concern them; None if there are no rules.
+    ) -> RuleClasses | None:
+        """The class of each person by the `impossible` rules about them; None without rules.
 
         Raises `DataError` if somebody has a value that a rule excludes. `source_rows` says where
         the rows are in the table, for the message; None: these are all of its rows.
@@ -154,15 +173,17 @@ class RowsReader(NamedTuple):
                 refuse_unfit(rules, name, texts, self.schema.hierarchies.get(name))
             columns[name] = codes, texts
         texts_of = {name: texts for name, (_, texts) in columns.items()}
-        rules_fired = fired(rules, columns, len(rows), with_nodes(self.schema, texts_of))
+        rule_classes = classify_by_rules(
+            rules, columns, len(rows), hierarchies_with_nodes(self.schema, texts_of)
+        )
         # Which values each rule excludes, as a mask over the codes of its column.
         labels_of = {column.name: Labels(column.domain) for column in sensitive}
-        values_of_rules = about_of(rules, labels_of)
+        excluded = excluded_values(rules, labels_of)
         for column in sensitive:
-            for position, is_excluded in enumerate(values_of_rules.get(column.name, ())):
+            for position, is_excluded in enumerate(excluded.get(column.name, ())):
                 # Rows that the rule surely concerns, and that have a value which it excludes.
-                is_about = rules_fired.surely[rules_fired.codes, position]
-                wrong = is_about & is_excluded[column.codes]
+                is_concerned = rule_classes.surely[rule_classes.codes, position]
+                wrong = is_concerned & is_excluded[column.codes]
                 if not wrong.any():
                     continue
                 entry = int(np.argmax(wrong))
@@ -178,7 +199,7 @@ class RowsReader(NamedTuple):
                     "which is impossible by the schema where somebody has "
                     f"{', '.join(conditions)}; correct the row or the rule"
                 )
-        return rules_fired.united(values_of_rules.values())
+        return rule_classes.merged(excluded.values())
 
     def _read_several(self) -> RowsRead:
         """Read a table of which people may have several values; a person has a code per column.
@@ -206,31 +227,30 @@ class RowsReader(NamedTuple):
             holdings[name] = Holdings(column_holdings.holders, encoded[name].codes)
         # All rows of a person must repeat the value, so each person has one code.
         for name in single:
-            settle(self.name, rows, [name], "error")
+            resolve_missing(self.name, rows, [name], "error")  # raises an error for a null
             column = encode(name, rows.column(name))
-            of_person = people.agreed(name, column.codes, column.domain.__getitem__)
-            encoded[name] = replace(column, codes=of_person)
+            person_codes = people.agreed_codes(name, column.codes, column.domain.__getitem__)
+            encoded[name] = replace(column, codes=person_codes)
         sensitive, *further_sensitive = (encoded[name] for name in schema.sensitives)
         columns = []
         for name in schema.quasi_identifiers:
             column = self._encode(name, rows.column(name), None)
-            of_person = people.agreed(name, column.codes, column.domain.__getitem__)
-            columns.append(replace(column, codes=of_person))
+            person_codes = people.agreed_codes(name, column.codes, column.domain.__getitem__)
+            columns.append(replace(column, codes=person_codes))
         for name in schema.other:
             codes, values = codes_of(rows.column(name))
             # Only checked: a person's values come from the first row of the person.
-            people.agreed(name, codes, lambda code, values=values: values[code].as_py())  # type: ignore[misc]
+            people.agreed_codes(name, codes, lambda code, values=values: values[code].as_py())  # type: ignore[misc]
         other_columns = rows.select(schema.other).take(pa.array(people.first))
-        n_rows = len(people.of_row)
         return RowsRead(
-            columns,
-            sensitive,
-            n_rows,
-            people.first,
-            other_columns,
-            people,
-            holdings,
-            tuple(further_sensitive),
+            columns=columns,
+            sensitive=sensitive,
+            n_rows=len(people.of_row),
+            source_rows=people.first,
+            other_columns=other_columns,
+            people=people,
+            holdings=holdings,
+            further_sensitive=tuple(further_sensitive),
         )
 
     def _encode(
@@ -279,14 +299,13 @@ def counted_by(schema: Schema) -> list[str]:
     return list(dict.fromkeys(columns))
 
 
-def with_nodes(
+def hierarchies_with_nodes(
     schema: Schema, texts_of: Mapping[str, Sequence[str | None]]
 ) -> dict[str, Hierarchy]:
-    """The hierarchies of columns with texts that are no values of it.
+    """The hierarchies of columns in which some text is none of the values that they list.
 
-    Such a text may name a node of the hierarchy, which stands for a group of values.
-
-    `texts_of` has the distinct texts of each column; None is a missing one.
+    Such a text may name a node of the hierarchy, which stands for a group of values. `texts_of` has
+    the distinct texts of each column; None is a missing one.
     """
     hierarchies: dict[str, Hierarchy] = {}
     for name, texts in texts_of.items():

@@ -10,8 +10,6 @@ from html import escape
 from types import MappingProxyType
 from typing import Any, NamedTuple, Self, cast
 
-import numpy as np
-
 from foreknow.data.arrays import IntArray, combine_encoded
 from foreknow.data.columns.reading_rules import Reading
 from foreknow.data.counts import GroupCounts, Semantics
@@ -23,7 +21,7 @@ from foreknow.data.engines.columns import (
 from foreknow.data.engines.combinations import Combinations
 from foreknow.data.engines.given_counts import GivenCounts
 from foreknow.data.engines.group_counts import HeldTable, PeopleTable, TallyTable, ValuesTable
-from foreknow.data.engines.people.missing_values import LeftOut, Shown
+from foreknow.data.engines.people.missing_values import LeftOut, Presence
 from foreknow.data.engines.people.person_numbers import coded_values, people_of
 from foreknow.data.engines.people.person_rows import PersonRows
 from foreknow.data.engines.people.persons import refuse_repeats
@@ -31,7 +29,7 @@ from foreknow.data.engines.people.units import shared
 from foreknow.data.engines.people.values_of_people import Holdings
 from foreknow.data.engines.profile.column_advice import described
 from foreknow.data.engines.sources import open_table
-from foreknow.data.engines.table import require, stable
+from foreknow.data.engines.table import Table, require, stable
 from foreknow.data.engines.tally import Tally
 from foreknow.data.engines.views.renamed_columns import Renamed
 from foreknow.data.engines.views.stacked_tables import bare_rows
@@ -54,11 +52,11 @@ _TABLES: Mapping[Semantics, type[ValuesTable]] = {
 
 
 class Parts(NamedTuple):
-    """The tables of a release as they are read."""
+    """The tables of a release as they are read, all of Arrow."""
 
-    people: Any  # an Arrow table of whoever is in it, where values have tables of their own
-    values: Mapping[tuple[str, ...], Any]  # Arrow tables by the sensitive columns that each has
-    has_counts: bool  # whether `COUNT` says how often each row of them occurs
+    people: Any  # the table of people, where values have tables of their own; else None
+    values: Mapping[tuple[str, ...], Any]  # the tables of values, by the sensitive columns in each
+    has_counts: bool  # whether `COUNT` says how often each row of these occurs
     person: str | None = None  # the column that names people
 
 
@@ -150,11 +148,11 @@ class Release(ReleaseTables, Plain):
                 "sensitive=...), or Release.from_groups(table, group=..., sensitive=...)"
             )
         super().__init__(tables, **roles)
-        self._owner: Members | None = None
+        self._members_of_owner: Members | None = None
         # Counted or read on first use, and then kept.
-        self._found = group_counts
+        self._group_counts = group_counts
         self._members: Members | None = None
-        self._held: Holdings | None = None
+        self._holdings: Holdings | None = None
         self._by_policy: Self | None = None
 
     @classmethod
@@ -214,8 +212,15 @@ class Release(ReleaseTables, Plain):
         """
         if not isinstance(group, str):
             raise SchemaError(f"group must be the name of one column, not {group!r}")
-        schema = _schema_by(None, [group], sensitive, person, semantics, missing, other)
-        return cls._by_hand(frame, schema, [group], reading, unlinked)
+        schema = _named_schema(
+            group=group,
+            sensitive=sensitive,
+            person=person,
+            semantics=semantics,
+            missing=missing,
+            other=other,
+        )
+        return cls._from_named_columns(frame, schema, [group], reading, unlinked)
 
     @classmethod
     @hinted
@@ -246,8 +251,15 @@ class Release(ReleaseTables, Plain):
         if isinstance(quasi_identifiers, str) or not quasi_identifiers:
             raise SchemaError("quasi_identifiers must be a list of at least one column")
         groups = list(quasi_identifiers)
-        schema = _schema_by(groups, groups, sensitive, person, semantics, missing, other)
-        return cls._by_hand(frame, schema, groups, reading, unlinked)
+        schema = _named_schema(
+            quasi_identifiers=groups,
+            sensitive=sensitive,
+            person=person,
+            semantics=semantics,
+            missing=missing,
+            other=other,
+        )
+        return cls._from_named_columns(frame, schema, groups, reading, unlinked)
 
     @classmethod
     @hinted
@@ -303,8 +315,8 @@ class Release(ReleaseTables, Plain):
         groups = [group] if isinstance(group, str) else list(group)
         if not groups:
             raise SchemaError("group must be a column, or a list of at least one")
-        sensitives = _sensitives(sensitive, semantics)
-        _check_roles([*groups, *sensitives, count])
+        sensitives = _sensitive_names(sensitive, semantics)
+        _refuse_repeated([*groups, *sensitives, count])
         check_semantics(semantics)
         if people is None and semantics != "single":
             raise SchemaError(
@@ -313,7 +325,8 @@ class Release(ReleaseTables, Plain):
             )
         if people is None and person is not None:
             raise SchemaError(f"person = {person!r} needs people = the table that has this column")
-        table, as_tuples = open_table(tally, reading, sensitives), not isinstance(group, str)
+        table = open_table(tally, reading, sensitives)
+        by_values = not isinstance(group, str)
         require(table, [*groups, *sensitives, count])
         table = stable(table, [*groups, *sensitives, count])
         members: PeopleTable | None = None
@@ -321,24 +334,32 @@ class Release(ReleaseTables, Plain):
         if people is not None:
             people_table = open_table(people, reading, (person,))
             require(people_table, groups)
-            if isinstance(group, str):
+            if not by_values:
+                # Groups have ids: people are recognized by exact columns of their table.
                 known_columns = (
                     people_table.columns if quasi_identifiers is None else quasi_identifiers
                 )
                 require(people_table, known_columns)
-                # With group ids, exact columns of people tell who somebody is.
-                recognized = []
-                for name in known_columns:
-                    if name not in (group, person):
-                        recognized.append(name)
+                recognized = [name for name in known_columns if name not in (group, person)]
             if person is not None:
-                _check_roles([*groups, person])
+                _refuse_repeated([*groups, person])
                 people_table = stable(people_table, [*groups, person])
                 refuse_repeats(people_table, person)
-            members = PeopleTable(people_table, groups, as_tuples, person)
-        tables = TallyTable(table, groups, as_tuples, sensitives[0], count, semantics, members)
-        linked_columns = sensitives if len(sensitives) > 1 else ()
-        return cls(tables, sensitives=sensitives, beside=linked_columns, recognized=recognized)
+            members = PeopleTable(people_table, groups, null_groups=by_values, person=person)
+        return cls(
+            TallyTable(
+                table,
+                groups,
+                null_groups=by_values,
+                sensitive=sensitives[0],
+                amount=count,
+                semantics=semantics,
+                people=members,
+            ),
+            sensitives=sensitives,
+            beside=sensitives if len(sensitives) > 1 else (),
+            recognized=recognized,
+        )
 
     @classmethod
     @hinted
@@ -394,16 +415,21 @@ class Release(ReleaseTables, Plain):
         >>> release.counts, release.seen().counts.sizes
         (GroupCounts(1 groups, 22 people, 2 values, single), array([15,  7]))
         """
-        table = open_table(frame, reading, _sensitives(sensitive))
+        table = open_table(frame, reading, _sensitive_names(sensitive))
         columns = [group] if isinstance(group, str) else group
         if not columns:
             raise SchemaError("group must be a column, or a list of at least one")
-        by_values = None if isinstance(group, str) else columns
-        schema = _schema_by(by_values, columns, sensitive, None, "single", missing, other)
-        roles = [*columns, *schema.sensitives, *other, count]
-        require(table, roles)
-        _check_roles(roles)
-        return cls._by_hand(Tally(table, count, roles[:-1]), schema, columns)
+        schema = _named_schema(
+            group=group if isinstance(group, str) else None,
+            quasi_identifiers=() if isinstance(group, str) else columns,
+            sensitive=sensitive,
+            missing=missing,
+            other=other,
+        )
+        judged_columns = [*columns, *schema.sensitives, *other]
+        require(table, [*judged_columns, count])
+        _refuse_repeated([*judged_columns, count])
+        return cls._from_named_columns(Tally(table, count, judged_columns), schema, columns)
 
     @classmethod
     def of_counts(cls, counts: GroupCounts, sensitive: str = "") -> Release:
@@ -453,38 +479,27 @@ class Release(ReleaseTables, Plain):
             the schema's `reading` says, or a release, whose values were read before; a table that
             could be either is refused.
         """
-        # Prepared, or with its writing given, a table is surely no release with rewritten values.
-        raw = isinstance(frame, Prepared) or written is not None
-        prepared = prepare(frame, schema, written, raw=raw, as_written=True)
-        table, group = prepared.source, group or schema.group
-        columns = {*table.columns}
+        # A table that was prepared, or whose writing is given, is surely not a release whose values
+        # were read and written anew.
+        is_raw = isinstance(frame, Prepared) or written is not None
+        prepared = prepare(frame, schema, written, raw=is_raw, as_written=True)
+        columns, group = {*prepared.source.columns}, group or schema.group
         # A column counts as shuffled only if its header says so.
-        unlinked = [name for name in unlinked if header_of_shuffled(name, columns) != name]
-        names = list(schema.quasi_identifiers) if group is None else [group]
-        other_columns = [name for name in schema.other if name in columns or name in unlinked]
+        shuffled = [name for name in unlinked if header_of_shuffled(name, columns) != name]
+        group_columns = list(schema.quasi_identifiers) if group is None else [group]
+        other_columns = [name for name in schema.other if name in columns or name in shuffled]
         if group is not None:
-            # They stand in one row with the secret, so whoever knows them learns about it.
-            for n in schema.quasi_identifiers:
-                if n in columns and n not in names:
-                    other_columns.append(n)
-        roles = {*names, *schema.sensitives, *other_columns}
-        lacking = {*schema.quasi_identifiers, *schema.other} - {*columns, *unlinked}
-        # A release may leave columns out, but one with nearly the same name is probably misspelt.
-        for name in sorted(lacking):
-            similar = nearest(name, columns - roles - {*schema.identifiers, schema.person})
-            if similar:
-                raise SchemaError(
-                    f"{table.name} has no column {name!r}; did you mean {similar!r}? known: "
-                    f"{listing(table.columns)}; {schema.key_of(name)} names it"
-                )
-        # A table of nothing but its roles and a column of counts looks like a tally.
-        if COUNT not in roles and {*roles, COUNT} == columns:
-            raise SchemaError(
-                f"{table.name!r} says in {COUNT!r} how often each value occurs, so its rows are "
-                "not people; name the folder with its certificate.json, or say --counts, in Python "
-                f"Release.from_tally; if {COUNT!r} means something else, rename it"
-            )
-        release = cls._of(prepared, names, other_columns, unlinked, null_groups=group is None)
+            # Quasi-identifiers stand in one row with the secret, so whoever knows them learns
+            # about it.
+            for name in schema.quasi_identifiers:
+                if name in columns and name != group:
+                    other_columns.append(name)
+        roles = {*group_columns, *schema.sensitives, *other_columns}
+        _refuse_misspelt_columns(prepared.source, schema, roles.union(shuffled))
+        _refuse_counts(prepared.source, roles)
+        release = cls._from_prepared(
+            prepared, group_columns, other_columns, shuffled, null_groups=group is None
+        )
         release = release.described(schema=schema, raw=prepared)
         return release.recognizing(schema.quasi_identifiers)
 
@@ -503,18 +518,18 @@ class Release(ReleaseTables, Plain):
         person = (schema or PLAIN).person or self.person
         if person is not None or self.semantics != "single":
             return ()
-        # The group of each cell (a value in a group); each column gets its code in each cell.
-        group = np.repeat(np.arange(counts.n_groups), np.diff(counts.offsets))
-        values = list(map(str, counts.values))
-        columns = [coded_values(self.sensitive, counts.codes, values, counts.counts)]
+        # Each column as a code for each cell (a value in a group), which is some number of rows.
+        values, times = list(map(str, counts.values)), counts.counts
+        columns = [coded_values(self.sensitive, counts.codes, values, times)]
         if self.by_values:
-            labels_and_codes = self.group_labels.parts
-            for name, (labels, codes) in zip(self.group_columns, labels_and_codes, strict=False):
-                columns.append(coded_values(name, codes[group], labels, counts.counts))
+            parts = zip(self.group_columns, self.group_labels.parts, strict=False)
+            for name, (labels, code_of_group) in parts:
+                cell_codes = code_of_group[counts.cell_groups]
+                columns.append(coded_values(name, cell_codes, labels, times))
         return tuple(people_of(columns))
 
     @classmethod
-    def _by_hand(
+    def _from_named_columns(
         cls,
         frame: Any,
         schema: Schema,
@@ -522,18 +537,19 @@ class Release(ReleaseTables, Plain):
         reading: Reading | None = None,
         unlinked: Sequence[str] = (),
     ) -> Release:
-        """A release whose columns the caller named; values are compared as they are written.
+        """A release of which the caller named all columns; values are compared as they are written.
 
         `groups` are the columns that make groups. With a group id in the schema, a null in it is an
         error; otherwise a null is a value like others.
         """
         prepared = prepare(frame, schema, reading, as_written=True, plainly=False)
         require(prepared.source, schema.persons, schema.key_of)
-        by_values = schema.group is None
-        return cls._of(prepared, groups, schema.other, unlinked, null_groups=by_values)
+        return cls._from_prepared(
+            prepared, groups, schema.other, unlinked, null_groups=schema.group is None
+        )
 
     @classmethod
-    def _of(
+    def _from_prepared(
         cls,
         prepared: Prepared,
         groups: Sequence[str],
@@ -550,7 +566,7 @@ class Release(ReleaseTables, Plain):
         groups : sequence of str
             The columns that make its groups.
         other_columns : sequence of str
-            Those that are published beside the sensitive ones.
+            Columns that are published beside the sensitive ones.
         unlinked : sequence of str
             Columns that are shuffled within each group.
         null_groups : bool
@@ -571,7 +587,7 @@ class Release(ReleaseTables, Plain):
                 raise SchemaError(f"unlinked: {name!r} is no sensitive or other column{hint}")
         linked_columns = [name for name in (*sensitives, *other_columns) if name not in unlinked]
         people = prepared.of_people(read_columns)
-        table, person = people.table, people.person
+        table = people.table
         new_names = {header: name for name, header in headers.items() if header != name}
         if new_names:
             table = Renamed(table, new_names)
@@ -579,13 +595,22 @@ class Release(ReleaseTables, Plain):
         table_of: dict[str, ValuesTable] = {}
         for name in sensitives:
             rows, semantics = table, schema.semantics_of(name)
-            # Other columns repeat in each row of a person: give each person one row beside `name`.
+            # Other columns repeat in each row of a person: make one row of each person, in which
+            # the values of `name` are a list.
             if several and len(linked_columns) > 1:
-                rows = PersonRows(table, person, several, name)
-            make_table = _TABLES[semantics]
-            table_of[name] = make_table(rows, groups, null_groups, person, name, semantics, missing)
+                rows = PersonRows(table, people.person, several, lists=name)
+            kind_of_table = _TABLES[semantics]
+            table_of[name] = kind_of_table(
+                table=rows,
+                groups=groups,
+                null_groups=null_groups,
+                person=people.person,
+                sensitive=name,
+                semantics=semantics,
+                missing=missing,
+            )
         return cls(
-            table_of[sensitives[0]],
+            table_of[schema.sensitive],
             sensitives=sensitives,
             beside=linked_columns if len(linked_columns) > 1 else (),
             unlinked=unlinked,
@@ -603,9 +628,13 @@ class Release(ReleaseTables, Plain):
                     "with others; give counts, or what publish wrote"
                 )
             # Values stand in the rows of people: there is one table.
-            has_counts = self.tallied
             rows = bare_rows(tables.table, tables.table.columns, COUNT, lists=tables.listed)
-            return Parts(None, {self.sensitives: rows}, has_counts, tables.person)
+            return Parts(
+                people=None,
+                values={self.sensitives: rows},
+                has_counts=self.tallied,
+                person=tables.person,
+            )
         # One table may have the counts of several sensitive columns.
         names_of_table: dict[int, list[str]] = {}
         tallies: dict[int, TallyTable] = {}
@@ -638,6 +667,7 @@ class Release(ReleaseTables, Plain):
         table_of: dict[str, Any] = {}
         for release in releases:
             table_of |= dict.fromkeys(release.sensitives, release.tables)
+        # At most one of the releases has columns that stand in one row.
         linked = [release.beside for release in (self, *releases) if release.beside]
         return Release(
             self.tables,
@@ -650,20 +680,22 @@ class Release(ReleaseTables, Plain):
     def described(self, **fields: Any) -> Self:
         """A copy of the release with other fields, such as its `schema`; the counts are kept."""
         release = super().described(_by_policy=None, **fields)
-        vars(release).pop("counts", None)  # which say the rules that they do not follow
+        # `counts` is cached, and depends on the schema.
+        vars(release).pop("counts", None)
         return release
 
-    def _sight(self, tables: Any, name: str, known_columns: Sequence[str]) -> Self:
-        """The release by other tables, for one sensitive column, in groups by known columns.
+    def _make_sight(self, tables: Any, name: str, known_columns: Sequence[str]) -> Self:
+        """The release that `tables` make, as seen for the sensitive column `name`.
 
-        For its owner it comes with the people, and who is in which group.
+        The `known_columns` divide its groups. If the owner named the people of this release, it
+        names them, too; `UnsupportedError` if known columns divide them.
         """
         if known_columns and not self.by_values:
             # Group ids must not be missing, which counting checks. Divided groups may have nulls.
             self._counted  # noqa: B018
-        visible = super()._sight(tables, name, known_columns)
-        if self._owner is None:
-            return visible
+        sight = super()._make_sight(tables, name, known_columns)
+        if self._members_of_owner is None:
+            return sight
         # The owner's list says who is in which group, but not who is in which part of it.
         if known_columns:
             raise UnsupportedError(
@@ -671,7 +703,7 @@ class Release(ReleaseTables, Plain):
                 f"{' and '.join(known_columns)}; leave them out: "
                 '--knowing "" (knowing=[])'
             )
-        return visible.naming(self._owner)
+        return sight.naming(self._members_of_owner)
 
     def alike(self, knowing: Sequence[str] = ()) -> Self:
         """The release in groups of people who look alike by the columns that are published of them.
@@ -696,7 +728,7 @@ class Release(ReleaseTables, Plain):
         """
         if not self.recognized:
             return self.of_anybody
-        # Known values of the release that this is a sight of do not matter here: ask that one.
+        # If this is a sight of another release, columns known there do not matter: ask that one.
         if self._whole is not None:
             whole_release = self._whole if self.schema is not None else self._whole.by_policy
             return whole_release.alike(knowing)
@@ -711,16 +743,23 @@ class Release(ReleaseTables, Plain):
         # No column is called "", so this is no key of another sight.
         key = ("", *knowing)
         if key not in self._seen:
-            tables, columns = self.tables, [*self.recognized, *knowing]
+            columns = [*self.recognized, *knowing]
             # Count people by these columns, in their own table if there is one.
             if not self.in_rows:
                 people = self._people
                 assert people is not None
-                ids = people.groups[0]
-                by_person = ValuesTable(people.table, columns, True, None, ids, "single", "error")
+                by_person = ValuesTable(
+                    table=people.table,
+                    groups=columns,
+                    null_groups=True,
+                    person=None,
+                    sensitive=people.groups[0],  # some column must be counted: the group's id
+                    semantics="single",
+                    missing="error",
+                )
             else:
                 by_person = replace(
-                    self._counting_anybody(tables), groups=columns, null_groups=True
+                    self._counting_anybody(self.tables), groups=columns, null_groups=True
                 )
             counts = by_person.count()
             groups = GroupLabels.of(counts.groups or (), columns, exact=True)
@@ -740,23 +779,21 @@ class Release(ReleaseTables, Plain):
         raised at the end.
         """
         tables = [self.tables, *(table for table in self._apart.values() if table.linked)]
-        sees_more = False
+        reads_more = False
         for table in tables:
-            sees_more |= table.read_at_once(columns)
+            reads_more |= table.read_at_once(columns)
         # What is counted now must fit what was counted of an earlier reading.
         counted_before: list[Release] = []
-        if sees_more and not self.is_stable:
-            releases_seen: list[Release] = [self, *self._seen.values()]
-            counted_before = [
-                release_seen for release_seen in releases_seen if release_seen._found is not None
-            ]
+        if reads_more and not self.is_stable:
+            sights: list[Release] = [self, *self._seen.values()]
+            counted_before = [sight for sight in sights if sight._group_counts is not None]
         try:
             yield
-            # A table that changes must show which rows are left out while the rest is read.
+            # Of a table that may change, see which rows are left out while the others are at hand.
             if not self.is_stable:
                 _ = self.values_shown
-            for release_seen in counted_before:
-                cast("ValuesTable", release_seen.tables).refuse_changed(release_seen._counted)
+            for sight in counted_before:
+                cast("ValuesTable", sight.tables).refuse_changed(sight._counted)
         finally:
             for table in tables:
                 table.forget_rows()
@@ -768,14 +805,15 @@ class Release(ReleaseTables, Plain):
 
     def read_as(self) -> dict[str, str]:
         """How the labels of groups and the sensitive values were read, in words, by column."""
-        groups = [g if isinstance(g, tuple) else (g,) for g in self.counts.groups or ()]
-        columns = dict(zip(self.group_columns, zip(*groups, strict=True), strict=False))
+        label_tuples = [g if isinstance(g, tuple) else (g,) for g in self.counts.groups or ()]
+        # The labels of each group column, and the sensitive values.
+        columns = dict(zip(self.group_columns, zip(*label_tuples, strict=True), strict=False))
         columns[self.tables.sensitive] = tuple(self.counts.values)
         return {name: described(in_order(list(set(labels)))) for name, labels in columns.items()}
 
     def naming(self, members: Members, holdings: Holdings | None = None) -> Self:
         """The release as its owner knows it, with the group and the values of each person."""
-        return self.described(_owner=members, _held=holdings or self._held)
+        return self.described(_members_of_owner=members, _holdings=holdings or self._holdings)
 
     @property
     def cases(self) -> bool:
@@ -791,9 +829,10 @@ class Release(ReleaseTables, Plain):
 
     @property
     def _counted(self) -> GroupCounts:
-        if self._found is None:
-            self._found = self.tables.count()
-        return self._found
+        """The counts without a schema, counted on first use."""
+        if self._group_counts is None:
+            self._group_counts = self.tables.count()
+        return self._group_counts
 
     @cached_property
     def counts(self) -> GroupCounts:
@@ -806,7 +845,7 @@ class Release(ReleaseTables, Plain):
     @property
     def person(self) -> str | None:
         """The column that names people; None if the release has no such column."""
-        return None if self._owner is not None else super().person
+        return None if self._members_of_owner is not None else super().person
 
     @property
     def members(self) -> Members:
@@ -814,8 +853,8 @@ class Release(ReleaseTables, Plain):
 
         Raises `InputError` if the release was made without ``person=``.
         """
-        if self._owner is not None:
-            return self._owner
+        if self._members_of_owner is not None:
+            return self._members_of_owner
         if self._members is None:
             self._members = self.tables.members(self._counted)
         return self._members
@@ -826,9 +865,9 @@ class Release(ReleaseTables, Plain):
 
         Raises `InputError` if the table does not show this, or does not name people.
         """
-        if self._held is None:
-            self._held = self.tables.holdings(self._counted)
-        return self._held
+        if self._holdings is None:
+            self._holdings = self.tables.holdings(self._counted)
+        return self._holdings
 
     def signatures(self, attributes: Sequence[str]) -> Signatures:
         """Count the people of each group by their values in some columns; one GROUP BY.
@@ -867,8 +906,9 @@ class Release(ReleaseTables, Plain):
         rows = fetch(self.raw.source, [*self.group_columns, *self.case_persons])
         encoded = [codes_of(column) for column in rows.columns]
         _, first_rows = combine_encoded(encoded)
-        group_columns = [(codes[first_rows], distinct) for codes, distinct in encoded[:-1]]
-        return Combinations.of(self.group_columns, group_columns)
+        *group_columns, _ = encoded  # the last column is that of persons
+        kept_columns = [(codes[first_rows], distinct) for codes, distinct in group_columns]
+        return Combinations.of(self.group_columns, kept_columns)
 
     @property
     def is_bare(self) -> bool:
@@ -899,14 +939,11 @@ class Release(ReleaseTables, Plain):
         """
         tables = self.tables
         judged_columns = {*tables.seen, *self.sensitives, *self.unlinked}
-        unjudged = []
-        for name in tables.table.columns:
-            if name not in judged_columns:
-                unjudged.append(name)
+        unjudged = [name for name in tables.table.columns if name not in judged_columns]
         if quasi_identifiers is not None and not self.in_rows:
             # People have a table of their own, whose other columns are shown, too.
-            columns_followed = (*self.group_columns, *quasi_identifiers)
-            unjudged += [name for name in self.people_columns if name not in columns_followed]
+            judged_of_people = (*self.group_columns, *quasi_identifiers)
+            unjudged += [name for name in self.people_columns if name not in judged_of_people]
         return [name for name in unjudged if name not in (*known_columns, self.cohort)]
 
     def by_column(self) -> dict[str, GroupCounts]:
@@ -919,7 +956,7 @@ class Release(ReleaseTables, Plain):
         return 0 if self.values_shown is None else self.values_shown.incomplete
 
     @cached_property
-    def values_shown(self) -> Shown | None:
+    def values_shown(self) -> Presence | None:
         """Which sensitive columns have a value in which rows; None if no row is left out."""
         return self.tables.values_shown(self.sensitives)
 
@@ -957,25 +994,25 @@ class Release(ReleaseTables, Plain):
             return ()
         columns_with_labels = zip(self.group_columns, self.group_labels.parts, strict=False)
         return tuple(
-            name for name, (labels, _) in columns_with_labels if all(map(_is_hidden, labels))
+            name for name, (labels, _) in columns_with_labels if all(map(_stands_for_any, labels))
         )
 
     def _repr_html_(self) -> str:
         return f"<code>{escape(repr(self))}</code>"
 
     def __repr__(self) -> str:
-        if self._found is None:
+        if self._group_counts is None:
             return f"Release({self.name}, not counted yet)"
         counts = self._counted
         return f"Release({self.name}: {counts.n_groups} groups, {counts.n_people} people)"
 
 
-def _is_hidden(label: Any) -> bool:
+def _stands_for_any(label: Any) -> bool:
     """True if a label stands for any value: ``*`` or ``***``."""
     return isinstance(label, str) and bool(label) and not label.strip("*")
 
 
-def _sensitives(sensitive: str | Sequence[str], semantics: str = "single") -> list[str]:
+def _sensitive_names(sensitive: str | Sequence[str], semantics: str = "single") -> list[str]:
     """The names of the sensitive columns as a list.
 
     `semantics` is that of one table of counts, which can have several columns only if people have
@@ -995,30 +1032,38 @@ def _sensitives(sensitive: str | Sequence[str], semantics: str = "single") -> li
     return names
 
 
-def _schema_by(
-    quasi_identifiers: Sequence[str] | None,
-    groups: Sequence[str],
-    sensitive: Any,
-    person: str | None,
-    semantics: Any,
-    missing: Any,
-    other_columns: Sequence[str],
-) -> Schema:
-    """The schema of a release that is made by hand, from the arguments of `Release.from_groups`.
+def _named_schema(*, sensitive: Any, other: Sequence[str], **settings: Any) -> Schema:
+    """The schema of a release of which the caller named all columns, from keywords of `Schema`."""
+    if isinstance(other, str):
+        raise SchemaError(f"other must be a list of columns, such as [{other!r}]")
+    return Schema(sensitive=_sensitive_names(sensitive), other=other, **settings)
 
-    Without `quasi_identifiers`, the first of `groups` is the column with the group's id.
+
+def _refuse_misspelt_columns(table: Table, schema: Schema, used_names: set[str]) -> None:
+    """Raise `SchemaError` for a column of the schema that the table has by a similar name.
+
+    A release may leave columns out, so those without a similar name are no error. `used_names` are
+    the columns of the schema that the table has.
     """
-    if isinstance(other_columns, str):
-        raise SchemaError(f"other must be a list of columns, such as [{other_columns!r}]")
-    return Schema(
-        quasi_identifiers=quasi_identifiers or (),
-        group=None if quasi_identifiers else groups[0],
-        sensitive=_sensitives(sensitive),
-        person=person,
-        semantics=semantics,
-        missing=missing,
-        other=other_columns,
-    )
+    columns = {*table.columns}
+    lacking = {*schema.quasi_identifiers, *schema.other} - columns - used_names
+    for name in sorted(lacking):
+        similar = nearest(name, columns - used_names - {*schema.identifiers, schema.person})
+        if similar:
+            raise SchemaError(
+                f"{table.name} has no column {name!r}; did you mean {similar!r}? known: "
+                f"{listing(table.columns)}; {schema.key_of(name)} names it"
+            )
+
+
+def _refuse_counts(table: Table, roles: set[str]) -> None:
+    """Raise `SchemaError` for a table of counts: one with a column of counts beside its `roles`."""
+    if COUNT not in roles and {*roles, COUNT} == {*table.columns}:
+        raise SchemaError(
+            f"{table.name!r} says in {COUNT!r} how often each value occurs, so its rows are "
+            "not people; name the folder with its certificate.json, or say --counts, in Python "
+            f"Release.from_tally; if {COUNT!r} means something else, rename it"
+        )
 
 
 def _refuse_two_roles(
@@ -1035,11 +1080,11 @@ def _refuse_two_roles(
     for name in sensitives:
         if name in groups:
             raise SchemaError(f"column {name!r} cannot be both sensitive and the group")
-    _check_roles([*sensitives, *persons])
-    _check_roles([*groups, *sensitives, *other_columns])
+    _refuse_repeated([*sensitives, *persons])
+    _refuse_repeated([*groups, *sensitives, *other_columns])
 
 
-def _check_roles(columns: Sequence[str]) -> None:
-    """Refuse a column with two roles."""
+def _refuse_repeated(columns: Sequence[str]) -> None:
+    """Raise `SchemaError` if one of the columns, which have different roles, is named twice."""
     if len(set(columns)) < len(columns):
         raise SchemaError(f"{', '.join(map(repr, columns))}: one column plays two roles")

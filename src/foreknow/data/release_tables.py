@@ -18,7 +18,7 @@ from foreknow.errors import SchemaError, did_you_mean
 if TYPE_CHECKING:
     from foreknow.data.schema import Schema
 
-_BARE = "; bare counts have none: give the release itself"
+_NO_COLUMNS = "; bare counts have none: give the release itself"
 COUNT = "count"  # of each value in each group: a column of what is bucketized
 
 
@@ -135,7 +135,7 @@ class ReleaseTables:
         for column in knowing or ():
             self._refuse_unknown(column, name)
         name, known_columns, _ = self.layout.seen(sensitive, knowing)
-        return self._divided(name, known_columns, anybody=False)
+        return self._sight(name, known_columns, counts_anybody=False)
 
     def people_seen(
         self, sensitive: str | None = None, knowing: Sequence[str] | None = None
@@ -148,33 +148,34 @@ class ReleaseTables:
             self._refuse_unknown(column, None)
         name, known_columns, _ = self.layout.people_seen(sensitive, knowing)
         # Rows without a value of this column may show one of another, and are people, too.
-        return self._divided(name, known_columns, anybody=self._leaves_out)
+        return self._sight(name, known_columns, counts_anybody=self._leaves_out)
 
-    def _divided(self, name: str, known_columns: Sequence[str], *, anybody: bool) -> Self:
+    def _sight(self, name: str, known_columns: Sequence[str], *, counts_anybody: bool) -> Self:
         """The release for the sensitive column `name`, in groups that the known columns divide.
 
-        With `anybody`, people without a value of this column count, too. The result is kept.
+        If it `counts_anybody`, people without a value of this column count, too. The result is
+        kept.
         """
         tables = self._apart.get(name, self.tables)
         if name == self.sensitive and not known_columns and len(self.sensitives) == 1:
             return self
-        key = (name, *known_columns, *([""] if anybody else []))
+        key = (name, *known_columns, *([""] if counts_anybody else []))
         if key not in self._seen:
             # Knowing the column itself makes sense only where people are counted: all values of a
             # person are then one text, by which groups can be divided.
             if name in known_columns:
-                tables = tables.of_texts()
+                tables = tables.with_values_as_text()
             if known_columns or name != tables.sensitive:
                 tables = tables.seen_as(name, known_columns)
-            if anybody:
+            if counts_anybody:
                 tables = self._counting_anybody(tables)
-            self._seen[key] = self._sight(tables, name, known_columns)
+            self._seen[key] = self._make_sight(tables, name, known_columns)
         return self._seen[key]
 
-    def _sight(self, tables: Any, name: str, known_columns: Sequence[str]) -> Self:
-        """The release by other tables, for one sensitive column, in groups by known columns.
+    def _make_sight(self, tables: Any, name: str, known_columns: Sequence[str]) -> Self:
+        """The release that `tables` make, as seen for the sensitive column `name`.
 
-        What was said of columns still holds; the release that it is a sight of is kept, too.
+        The `known_columns` divide its groups. It keeps this release as its whole.
         """
         return type(self)(
             tables,
@@ -201,9 +202,10 @@ class ReleaseTables:
         return tables.of_anybody(self.sensitives) if self._leaves_out else tables
 
     def seen_by(self, columns: Iterable[str], sensitive: str | None = None) -> Self:
-        """The release as an adversary sees it who knows some columns, which may be unpublished.
+        """The release as an adversary sees it who knows some columns, published or not.
 
-        Columns that stand in one row with the sensitive one divide its groups, even without a role.
+        Those of the columns that stand in one row with the sensitive one divide its groups, even
+        without a role.
         """
         main = sensitive or self.sensitive
         in_rows = {*self.layout.row_of(main)}
@@ -222,12 +224,20 @@ class ReleaseTables:
         """
         judged_columns = (*self.group_columns, *self.recognized, *self.sensitives)
         other_columns = tuple(name for name in self.people_columns if name not in judged_columns)
-        # None: people are not recognized by exact columns, but by the columns of their groups.
-        people = other_columns if self.recognized else None
-        columns = self.sensitive, self.beside, self.unlinked, people
         if self.in_rows:
-            return RowLayout(*columns, tuple(n for n in self.other if n not in self.unlinked))
-        return Layout(*columns, tuple(name for name in other_columns if name != self.person))
+            kind: type[Layout] = RowLayout
+            others = tuple(name for name in self.other if name not in self.unlinked)
+        else:
+            kind = Layout
+            others = tuple(name for name in other_columns if name != self.person)
+        return kind(
+            main=self.sensitive,
+            linked=self.beside,
+            apart=self.unlinked,
+            # None: people are not recognized by exact columns, but by the columns of their groups.
+            people=other_columns if self.recognized else None,
+            others=others,
+        )
 
     def _refuse_unknown(self, column: str, sensitive: str | None) -> None:
         """Raise `SchemaError` for a column that cannot be known beside a secret.
@@ -247,7 +257,7 @@ class ReleaseTables:
                 "leave it out"
             )
         if column not in published:
-            hint = did_you_mean(column, filter(None, published)) or _BARE
+            hint = did_you_mean(column, filter(None, published)) or _NO_COLUMNS
             secret = repr(sensitive or self.sensitive) if self.sensitive else "its values"
             raise SchemaError(f"{self.name}: {column!r} is not published beside {secret}{hint}")
 

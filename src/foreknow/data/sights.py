@@ -1,11 +1,11 @@
-"""Sight: a release as somebody sees it who knows columns of everybody that it does not show."""
+"""Sight: a release as an adversary sees it who knows columns of everybody, shown in it or not."""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from copy import copy
 from dataclasses import replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,9 +17,9 @@ from foreknow.data.engines.sources import open_table
 from foreknow.data.engines.table import require
 from foreknow.data.impossible.possible_values import Classes, JointCells
 from foreknow.data.impossible.rules_in_force import (
-    Fired,
-    about_of,
-    fired,
+    RuleClasses,
+    classify_by_rules,
+    excluded_values,
     refuse_unfit,
     refuse_unmet,
 )
@@ -39,7 +39,7 @@ _AT_ONCE = 1 << 22
 
 
 class Sight:
-    """A release, and of everybody what is known beside it; never who has which value.
+    """A release, and what an adversary knows of everybody beside it; not who has which value.
 
     Parameters
     ----------
@@ -123,14 +123,15 @@ class Sight:
             columns = [self._column(name) for name in known_names]
             groups = self._groups, range(self.counts.n_groups)
             part_of_person, first_people = combine_encoded([groups, *columns])
-            place_of = {
-                _label_parts(label): i for i, label in enumerate(shown_release.counts.groups or ())
+            position_of_label = {
+                _label_texts(label): position
+                for position, label in enumerate(shown_release.counts.groups or ())
             }
-            positions = []  # of each part among the groups of the release
+            positions = []  # of each part among the groups of the divided release
             for person in first_people.tolist():
-                label = _label_parts(self.counts.group_label(int(self._groups[person])))
+                label = _label_texts(self.counts.group_label(int(self._groups[person])))
                 known_texts = [texts[codes[person]] for codes, texts in columns]
-                position = place_of.get((*label, *known_texts))
+                position = position_of_label.get((*label, *known_texts))
                 if position is None:
                     raise DataError(
                         f"{self._microdata.name}: nobody in the release has what somebody here "
@@ -138,18 +139,21 @@ class Sight:
                         "made from"
                     )
                 positions.append(position)
-            divided = np.array(positions, dtype=np.int64)[part_of_person]
             self._seen[key] = Sight(
-                shown_release.counts, self._microdata, divided, shown_release.sensitive, self.name
+                counts=shown_release.counts,
+                microdata=self._microdata,
+                groups=np.array(positions, dtype=np.int64)[part_of_person],
+                sensitive=shown_release.sensitive,
+                name=self.name,
             )
         return self._seen[key]
 
     def seen_by(self, columns: Sequence[str], sensitive: str | None = None) -> Sight | Release:
-        """The release as somebody sees it who knows some columns of everybody.
+        """The release as an adversary sees it who knows some columns of everybody.
 
-        Only those count that stand in one row with the sensitive column. If the table has changed
-        since the release, as it may for people of earlier releases, it is what the release itself
-        shows.
+        Only columns that stand in one row with the sensitive one count. If the table of everybody
+        has changed since the release, as it may for people of earlier releases, the result is what
+        the release itself shows.
         """
         if self._release is None:
             return self
@@ -163,12 +167,12 @@ class Sight:
             raise
 
     def only(self, groups: IntArray) -> Sight:
-        """A part of this with some of the groups, by their positions; these are numbered anew."""
+        """The sight of some of the groups, given by their positions; these are numbered anew."""
         # People of other groups get the number -1, and are left out.
         new_number = np.full(self.counts.n_groups, -1, dtype=np.int64)
         new_number[groups] = np.arange(len(groups))
         narrowed, group_of_row = copy(self), new_number[self._groups]
-        inside = np.flatnonzero(group_of_row >= 0)
+        inside = np.flatnonzero(group_of_row >= 0)  # whose group is one of these
         narrowed.counts, narrowed._groups = self.counts.take(groups), group_of_row[inside]
         # Rows of the microdata: those inside, of the rows that were left before.
         narrowed._rows = inside if isinstance(self._rows, slice) else self._rows[inside]
@@ -188,23 +192,27 @@ class Sight:
 
     def signatures(self, attributes: Sequence[str]) -> Signatures:
         """How many people of each group have which values of some columns, as they print."""
-        return self._counted({name: self._column(name) for name in attributes})
+        return self._count_signatures({name: self._column(name) for name in attributes})
 
-    def _counted(self, columns: Mapping[str, tuple[NDArray[Any], Signature]]) -> Signatures:
+    def _count_signatures(
+        self, columns: Mapping[str, tuple[NDArray[Any], Signature]]
+    ) -> Signatures:
         """Count the people of each group by their values in some columns (their signature).
 
         Each column of the microdata is given by the code of each row, and the text of each code.
         """
-        coded = [(codes[self._rows], texts) for codes, texts in columns.values()]  # only our rows
-        joint, first_rows = combine_encoded(coded)
-        # The first row of each combination has its texts.
+        # Only the rows of people who are in one of the groups.
+        coded = [(codes[self._rows], texts) for codes, texts in columns.values()]
+        signature_of_row, first_rows = combine_encoded(coded)
+        # The first row with each signature has its texts.
         texts_of_columns = []
         for codes, texts in coded:
             texts_of_columns.append(np.array(texts, object)[codes[first_rows]])
         labels = [*zip(*texts_of_columns, strict=True)]
-        n_groups = self.counts.n_groups
-        pairs = count_pairs(self._groups, joint, n_groups, len(labels), self._times)
-        return Signatures(tuple(columns), labels, *pairs)
+        offsets, codes, people = count_pairs(
+            self._groups, signature_of_row, self.counts.n_groups, len(labels), self._times
+        )
+        return Signatures(tuple(columns), labels, offsets, codes, people)
 
     @property
     def _times(self) -> IntArray | None:
@@ -215,15 +223,15 @@ class Sight:
     def held(self, attributes: Sequence[str]) -> Signatures | None:
         """Count the people of each group by their values in some columns and by their secret.
 
-        The sensitive value is the last attribute. None if the table's values are not those that
-        were published. It is for the owner, who counts what an attacker guesses right.
+        The secret, which is the sensitive value, is the last attribute. None if the table's values
+        are not those that were published. Only the owner has them, to count right guesses.
         """
         codes, values = self._microdata.column(self.sensitive)
         member_codes = codes[self._rows]
         if held_values(self.counts, self._groups, member_codes, values, self._times) is None:
             return None
         columns = {name: self._column(name) for name in attributes}
-        return self._counted({**columns, self.sensitive: (codes, printed(values))})
+        return self._count_signatures({**columns, self.sensitive: (codes, printed(values))})
 
     def _column(self, name: str) -> tuple[NDArray[Any], Signature]:
         """The code of each person in one column, and the text of each code.
@@ -249,7 +257,7 @@ def held_values(
     labels: Sequence[Any],
     times: IntArray | None = None,
 ) -> NDArray[Any] | None:
-    """The value of each person as a code of the counts; None if the counts are not of these people.
+    """The value of each person, as a code of the counts; None if other people were counted.
 
     Parameters
     ----------
@@ -268,11 +276,12 @@ def held_values(
         return None
     # These are the people of the counts if they give the same counts in every group.
     cells = count_pairs(groups, value_codes, counts.n_groups, counts.n_values, times)
-    same = all(map(np.array_equal, cells, (counts.offsets, counts.codes, counts.counts)))
-    return value_codes if same else None
+    is_same = all(map(np.array_equal, cells, (counts.offsets, counts.codes, counts.counts)))
+    return value_codes if is_same else None
 
 
-def _label_parts(label: Any) -> Signature:
+def _label_texts(label: Any) -> Signature:
+    """The parts of a group's label as they print; a label that is no tuple is the only part."""
     return printed(label if isinstance(label, tuple) else (label,))
 
 
@@ -308,8 +317,8 @@ class Register:
     def column(self, name: str) -> tuple[NDArray[Any], list[str | None]]:
         """The code of each person in a column, release by release, and the text of each code.
 
-        A person who is not in the table has the code of None. The column of cohorts has the number
-        of the release.
+        A person who is not in the table has the code of None. In the column of cohorts, the text
+        is the number of the release.
         """
         if name == self._cohort:
             sizes = [len(rows) for _, rows in self._parts]
@@ -327,7 +336,7 @@ class Register:
 
 
 def seen_with(release: Any, people: Any, by: Sequence[str]) -> Sight:
-    """A release as somebody sees it who knows the quasi-identifiers of everybody, exactly.
+    """A release as an adversary sees it who knows the quasi-identifiers of everybody, exactly.
 
     Each person is placed in the group whose published labels cover their values. `people` is a
     table with the columns of the groups, exact, and the columns `by`; or a `Microdata`, whose
@@ -336,8 +345,14 @@ def seen_with(release: Any, people: Any, by: Sequence[str]) -> Sight:
     if release.is_bare:
         raise InputError("people is for a Release, not GroupCounts, which has no labels")
     exact = people if isinstance(people, Microdata) else _as_microdata(release, people, by)
-    groups = placed(release, exact)
-    return Sight(release.counts, exact, groups, release.sensitive, release.name, release)
+    return Sight(
+        counts=release.counts,
+        microdata=exact,
+        groups=placed(release, exact),
+        sensitive=release.sensitive,
+        name=release.name,
+        release=release,
+    )
 
 
 def _as_microdata(release: Release, people: Any, by: Sequence[str]) -> Microdata:
@@ -369,7 +384,8 @@ def placed(release: Release, people: Microdata) -> IntArray:
                 "quasi-identifier of the people, so who is in which group is not known; leave "
                 "people out, or make it one"
             )
-    # For each group column: which codes each distinct label covers, and the label of each group.
+    # For each group column: which codes each distinct label covers, and the number of each group's
+    # label; and the code of each person.
     covers, codes = [], []
     for position, name in enumerate(release.group_columns):
         texts = []
@@ -380,7 +396,8 @@ def placed(release: Release, people: Microdata) -> IntArray:
         inside = np.stack(list(inside_of.values()))  # by distinct text and code
         covers.append((inside, np.array([number_of_text[text] for text in texts])))
         codes.append(attribute.codes.astype(np.int64))
-    point_of_person, first_people = combine(codes, [inside.shape[1] for inside, _ in covers])
+    domain_sizes = [inside.shape[1] for inside, _ in covers]
+    point_of_person, first_people = combine(codes, domain_sizes)
     n_points = len(first_people)
     group_of_point = np.full(n_points, -1, dtype=np.int64)
     n_fitting = np.zeros(n_points, dtype=np.int64)  # how many groups each point is in
@@ -396,11 +413,11 @@ def placed(release: Release, people: Microdata) -> IntArray:
         group_of_point[point] = group + start
     if (n_fitting != 1).any():
         wrong = int(np.argmax(n_fitting != 1))
-        raise _not_placed(release, people, int(first_people[wrong]), int(n_fitting[wrong]))
+        raise _placing_error(release, people, int(first_people[wrong]), int(n_fitting[wrong]))
     return np.asarray(group_of_point[point_of_person])
 
 
-def _not_placed(
+def _placing_error(
     release: Release, people: Microdata, person: int, n_fitting: int
 ) -> UnsupportedError | DataError:
     """The error of a person who fits no group, or several."""
@@ -442,10 +459,10 @@ def covered(
 
 
 class Possible:
-    """Who can have which values in a release, by what it shows of its people, and by rules.
+    """Counts of a release that say how many people of each group can have which values, by rules.
 
-    Whom a label leaves open is not counted among those who can: fewer of these never make an
-    adversary less sure.
+    People of whom labels do not show whether they can have a value are not counted as able to: if
+    fewer people can have it, an adversary is never less sure.
     """
 
     def __init__(self, release: Release, schema: Schema) -> None:
@@ -453,7 +470,7 @@ class Possible:
         self._counted: dict[Any, GroupCounts] = {}
 
     def counts(self, sensitive: str | None, asked_columns: Sequence[str] | None) -> GroupCounts:
-        """The counts of a column by known columns, with how many people can have each value.
+        """The counts of a sensitive column in groups that known columns divide; see the class.
 
         `sensitive` None: the first column. `asked_columns` are known of everybody; None: all beside
         it.
@@ -467,148 +484,188 @@ class Possible:
             ruled_columns = release.layout.ruled_beside(
                 seen_columns.secret, seen_columns.known, ruled
             )
-            # A rule on a column in the secret's row bears on the secret, too: follow both jointly.
-            joint: Any = None, {}
-            if ruled_columns:
-                joint = _joint_cells(release, shown_release.counts, seen_columns, ruled_columns)
             counts = shown_release.counts
+            # A rule on a column in the secret's row bears on the secret, too: follow both jointly.
+            joint: _RuledColumns | None = None
+            if ruled_columns:
+                joint = _count_jointly(release, counts, seen_columns, ruled_columns)
             if ruled_columns or seen_columns.secret in ruled:
-                counts = _by_labels(release, shown_release, schema, joint)
+                counts = _with_possible_members(release, shown_release, schema, joint)
             self._counted[key] = counts
         return self._counted[key]
 
 
-def _joint_cells(
-    release: Release, counts: GroupCounts, seen_columns: Seen, ruled_columns: Sequence[str]
-) -> tuple[JointCells, dict[str, Labels]]:
-    """The cells of a secret and the columns with rules beside it, and the latter's values.
+class _RuledColumns(NamedTuple):
+    """Columns beside a secret that rules are about, to be followed jointly with it."""
 
-    A cell is a group, a value of the secret column, and the codes of its labels in `ruled_columns`,
-    with its number of people.
+    cells: JointCells  # people by group and by their values in the secret and these columns
+    labels: dict[str, Labels]  # the values of each of these columns
+
+
+def _count_jointly(
+    release: Release, counts: GroupCounts, seen_columns: Seen, ruled_columns: Sequence[str]
+) -> _RuledColumns:
+    """Count people by a secret and by the columns with rules beside it, in the groups of `counts`.
+
+    `counts` are those of the secret, as an adversary counts it who knows `seen_columns.known`.
     """
-    # See the release once more, as if the columns with rules were known, too: its groups then have
-    # one value of each.
+    # Look at the release as if the columns with rules were known, too: the groups are then finer,
+    # and have one value of each column.
     all_known = release.layout.seen(
         seen_columns.secret, [*seen_columns.known, *ruled_columns]
     ).known
-    whole_counts = release.seen(seen_columns.secret, all_known).by_policy.counts
-    if whole_counts.n_people != counts.n_people:
+    finer_counts = release.seen(seen_columns.secret, all_known).by_policy.counts
+    if finer_counts.n_people != counts.n_people:
         raise DataError(
             f"{release.name}: some rows show no value of {ruled_columns[0]!r}, and a rule on it "
             f"(impossible) bears on {seen_columns.secret!r} in the same row: fill it, leave these "
             f"rows out, or add {ruled_columns[0]!r} to knowing"
         )
-    # A label has first what the release's groups are labelled by, then the known columns' values.
-    labels = [_label_parts(label) for label in whole_counts.groups or ()]
-    known_parts = [label[len(label) - len(all_known) :] for label in labels]
-    texts = dict(zip(all_known, zip(*known_parts, strict=True), strict=False))
-    # The group of `counts` to which each finer group belongs: leave out the labels of ruled
-    # columns.
-    positions = [all_known.index(name) for name in seen_columns.known]
-    divided = []
-    for label, known_labels in zip(labels, known_parts, strict=True):
-        labels_shown = label[: len(label) - len(all_known)]
-        divided.append((*labels_shown, *(known_labels[position] for position in positions)))
-    number_of_group = {
-        _label_parts(label): number for number, label in enumerate(counts.groups or ())
+    position_of_label = {
+        _label_texts(label): position for position, label in enumerate(counts.groups or ())
     }
-    group = np.array([number_of_group[label] for label in divided], dtype=np.int64)
-    values = {name: Labels(in_order({*texts[name]} - {None})) for name in ruled_columns}
-    codes = {}
-    # A missing value has the code after the last: it is one that anybody may have.
-    for name, column_labels in values.items():
-        missing, code_of = len(column_labels), column_labels.codes
-        codes[name] = np.array([code_of.get(text, missing) for text in texts[name]], np.int64)
+    # For each finer group, the group of `counts` that it is a part of, and its ruled values.
+    groups: list[int] = []
+    texts: dict[str, list[str | None]] = {name: [] for name in ruled_columns}
+    for finer_label in map(_label_texts, finer_counts.groups or ()):
+        # A label has first the parts by which the release's groups are labelled.
+        n_parts = len(finer_label) - len(all_known)
+        text_of = dict(zip(all_known, finer_label[n_parts:], strict=True))
+        known_texts = [text_of[name] for name in seen_columns.known]
+        groups.append(position_of_label[(*finer_label[:n_parts], *known_texts)])
+        for name in ruled_columns:
+            texts[name].append(text_of[name])
+    group_of_cell = np.array(groups, dtype=np.int64)[finer_counts.cell_groups]
+    labels_of, codes_beside = {}, {}
+    for name, column_texts in texts.items():
+        labels_of[name] = labels = Labels(in_order({*column_texts} - {None}))
+        # A missing value has the code after the last: it is one that anybody may have.
+        codes = [labels.codes.get(text, len(labels)) for text in column_texts]
+        codes_beside[name] = np.array(codes, dtype=np.int64)[finer_counts.cell_groups]
     # Codes of values differ between the two counts: use those of `counts`.
-    value = np.array([counts.values.codes[label] for label in whole_counts.values], dtype=np.int64)
-    of_cell = whole_counts.cell_groups
-    codes_of_cells = {name: code[of_cell] for name, code in codes.items()}
-    cells = JointCells(
-        group[of_cell], value[whole_counts.codes], codes_of_cells, whole_counts.counts
+    new_code = np.array([counts.values.codes[value] for value in finer_counts.values], np.int64)
+    values = new_code[finer_counts.codes]
+    return _RuledColumns(
+        JointCells(group_of_cell, values, codes_beside, finer_counts.counts), labels_of
     )
-    return cells, values
 
 
-def _by_labels(release: Release, shown_release: Any, schema: Schema, joint: Any) -> GroupCounts:
-    """Count who can have which values, by what a release shows of everybody beside the secret.
+def _with_possible_members(
+    release: Release, shown_release: Any, schema: Schema, ruled_columns: _RuledColumns | None
+) -> GroupCounts:
+    """The counts of a secret, with how many people of each group can have each value.
 
-    `joint` are the cells and labels of `_joint_cells`; the cells are None if no further column has
-    rules.
+    Parameters
+    ----------
+    release : Release
+    shown_release : Release
+        The same, seen for one sensitive column by an adversary who knows some others.
+    schema : Schema
+        Its rules say who cannot have which values. They are applied to what the release shows of
+        everybody beside the secret.
+    ruled_columns : _RuledColumns or None
+        The other sensitive columns beside the secret that rules are about.
     """
-    column = shown_release.sensitive
-    people = {*shown_release.people_columns, *shown_release.group_columns} - {
-        column,
-        *release.unlinked,
-    }
-    names = [name for name in schema.conditions if name in people]
     counts: GroupCounts = shown_release.counts
-    if not names:
-        # Nothing that rules are about is shown: all people of a group are alike for the rules.
-        all_groups = np.arange(counts.n_groups)
-        none = fired(schema.impossible, {}, counts.n_groups)
-        return _with_able(
-            counts, column, schema, all_groups, counts.sizes, none, release.name, joint
+    shown_columns = {*shown_release.people_columns, *shown_release.group_columns}
+    shown_columns -= {shown_release.sensitive, *release.unlinked}
+    conditions = [name for name in schema.conditions if name in shown_columns]
+    if not conditions:
+        # The columns of conditions are not shown, so all people of a group are alike for the rules.
+        return _restricted(
+            counts,
+            release.name,
+            shown_release.sensitive,
+            schema,
+            groups=np.arange(counts.n_groups),
+            times=counts.sizes,
+            rule_classes=classify_by_rules(schema.impossible, {}, counts.n_groups),
+            ruled_columns=ruled_columns,
         )
-    signatures = shown_release.signatures(names)
-    texts = [*zip(*signatures.labels, strict=True)]
-    for name, texts_of_column in zip(names, texts, strict=True):
-        _check_rules(release, schema, name, texts_of_column)
-    # Each signature (a combination of values in these columns) is looked at once.
-    rows = np.arange(len(signatures.labels))
-    coded = {name: (rows, column_texts) for name, column_texts in zip(names, texts, strict=True)}
-    rules_fired = fired(schema.impossible, coded, len(rows), schema.hierarchies)
-    # From the class of each signature to that of each signature in a group.
-    rules_fired = replace(rules_fired, codes=rules_fired.codes[signatures.codes])
-    groups = np.repeat(np.arange(counts.n_groups), np.diff(signatures.offsets))
-    people = signatures.people
-    return _with_able(counts, column, schema, groups, people, rules_fired, release.name, joint)
+    # A signature is a combination of values in the columns of conditions: look at each once.
+    signatures = shown_release.signatures(conditions)
+    n_signatures = len(signatures.labels)
+    texts_of = dict(zip(conditions, zip(*signatures.labels, strict=True), strict=True))
+    for name, texts in texts_of.items():
+        _check_rules(release, schema, name, texts)
+    encoded = {name: (np.arange(n_signatures), texts) for name, texts in texts_of.items()}
+    rule_classes = classify_by_rules(schema.impossible, encoded, n_signatures, schema.hierarchies)
+    return _restricted(
+        counts,
+        release.name,
+        shown_release.sensitive,
+        schema,
+        groups=np.repeat(np.arange(counts.n_groups), np.diff(signatures.offsets)),
+        times=signatures.people,
+        # From the class of each signature to that of each signature in a group.
+        rule_classes=replace(rule_classes, codes=rule_classes.codes[signatures.codes]),
+        ruled_columns=ruled_columns,
+    )
 
 
 def _check_rules(release: Release, schema: Schema, name: str, texts: Sequence[str | None]) -> None:
-    """Refuse rules that nobody meets by a column; the maker's were met in the raw table."""
+    """Refuse rules of which nobody meets the condition on a column; `texts` are its labels.
+
+    Rules of the schema by which the release was made were met in the raw table.
+    """
     hierarchy = schema.hierarchies.get(name)
     if release.raw is not None:
         refuse_unfit(schema.impossible, name, texts, hierarchy)
         return
-    of_maker = (release.schema or PLAIN).impossible
-    rules = [rule for rule in schema.impossible if rule not in of_maker]
+    rules_of_maker = (release.schema or PLAIN).impossible
+    rules = [rule for rule in schema.impossible if rule not in rules_of_maker]
     refuse_unmet(rules, name, texts, hierarchy)
 
 
-def _with_able(
+def _restricted(
     counts: GroupCounts,
+    release_name: str,
     column: str,
     schema: Schema,
+    *,
     groups: IntArray,
-    times: IntArray | None,
-    rules_fired: Fired,
-    name: str,
-    joint: tuple[JointCells | None, Mapping[str, Labels]] = (None, {}),
+    times: IntArray,
+    rule_classes: RuleClasses,
+    ruled_columns: _RuledColumns | None,
 ) -> GroupCounts:
-    """Counts that say how many people of each group can have each value.
+    """Counts of a column, with how many people of each group can have each value.
+
+    Raises `DataError` if more people have a value than can have it.
 
     Parameters
     ----------
-    groups, times : integer arrays
-        The group of each entry of people, and how many people it is; None: one.
-    rules_fired : Fired
+    groups, times : integer arrays, shape (entries,)
+        Of each entry of people, its group and how many people it is.
+    rule_classes : RuleClasses
         For each entry, the class of people to whom the same rules apply.
-    joint : (JointCells or None, mapping of column to Labels)
-        The result of `_joint_cells`; None if no further column has rules.
+    ruled_columns : _RuledColumns or None
+        The columns with rules that must be followed jointly with this one.
     """
-    cells, labels_beside = joint
-    values_of_rules = about_of(schema.impossible, {column: counts.values, **labels_beside})
-    for ruled_column in labels_beside:  # the last value is a missing one, which anybody may have
-        values_of_rules[ruled_column] = np.pad(values_of_rules[ruled_column], ((0, 0), (0, 1)))
-    classes = Classes(rules_fired.codes, rules_fired.perhaps, rules_fired.surely, values_of_rules)
-    positions = np.arange(len(rules_fired.codes))
-    of_rows = column, groups, positions, times, counts.n_groups
-    possible = classes.possible(*of_rows) if cells is None else classes.beside(*of_rows, cells)
-    # A value that occurs more often than people can have it contradicts the rules.
-    for cell in possible.overfull(counts.cell_groups, counts.codes, counts.counts)[:1].tolist():
+    labels_beside = {} if ruled_columns is None else ruled_columns.labels
+    excluded = excluded_values(schema.impossible, {column: counts.values, **labels_beside})
+    for name in labels_beside:  # the last value is a missing one, which no rule excludes
+        excluded[name] = np.pad(excluded[name], ((0, 0), (0, 1)))
+    classes = Classes(
+        codes=rule_classes.codes,
+        perhaps=rule_classes.perhaps,
+        surely=rule_classes.surely,
+        excluded=excluded,
+    )
+    possible = classes.possible_members(
+        column,
+        group_of_row=groups,
+        codes=np.arange(len(rule_classes.codes)),
+        times=times,
+        n_groups=counts.n_groups,
+        joint_cells=None if ruled_columns is None else ruled_columns.cells,
+    )
+    # A value that more people have than can have it contradicts the rules.
+    overfull_cells = possible.overfull(counts.cell_groups, counts.codes, counts.counts)
+    if len(overfull_cells):
+        cell = int(overfull_cells[0])
         group, value = int(counts.cell_groups[cell]), counts.values[int(counts.codes[cell])]
         raise DataError(
-            f"{name}: group {counts.group_label(group)!r} has {str(value)!r}, and too few people "
-            "who can have it (impossible); correct the rule or the release"
+            f"{release_name}: group {counts.group_label(group)!r} has {str(value)!r}, and too few "
+            "people who can have it (impossible); correct the rule or the release"
         )
     return replace(counts, possible=possible)

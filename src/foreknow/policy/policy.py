@@ -497,7 +497,7 @@ class Policy:
         # Where no other column is used and no rule applies, the table is counted as it is.
         only_the_secret = columns == (microdata.schema.sensitive,)
         nothing_known = not any(requirement.known for requirement in self.requirements)
-        if only_the_secret and nothing_known and not microdata.fired(columns):
+        if only_the_secret and nothing_known and not microdata.rule_classes(columns):
             return microdata
         criteria = [required.criterion for required in self.requirements if required.criterion]
         most_people = max((criterion.least for criterion in criteria), default=0)

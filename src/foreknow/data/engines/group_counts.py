@@ -20,7 +20,7 @@ from foreknow.data.engines.columns import (
     to_python,
 )
 from foreknow.data.engines.combinations import Combinations
-from foreknow.data.engines.people.missing_values import Shown, settle
+from foreknow.data.engines.people.missing_values import Presence, resolve_missing
 from foreknow.data.engines.people.person_rows import PersonRows
 from foreknow.data.engines.people.persons import People
 from foreknow.data.engines.people.values_of_people import HeldRows, Holdings, read_held
@@ -28,10 +28,10 @@ from foreknow.data.engines.rows import (
     PeopleRows,
     TallyRows,
     ValuesRows,
-    changed,
+    changed_table_error,
+    count_equal_rows,
     no_signatures,
     refuse_null_groups,
-    tallied,
 )
 from foreknow.data.engines.table import Table
 from foreknow.data.engines.tally import amounts_of, refuse_repeated_rows
@@ -46,13 +46,13 @@ class PeopleTable(PeopleRows):
 
     def members(self, counts: GroupCounts) -> Members:
         """The name of each person, and the position of their group in `counts`."""
-        person = named(self.table, self.person)
-        rows = fetch(self.table, self._columns(person, *self.groups))
+        person = person_column(self.table, self.person)
+        rows = fetch(self.table, self._with_needed(person, *self.groups))
         if self.needed:
-            rows = rows.filter(pa.array(Shown.of(rows, self.needed).of_any))
+            rows = rows.filter(pa.array(Presence.of(rows, self.needed).shows_any))
         # A person may have several rows, which all are in one group: that of the first.
         people = People.named(self.table.name, person, rows.column(person))
-        positions = self._positions(rows, counts)
+        positions = self._group_positions(rows, counts)
         return Members(Labels(to_python(person, people.names)), positions[people.first])
 
     def signatures(self, counts: GroupCounts, attributes: Sequence[str]) -> Signatures:
@@ -60,15 +60,16 @@ class PeopleTable(PeopleRows):
 
         Raises an error if the table gives other rows than when it was counted.
         """
-        rows, weights = self._tallied([*self.groups, *attributes, *self.tied])
+        columns = [*self.groups, *attributes, *self.columns_to_recount]
+        rows, weights = self._count_equal_rows(columns)
         # The rows are read again, and a table that changed would mix two states.
-        positions = self._positions(rows, counts)
-        if not self._as_counted(counts, positions, rows, weights):
-            raise changed(self.table)
+        positions = self._group_positions(rows, counts)
+        if not self._is_as_counted(counts, positions, rows, weights):
+            raise changed_table_error(self.table)
         # A signature is the combination of a person's values in the attributes.
         codes, signatures = group_codes(rows, attributes, as_tuples=True)
-        # Labels are compared as they print: 1 and "1" are one signature.
-        texts: list[Any] = list(map(_text, signatures))
+        # Labels are compared as they print: 1 and "1" make one signature.
+        texts: list[Any] = list(map(_as_text, signatures))
         number_of_text = {text: code for code, text in enumerate(dict.fromkeys(texts))}
         text_numbers = np.array([number_of_text[text] for text in texts], dtype=np.int64)
         pairs = count_pairs(
@@ -77,11 +78,11 @@ class PeopleTable(PeopleRows):
         return Signatures(tuple(attributes), tuple(number_of_text), *pairs)
 
     @property
-    def tied(self) -> list[str]:
-        """A column that is read again, too, to see whether the table is still the same."""
+    def columns_to_recount(self) -> list[str]:
+        """Further columns to count again, to see whether the table is still the same: none."""
         return []
 
-    def _as_counted(
+    def _is_as_counted(
         self, counts: GroupCounts, positions: IntArray, rows: pa.Table, weights: IntArray | None
     ) -> bool:
         """True if rows that are read again have as many people in each group as were counted.
@@ -93,13 +94,13 @@ class PeopleTable(PeopleRows):
 
     def combinations(self) -> Combinations:
         """Count people with one row each, by the columns of their groups."""
-        rows, weights = self._tallied(self.groups, self.groups)
+        rows, weights = self._count_equal_rows(self.groups, self.groups)
         if not self.null_groups:
-            in_order = self._in_order(weights)
+            in_order = self._has_row_numbers(weights)
             refuse_null_groups(self.table.name, rows, self.groups, in_order=in_order)
         return combinations_in(self.table, rows, self.groups, weights)
 
-    def _tallied(
+    def _count_equal_rows(
         self, columns: Sequence[str], groups: Sequence[str] = ()
     ) -> tuple[pa.Table, IntArray | None]:
         """Equal rows of people who are counted, and how often each occurs.
@@ -107,27 +108,31 @@ class PeopleTable(PeopleRows):
         The second result is None if each row occurs once. `groups` are those of the columns that
         make groups.
         """
-        rows, weights = tallied(self.table, self._columns(*columns), groups)
+        rows, weights = count_equal_rows(self.table, self._with_needed(*columns), groups)
         # People without any of the needed values are left out.
-        presence = Shown.of(rows, self.needed)
+        presence = Presence.of(rows, self.needed)
         if presence.complete:
             return rows, weights
-        kept_rows = presence.of_any
+        kept_rows = presence.shows_any
         return rows.filter(pa.array(kept_rows)), None if weights is None else weights[kept_rows]
 
-    def _in_order(self, weights: IntArray | None) -> bool:
-        """True if what was read has the numbers of the rows."""
+    def _has_row_numbers(self, weights: IntArray | None) -> bool:
+        """True if rows that were read are in the order of the table, so that they have numbers.
+
+        `weights` are how often each row occurs; None: equal rows were not counted.
+        """
         return weights is None or getattr(self.table, "in_order", False)
 
-    def _columns(self, *names: str) -> list[str]:
+    def _with_needed(self, *names: str) -> list[str]:
+        """Some columns, and those without whose values people are left out; each once."""
         return list(dict.fromkeys([*names, *self.needed]))
 
-    def _positions(self, rows: pa.Table, counts: GroupCounts) -> IntArray:
+    def _group_positions(self, rows: pa.Table, counts: GroupCounts) -> IntArray:
         """The position in `counts` of each row's group; an error if a group was not counted."""
         of_row, labels = group_codes(rows, self.groups, as_tuples=self.null_groups)
         code_of_group = Labels(counts.groups or ()).codes
         if not all(label in code_of_group for label in labels):
-            raise changed(self.table)
+            raise changed_table_error(self.table)
         positions: IntArray = np.array([code_of_group[label] for label in labels], dtype=np.int64)[
             of_row
         ]
@@ -145,23 +150,24 @@ class ValuesTable(PeopleTable, ValuesRows):
 
     def count(self) -> GroupCounts:
         """Count people by group, and their values by group and value."""
-        return self._found[0]
+        counts, _ = self._counts_and_presence
+        return counts
 
     @property
-    def tied(self) -> list[str]:
-        """The sensitive column, where the table may change while it is read."""
+    def columns_to_recount(self) -> list[str]:
+        """The sensitive column (or those in its place) if the table may change while it is read."""
         return [] if self.table.is_stable else [self.sensitive, *self.or_else]
 
-    def _as_counted(
+    def _is_as_counted(
         self, counts: GroupCounts, positions: IntArray, rows: pa.Table, weights: IntArray | None
     ) -> bool:
         """True if rows that are read again have the values, group by group, that were counted."""
-        if not super()._as_counted(counts, positions, rows, weights):
+        if not super()._is_as_counted(counts, positions, rows, weights):
             return False
-        if not self.tied:  # the table cannot change while it is read
+        if not self.columns_to_recount:  # the table cannot change while it is read
             return True
         # Drop or label missing values as it was done before.
-        rows = self._settled(rows, weights, in_order=False).rows
+        rows = self._resolve_missing(rows, weights, in_order=False).rows
         codes, values = self._values_of(rows)
         bags = count_pairs(positions, codes, counts.n_groups, len(values), weights)
         bags_before = counts.offsets, counts.codes, counts.counts
@@ -174,39 +180,42 @@ class ValuesTable(PeopleTable, ValuesRows):
             return
         recount, _ = self._count_rows()
         if recount != counts or not _same_labels(recount, counts):
-            raise changed(self.table)
+            raise changed_table_error(self.table)
 
-    def values_shown(self, sensitives: Sequence[str]) -> Shown | None:
+    def values_shown(self, sensitives: Sequence[str]) -> Presence | None:
         """Which rows show a value of which sensitive columns; None if no row may be left out."""
         if not self.needed:
             return None
         if [*sensitives] == [self.sensitive]:
-            return self._found[1]
+            _, presence = self._counts_and_presence
+            return presence
         rows, weights = self.rows_of(sensitives)
-        return Shown.of(rows, sensitives, weights, numbered=weights is None)
+        return Presence.of(rows, sensitives, weights, numbered=weights is None)
 
     @cached_property
-    def _found(self) -> tuple[GroupCounts, Shown]:
+    def _counts_and_presence(self) -> tuple[GroupCounts, Presence]:
+        """The result of `_count_rows`, which is kept."""
         return self._count_rows()
 
-    def _count_rows(self) -> tuple[GroupCounts, Shown]:
+    def _count_rows(self) -> tuple[GroupCounts, Presence]:
         """Read the rows, and count people by group, and their values by group and value.
 
-        The second result says which rows show a sensitive value. `weights` below is how many people
-        each row is, None for one; `read_once` has rows that were read for several counts.
+        The second result says which rows show a sensitive value.
         """
         name, columns = self.table.name, list(dict.fromkeys(self.seen))
+        # These rows may have been read already, for several counts. `weights` is how many people
+        # each row is; None: one.
         read_before = self.read_once.rows(self.table, columns)
-        rows, weights = read_before or tallied(self.table, columns, self.groups)
+        rows, weights = read_before or count_equal_rows(self.table, columns, self.groups)
         # Columns in which a null is an error.
         no_nulls = [*self.groups] if not self.null_groups else []
         no_nulls += [self.sensitive] if self.missing == "error" else []
-        in_order = self._in_order(weights)
+        in_order = self._has_row_numbers(weights)
         has_null = any(rows[column].null_count for column in no_nulls)
         if not in_order and self.table.untyped and has_null:
             # The engine's count knows no row numbers: read all rows, so that the error names one.
             rows, weights, in_order = fetch(self.table, columns, self.groups), None, True
-        rows, kept_rows, presence = self._settled(rows, weights, in_order=in_order)
+        rows, kept_rows, presence = self._resolve_missing(rows, weights, in_order=in_order)
         if kept_rows is not None and weights is not None:
             weights = weights[kept_rows]
         if not len(rows):
@@ -227,17 +236,20 @@ class ValuesTable(PeopleTable, ValuesRows):
         """
         if self.or_else:
             return np.zeros(len(rows), dtype=np.int64), Labels(["a value"])
-        return _values(self.sensitive, rows.column(self.sensitive))
+        return _coded_values(self.sensitive, rows.column(self.sensitive))
 
     def holdings(self, counts: GroupCounts) -> Holdings:
         """Which person has which value, in the order of the rows."""
-        person = named(self.table, self.person)
+        person = person_column(self.table, self.person)
         rows = fetch(self.table, [person, self.sensitive])
-        rows = settle(self.table.name, rows, [self.sensitive], self.missing).rows
+        rows = resolve_missing(self.table.name, rows, [self.sensitive], self.missing).rows
         holders = People.named(self.table.name, person, rows.column(person)).of_row
-        return self._held_by(holders, rows.column(self.sensitive), counts)
+        return self._as_holdings(holders, rows.column(self.sensitive), counts)
 
-    def _held_by(self, holders: NDArray[Any], column: pa.ChunkedArray, counts: Any) -> Holdings:
+    def _as_holdings(
+        self, holders: NDArray[Any], column: pa.ChunkedArray, counts: GroupCounts
+    ) -> Holdings:
+        """Who has which value, as codes of `counts`; `holders` has the person of each value."""
         codes, distinct = codes_of(column)
         values = to_python(self.sensitive, distinct)
         new_code = np.array([counts.values.codes[value] for value in values], codes.dtype)
@@ -253,17 +265,27 @@ class HeldTable(ValuesTable, HeldRows):
         """The column that may hold lists."""
         return self.sensitive
 
-    def of_texts(self) -> ValuesTable:
-        """The same with all that a person has as one value."""
-        rows = PersonRows.of_texts(self.table, self.person, self.sensitive, self.semantics)
-        everybody = rows, self.groups, self.null_groups, self.person
-        return ValuesTable(*everybody, self.sensitive, "single", self.missing)
+    def with_values_as_text(self) -> ValuesTable:
+        """The table in which all values that a person has are one text."""
+        rows = PersonRows.with_values_as_text(
+            self.table, self.person, self.sensitive, self.semantics
+        )
+        return ValuesTable(
+            table=rows,
+            groups=self.groups,
+            null_groups=self.null_groups,
+            person=self.person,
+            sensitive=self.sensitive,
+            semantics="single",
+            missing=self.missing,
+        )
 
     @cached_property
-    def _found(self) -> tuple[GroupCounts, Shown]:
-        return self._count_held(), Shown({}, 0, None, numbered=True)
+    def _counts_and_presence(self) -> tuple[GroupCounts, Presence]:
+        """The counts; no row is left out, since a null only adds no value."""
+        return self._count_people(), Presence({}, n_rows=0, times=None, numbered=True)
 
-    def _count_held(self) -> GroupCounts:
+    def _count_people(self) -> GroupCounts:
         """The number of people of each group, and how often each value occurs among them."""
         values = self.values_of_people()
         of_person, labels = groups_from_columns(
@@ -287,12 +309,12 @@ class HeldTable(ValuesTable, HeldRows):
 
     def holdings(self, counts: GroupCounts) -> Holdings:
         """Which person has which value, in the order of the rows."""
-        named(self.table, self.person)
+        person_column(self.table, self.person)  # raises an error without such a column
         person_values = read_held(self.table, [], self.sensitive, self.person, self.semantics)
-        return self._held_by(person_values.holders, person_values.values, counts)
+        return self._as_holdings(person_values.holders, person_values.values, counts)
 
     def signatures(self, counts: GroupCounts, attributes: Sequence[str]) -> Signatures:
-        """Say that no row has all of a person."""
+        """Raise `InputError`: no row has all values of a person."""
         raise no_signatures(self.table, attributes)
 
 
@@ -306,7 +328,7 @@ class TallyTable(TallyRows):
         """No row is left out."""
 
     def read_at_once(self, columns: Iterable[str]) -> bool:
-        """Say that nothing is read at once."""
+        """False: nothing is read at once."""
         return False
 
     def forget_rows(self) -> None:
@@ -320,7 +342,7 @@ class TallyTable(TallyRows):
         table, people = self.table, self.people
         rows = fetch(table, self.seen, self.groups)
         weights = amounts_of(table, self.amount, rows.column(self.amount))
-        rows = settle(table.name, rows, [self.sensitive], "error").rows
+        rows = resolve_missing(table.name, rows, [self.sensitive], "error").rows
         if not len(rows) and people is None:
             raise DataError(f"{table.name} has no rows")
         group_of_row, labels = self._groups_of(table, rows)
@@ -333,11 +355,11 @@ class TallyTable(TallyRows):
             group_of_member, people_labels = self._groups_of(people.table, members)
             sizes = np.bincount(group_of_member, minlength=len(people_labels))
             # From groups of this table to those of people.
-            group_of_row = _positions_of_keys(
+            new_group = _groups_among_people(
                 table, labels, people.table, people_labels, group_of_row
-            )[group_of_row]
-            labels = people_labels
-        codes, values = _values(self.sensitive, rows.column(self.sensitive))
+            )
+            group_of_row, labels = new_group[group_of_row], people_labels
+        codes, values = _coded_values(self.sensitive, rows.column(self.sensitive))
         counts = GroupCounts.from_pairs(
             group_of_row,
             codes,
@@ -350,10 +372,7 @@ class TallyTable(TallyRows):
         )
         # Several rows of one group and value: only other columns may tell them apart.
         if len(counts.codes) < len(rows):
-            other_columns = []
-            for name in table.columns:
-                if name != self.amount:
-                    other_columns.append(name)
+            other_columns = [name for name in table.columns if name != self.amount]
             refuse_repeated_rows(table, table.name, other_columns, self.amount)
         return counts
 
@@ -373,15 +392,16 @@ class TallyTable(TallyRows):
         return group_codes(rows, self.groups, as_tuples=self.null_groups)
 
     def members(self, counts: GroupCounts) -> Members:
-        """Find the group of everybody."""
+        """The name of each person, and the position of their group in `counts`."""
         if self.people is None:
-            named(self.table, None)
+            person_column(self.table, None)  # raises an error
         assert self.people is not None
         return self.people.members(counts)
 
     def holdings(self, counts: GroupCounts) -> Holdings:
         """Raise `InputError`: a bucketized release does not say who has what."""
-        named(self.table, None if self.people is None else self.people.person)
+        # Nobody may be named at all, which is another error.
+        person_column(self.table, None if self.people is None else self.people.person)
         raise InputError(
             f"{self.table.name}: a bucketized release does not tell who has what; take the table "
             "that it was made from, with a column of groups"
@@ -394,8 +414,8 @@ class TallyTable(TallyRows):
         return self.people.signatures(counts, attributes)
 
 
-def named(table: Table, person: str | None) -> str:
-    """The column that names people; an `InputError` where there is none."""
+def person_column(table: Table, person: str | None) -> str:
+    """The column that names people, which is `person`; `InputError` if that is None."""
     if person is None:
         raise InputError(
             f"{table.name}: nobody is named; say which column names people, "
@@ -415,24 +435,24 @@ def combinations_in(
 
 def combinations_of(table: Table, columns: Sequence[str]) -> Combinations:
     """Count a table of one row for each person by some columns, where it lives."""
-    rows, people = tallied(table, list(columns), columns)
+    rows, people = count_equal_rows(table, list(columns), columns)
     return combinations_in(table, rows, columns, people)
 
 
 def _same_labels(counts: GroupCounts, recount: GroupCounts) -> bool:
     """True if the groups of two counts have the same labels, in the same order."""
+    # Groups without columns have one name each.
     if not (counts.group_columns and recount.group_columns):
         return bool(counts.groups == recount.groups)
     # By column: the distinct labels, and the code of each group's label.
-    for part, other_part in zip(counts.group_parts, recount.group_parts, strict=True):
-        labels, codes = part
-        other_labels, other_codes = other_part
+    parts_of_columns = zip(counts.group_parts, recount.group_parts, strict=True)
+    for (labels, codes), (other_labels, other_codes) in parts_of_columns:
         if labels != other_labels or not np.array_equal(codes, other_codes):
             return False
     return True
 
 
-def _values(sensitive: str, column: pa.ChunkedArray) -> tuple[NDArray[Any], Labels]:
+def _coded_values(sensitive: str, column: pa.ChunkedArray) -> tuple[NDArray[Any], Labels]:
     """Codes of a column into its distinct values, which are in order."""
     codes, distinct = ranked(*codes_of(column))
     return codes, Labels(to_python(sensitive, distinct))
@@ -489,7 +509,7 @@ def groups_from_columns(
     return group_of_row, GroupLabels(parts, len(first_rows), groups)
 
 
-def _positions_of_keys(
+def _groups_among_people(
     table: Table,
     labels: Sequence[Label],
     people: Table,
@@ -511,7 +531,7 @@ def _positions_of_keys(
     """
     keys, people_keys = labels, people_labels
     if table.untyped != people.untyped:  # a CSV file of texts beside a table with types
-        keys, people_keys = [*map(_text, labels)], [*map(_text, people_labels)]
+        keys, people_keys = [*map(_as_text, labels)], [*map(_as_text, people_labels)]
     place_of = {key: position for position, key in enumerate(people_keys)}
     positions = np.array([place_of.get(key, -1) for key in keys], dtype=np.int64)
     if len(positions) and positions.min() < 0:
@@ -523,7 +543,8 @@ def _positions_of_keys(
     return positions
 
 
-def _text(label: Label) -> Label:
+def _as_text(label: Label) -> Label:
+    """A label, or each part of a tuple, as text; None stays None."""
     if isinstance(label, tuple):
-        return tuple(_text(part) for part in label)
+        return tuple(_as_text(part) for part in label)
     return None if label is None else str(label)

@@ -1,6 +1,6 @@
 """Rows: what is counted of a release, equal rows once, without people who are left out.
 
-Both the judge and the counts of the trunk read these rows.
+Counts of groups are made of these rows, and so are the files that verdicts are about.
 """
 
 from __future__ import annotations
@@ -21,18 +21,18 @@ from foreknow.data.engines.columns import (
     plain_table,
     refuse_two_empties,
 )
-from foreknow.data.engines.people.missing_values import Settled, Shown, drops, settle
+from foreknow.data.engines.people.missing_values import Presence, Resolved, drops, resolve_missing
 from foreknow.data.engines.table import Table, require
 from foreknow_judge.errors import DataError, InputError
 from foreknow_judge.policy.grammar import Semantics
 
 
-def tallied(
+def count_equal_rows(
     table: Table, columns: Sequence[str], groups: Sequence[str] = ()
 ) -> tuple[pa.Table, IntArray | None]:
-    """Equal rows of some columns and how often each occurs; or all rows and None.
+    """The different rows of some columns, and how often each occurs; or all rows, and None.
 
-    None is returned where the rows are in memory anyway, so that the engine need not count them.
+    The latter is returned if the rows are in memory anyway, so that no engine has to count them.
     `groups` are the columns that make groups, in which values that print differently must differ.
     """
     require(table, columns)
@@ -43,8 +43,8 @@ def tallied(
     return plain_table(tally[0], columns, groups), tally[1].astype(np.int64)
 
 
-def changed(table: Table) -> DataError:
-    """The error of a table that is another one when it is read again."""
+def changed_table_error(table: Table) -> DataError:
+    """The error of a table that has other rows when it is read again."""
     return DataError(
         f"{table.name} gave other rows when it was read again: it changed since it was counted, or "
         "is drawn anew each time; collect it into a frame or a file first"
@@ -62,7 +62,7 @@ class PeopleRows:
 
     @property
     def needed(self) -> Sequence[str]:
-        """The columns: who has no value of any is left out; empty where all people count."""
+        """Columns: whoever has a value in none of them is left out. None here: all people count."""
         return ()
 
     @property
@@ -73,30 +73,31 @@ class PeopleRows:
 
 @dataclass(eq=False)
 class ReadOnce:
-    """Columns that are read once for several sights, and what was read; see `Release.reading`."""
+    """Columns that are read once for several counts, and what was read; see `Release.reading`."""
 
     columns: Sequence[str] = ()
     groups: Sequence[str] = ()
     read: tuple[pa.Table, IntArray | None] | None = None
-    of_people: dict[Any, Any] | None = None  # the same where people may have several values
+    # where people may have several values, the `ValuesOfPeople` that were read
+    of_people: dict[Any, Any] | None = None
 
     def rows(self, table: Table, columns: Sequence[str]) -> tuple[pa.Table, IntArray | None] | None:
-        """Equal rows of some columns and how often each occurs, from one reading for all callers.
+        """The rows of some columns, and how often each occurs, from one reading for all callers.
 
         The second result is None if each row occurs once. The whole result is None if the columns
         are not among those that are read once, or one of these is refused: the caller then reads
-        its own. Columns of groups come as codes.
+        the table itself. Columns of groups come as codes.
         """
         if not set(columns) <= set(self.columns):
             return None
         if self.read is None:
             try:
-                rows, weights = tallied(table, self.columns, self.groups)
+                rows, weights = count_equal_rows(table, self.columns, self.groups)
             except DataError:
                 if not table.is_stable:
                     raise
-                # Some other column may be the one that is refused: each caller reads its own, and
-                # its error says what is wrong with them.
+                # The column that is refused may be one that this caller did not ask for: each
+                # caller reads the table itself, and has the error if it is one of its columns.
                 self.columns = ()
                 return None
             for position, name in enumerate(self.columns):
@@ -131,12 +132,12 @@ class ValuesRows(PeopleRows):
         """Columns that are judged."""
         return [*self.groups, self.sensitive, *self.or_else]
 
-    def of_texts(self) -> ValuesRows:
-        """The same table: a person has one value."""
+    def with_values_as_text(self) -> ValuesRows:
+        """The table in which all values that a person has are one text: itself, as each has one."""
         return self
 
     def read_at_once(self, columns: Iterable[str]) -> bool:
-        """Have columns read once for all callers; True if they are more than this table's own."""
+        """Have columns read once for all callers; True if more than those that are judged."""
         columns_read, read_once = dict.fromkeys((*self.groups, *columns)), self.read_once
         read_once.columns = [name for name in columns_read if name in self.table.columns]
         read_once.groups = [name for name in columns_read if name != self.sensitive]
@@ -150,15 +151,17 @@ class ValuesRows(PeopleRows):
     def rows_of(self, columns: Sequence[str]) -> tuple[pa.Table, IntArray | None]:
         """Equal rows of some columns and how often each occurs; those that were read at once."""
         rows_read = self.read_once.read and self.read_once.rows(self.table, columns)
-        return rows_read or tallied(self.table, columns, self.groups)
+        return rows_read or count_equal_rows(self.table, columns, self.groups)
 
     def prepared(self, columns: Sequence[str]) -> tuple[pa.Table, IntArray | None]:
         """Rows of people who are counted, missing values labelled; and how often each occurs."""
         rows, weights = self.rows_of(list(dict.fromkeys([*columns, *self.needed])))
         if not self.or_else and self.sensitive not in rows.column_names:
             return rows, weights
-        rows, kept_rows, _ = self._settled(rows, weights, in_order=False)
-        return rows, weights if kept_rows is None or weights is None else weights[kept_rows]
+        rows, kept_rows, _ = self._resolve_missing(rows, weights, in_order=False)
+        if weights is not None and kept_rows is not None:
+            weights = weights[kept_rows]
+        return rows, weights
 
     def of_anybody(self, sensitives: Sequence[str]) -> Self:
         """The table with people counted who have a value in any of these columns."""
@@ -169,19 +172,27 @@ class ValuesRows(PeopleRows):
         groups, nulls = [*self.groups, *known_columns], self.null_groups or bool(known_columns)
         return replace(self, groups=groups, null_groups=nulls, sensitive=sensitive)
 
-    def _settled(self, rows: pa.Table, weights: IntArray | None, *, in_order: bool) -> Settled:
-        """Rows of people who are counted, their positions before, and which rows show which values.
+    def _resolve_missing(
+        self, rows: pa.Table, weights: IntArray | None, *, in_order: bool
+    ) -> Resolved:
+        """The rows of people who are counted, without missing values.
 
         `weights` are how often each row occurs; None: once. `in_order` says if rows are in the
         order of the table, so that a message may name one.
         """
-        how: dict[str, Any] = {"times": weights, "numbered": in_order}
         if not self.or_else:
-            return settle(self.table.name, rows, [self.sensitive], self.missing, **how)
+            return resolve_missing(
+                self.table.name,
+                rows,
+                [self.sensitive],
+                self.missing,
+                times=weights,
+                numbered=in_order,
+            )
         # People count whatever their values: whoever has a value in any of the columns.
-        presence = Shown.of(rows, self.needed, **how)
-        kept_rows = np.flatnonzero(presence.of_any)
-        return Settled(rows.take(pa.array(kept_rows)), kept_rows, presence)
+        presence = Presence.of(rows, self.needed, weights, numbered=in_order)
+        kept_rows = np.flatnonzero(presence.shows_any)
+        return Resolved(rows.take(pa.array(kept_rows)), kept_rows, presence)
 
 
 @dataclass(frozen=True, eq=False)
@@ -203,8 +214,8 @@ class TallyRows:
         """The table with rows about people, where there is one."""
         return self.people
 
-    def of_texts(self) -> TallyRows:
-        """The same table: nobody knows who has what."""
+    def with_values_as_text(self) -> TallyRows:
+        """The same table: it does not show who has which values."""
         return self
 
     @property

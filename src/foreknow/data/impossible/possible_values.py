@@ -24,21 +24,21 @@ from foreknow_judge.knowledge.joint_values import surest
 
 @dataclass(frozen=True, eq=False)
 class Everybody:
-    """That everybody can have each value: no rule says otherwise."""
+    """The possible values where no rule excludes any: everybody can have each value."""
 
     restricts: ClassVar[bool] = False
     is_open: ClassVar[bool] = False
 
     def take(self, groups: NDArray[Any]) -> Everybody:
-        """Only some groups."""
+        """The same for some of the groups."""
         return self
 
     def merge(self, into: IntArray, n_groups: int) -> Everybody:
-        """Groups that are united."""
+        """The same for groups that are united: group g becomes a part of ``into[g]``."""
         return self
 
     def recoded(self, new_codes: NDArray[Any], values: Any) -> Everybody:
-        """The same with some values joined."""
+        """The same for values with new codes, of which several may become one value."""
         return self
 
     def overfull(self, group: IntArray, value: IntArray, times: IntArray) -> IntArray:
@@ -54,8 +54,8 @@ class PossibleMembers(Everybody):
     """Members of groups by their class, and which kinds of values each class can have."""
 
     people: IntArray  # shape (groups, classes)
-    can: BoolArray  # shape (classes, kinds)
-    might: BoolArray  # the same, but that who perhaps cannot might; as `can`, where nothing is open
+    can: BoolArray  # shape (classes, kinds): whether its people surely can have these values
+    might: BoolArray  # whether they surely or perhaps can
     kind: IntArray  # shape (values,)
     # whether what is known is that people lack values: not of the target alone, here
     negated: bool = False
@@ -63,12 +63,12 @@ class PossibleMembers(Everybody):
 
     @classmethod
     def of(
-        cls, people: IntArray, fires: BoolArray, surely: BoolArray, values_of_rules: BoolArray
+        cls, people: IntArray, perhaps: BoolArray, surely: BoolArray, excluded: BoolArray
     ) -> Everybody:
-        """Make it from the rules that perhaps and surely concern each class, and each value."""
-        if not values_of_rules.any():
+        """Make it from people by group and class, and from rules; see `_kinds_of_values`."""
+        if not excluded.any():
             return EVERYBODY
-        return cls(people, *_kinds_of_values(fires, surely, values_of_rules))
+        return cls(people, *_kinds_of_values(perhaps, surely, excluded))
 
     @property
     def is_open(self) -> bool:  # type: ignore[override]
@@ -77,30 +77,31 @@ class PossibleMembers(Everybody):
 
     @property
     def members(self) -> IntArray:
-        """How many members can have values of each kind, shape (groups, kinds)."""
+        """How many members surely can have values of each kind, shape (groups, kinds)."""
         return self.people @ self.can
 
     @property
     def most(self) -> IntArray:
-        """The same with those who perhaps can."""
+        """How many members surely or perhaps can, shape (groups, kinds)."""
         return self.people @ self.might
 
     def overfull(self, group: IntArray, value: IntArray, times: IntArray) -> IntArray:
-        """The cells with more people than can have their value, as positions.
+        """The positions of cells with more people than can have the value.
 
         A cell is a group, a value and a number of people; values of one kind are added up, since
         the same people can have them.
         """
-        kind, n_held = self.kind[value], np.zeros((len(self.people), self.can.shape[1]), np.int64)
-        np.add.at(n_held, (group, kind), times)
-        return np.flatnonzero((n_held > self.most)[group, kind])
+        kind = self.kind[value]
+        n_having = np.zeros((len(self.people), self.can.shape[1]), np.int64)  # by group and kind
+        np.add.at(n_having, (group, kind), times)
+        return np.flatnonzero((n_having > self.most)[group, kind])
 
     def take(self, groups: NDArray[Any]) -> PossibleMembers:
-        """Only some groups."""
+        """The same for some of the groups."""
         return replace(self, people=self.people[groups])
 
     def merge(self, into: IntArray, n_groups: int) -> PossibleMembers:
-        """Groups that are united."""
+        """The same for groups that are united: group g becomes a part of ``into[g]``."""
         people = np.zeros((n_groups, self.people.shape[1]), dtype=np.int64)
         np.add.at(people, into, self.people)
         return replace(self, people=people)
@@ -124,37 +125,49 @@ class PossibleMembers(Everybody):
 
 
 def _kinds_of_values(
-    fires: BoolArray, surely: BoolArray, values_of_rules: BoolArray
+    perhaps: BoolArray, surely: BoolArray, excluded: BoolArray
 ) -> tuple[BoolArray, BoolArray, IntArray]:
-    """Which kinds of values each class can and might have; and the kind of each value.
+    """Sort values into kinds, and see who can have them; a kind is what the same rules exclude.
 
-    A kind are values that the same rules exclude. `fires` and `surely`, shape (classes, rules), say
-    which rules concern a class, perhaps and surely; `values_of_rules`, shape (rules, values), which
-    values a rule excludes. The first two results have the shape (classes, kinds).
+    Parameters
+    ----------
+    perhaps, surely : bool arrays, shape (classes, rules)
+        Which rules may concern the people of a class, and which surely do.
+    excluded : bool array, shape (rules, values)
+        Which values each rule excludes.
+
+    Returns
+    -------
+    can, might : bool arrays, shape (classes, kinds)
+        Which kinds a class surely can have, and which it surely or perhaps can.
+    kind : int64 array, shape (values,)
+        The kind of each value.
     """
     # The distinct columns, shape (rules, kinds).
-    rules_of_kind, kind = np.unique(values_of_rules, axis=1, return_inverse=True)
+    excluded_kinds, kind = np.unique(excluded, axis=1, return_inverse=True)
 
-    def free_of(fire: BoolArray) -> BoolArray:
-        return np.asarray(~(fire[:, :, None] & rules_of_kind[None]).any(axis=1))
+    def not_excluded(concerns: BoolArray) -> BoolArray:
+        """Which kinds no rule excludes that concerns a class."""
+        return np.asarray(~(concerns[:, :, None] & excluded_kinds[None]).any(axis=1))
 
-    return free_of(fires), free_of(surely), kind.reshape(-1)
+    return not_excluded(perhaps), not_excluded(surely), kind.reshape(-1)
 
 
 class JointCells(NamedTuple):
-    """The values of a counted column and of those beside it, row by row."""
+    """People by group and by their values in a counted column and in columns beside it."""
 
     group: IntArray
     value: IntArray  # codes of the counted column
-    codes_beside: Mapping[str, IntArray]  # and of the others
-    times: IntArray
+    codes_beside: Mapping[str, IntArray]  # codes of each column beside it
+    times: IntArray  # the number of people
 
 
 @dataclass(frozen=True, eq=False)
 class JointMembers(PossibleMembers):
-    """The same where rules are about a column that stands beside the counted one.
+    """Possible members where rules are about a column that stands beside the counted one.
 
-    A kind is then one of joint values, and `kind` says nothing of the counted values alone.
+    A kind is one of joint values (a value of each of these columns), so `kind`, which is by counted
+    value, is empty.
     """
 
     # shape (4, cells), by group: the group, the counted value, the kind, how many have it
@@ -162,24 +175,33 @@ class JointMembers(PossibleMembers):
 
     @classmethod
     def of_cells(
-        cls, people: IntArray, rules: tuple[BoolArray, BoolArray, BoolArray], joint: JointCells
+        cls,
+        people: IntArray,
+        perhaps: BoolArray,
+        surely: BoolArray,
+        excluded: BoolArray,
+        joint_cells: JointCells,
     ) -> JointMembers:
-        """Make joint members from people by class, rules, and cells of joint values.
+        """Make it from people by group and class, from rules, and from cells of joint values.
 
-        `people` has the shape (groups, classes); `rules` are the three arguments of
-        `_kinds_of_values`, whose values are the cells of `joint`.
+        The rules are those of `_kinds_of_values`, which `excluded` has by cell.
         """
-        can, might, kind = _kinds_of_values(*rules)
-        nothing = np.zeros(0, dtype=np.int64)
-        keys = np.stack([joint.group, joint.value, kind]).astype(np.int64)
-        return cls(people, can, might, nothing, cells=_summed(keys, joint.times))
+        can, might, kind_of_cell = _kinds_of_values(perhaps, surely, excluded)
+        keys = np.stack([joint_cells.group, joint_cells.value, kind_of_cell]).astype(np.int64)
+        return cls(
+            people,
+            can,
+            might,
+            kind=np.zeros(0, dtype=np.int64),
+            cells=_add_up(keys, joint_cells.times),
+        )
 
     def overfull(self, group: IntArray, value: IntArray, times: IntArray) -> IntArray:
-        """No cell: the judge refuses such a table."""
+        """No cell: a table that contradicts such rules is refused later, when it is judged."""
         return np.zeros(0, dtype=np.int64)
 
     def take(self, groups: NDArray[Any]) -> JointMembers:
-        """Only some groups, numbered anew in this order."""
+        """The same for some of the groups, which are numbered anew in this order."""
         # Cells are sorted by group: those of a group stand side by side.
         starts = np.searchsorted(self.cells[0], np.arange(len(self.people) + 1))
         chosen_cells, offsets = ranges(starts[groups], starts[groups + 1])
@@ -188,23 +210,23 @@ class JointMembers(PossibleMembers):
         return replace(self, people=self.people[groups], cells=cells)
 
     def merge(self, into: IntArray, n_groups: int) -> JointMembers:
-        """Groups that are united."""
+        """The same for groups that are united: group g becomes a part of ``into[g]``."""
         people = np.zeros((n_groups, self.people.shape[1]), dtype=np.int64)
         np.add.at(people, into, self.people)
         group, *codes, times = self.cells
-        return replace(self, people=people, cells=_summed(np.stack([into[group], *codes]), times))
+        return replace(self, people=people, cells=_add_up(np.stack([into[group], *codes]), times))
 
     def recoded(self, new_codes: NDArray[Any], values: Any) -> JointMembers:
-        """The same with some values joined."""
+        """The same for values with new codes, of which several may become one value."""
         group, value, kind, times = self.cells
-        cells = _summed(np.stack([group, np.asarray(new_codes)[value], kind]), times)
+        cells = _add_up(np.stack([group, np.asarray(new_codes)[value], kind]), times)
         return replace(self, cells=cells)
 
     def surest(self, cells: Iterable[tuple[int, int]], amounts: tuple[int, int]) -> list[Fraction]:
-        """For each cell, a group and a value, a bound on how sure an adversary may become.
+        """For each cell, a group and a value, a bound on how sure an adversary may become of it.
 
-        `amounts` are the numbers of facts that the adversary knows: l about the target, k about
-        others.
+        `amounts` are the numbers of facts that the adversary knows: about the target, and about
+        other people.
         """
         starts = np.searchsorted(self.cells[0], np.arange(len(self.people) + 1))
         # Which kinds of values the people of each class surely, or perhaps, cannot have.
@@ -225,20 +247,21 @@ class JointMembers(PossibleMembers):
             return bag, frozenset(people.items())
 
         n_target, n_others = amounts
-        ways = [(n_target, n_others)]
-        # The facts say that people lack values, of the target or of others. About others that
-        # tells no more than what value they have, so all ways to divide the facts bound them.
+        divisions = [(n_target, n_others)]
+        # Negated facts say that somebody lacks a value: the target or another. Of others that says
+        # no more than the value that they have, so the bounds of all ways to divide the facts
+        # among target and others suffice.
         if self.negated:
-            ways = [(n_facts, n_target - n_facts) for n_facts in range(n_target + 1)]
+            divisions = [(n_facts, n_target - n_facts) for n_facts in range(n_target + 1)]
         bounds = []
         for group, value in cells:
             bag, people = bag_and_people(group)
-            bounds.append(max(surest(bag, people, (value,), *way) for way in ways))
+            bounds.append(max(surest(bag, people, (value,), *division) for division in divisions))
         return bounds
 
 
-def _summed(keys: IntArray, times: IntArray) -> IntArray:
-    """The distinct columns of keys, in order; a last row has the sum of their times."""
+def _add_up(keys: IntArray, times: IntArray) -> IntArray:
+    """The distinct columns of `keys`, in order, with one more row: the sum of the times of each."""
     cells, place_of_key = np.unique(keys, axis=1, return_inverse=True)
     sums = np.bincount(place_of_key.reshape(-1), times, cells.shape[1]).astype(np.int64)
     return np.vstack([cells, sums])
@@ -246,12 +269,13 @@ def _summed(keys: IntArray, times: IntArray) -> IntArray:
 
 @dataclass(frozen=True, eq=False)
 class Classes:
-    """Classes of people whom the same rules are about, and the values that each cannot have."""
+    """Classes of combinations of values whose people the same rules concern, and these rules."""
 
-    codes: NDArray[Any]
-    fires: BoolArray  # shape (classes, rules): which rules are about a class, perhaps
-    surely: BoolArray
-    values_of_rules: Mapping[str, BoolArray]  # of each sensitive column, shape (rules, values)
+    codes: NDArray[Any]  # the class of each combination
+    perhaps: BoolArray  # shape (classes, rules): which rules may concern a class, or surely do
+    surely: BoolArray  # which surely do
+    # of each sensitive column: which values each rule excludes, shape (rules, values)
+    excluded: Mapping[str, BoolArray]
 
     @classmethod
     def none(cls) -> Classes:
@@ -259,44 +283,41 @@ class Classes:
         nobody = np.zeros((0, 0), dtype=bool)
         return cls(np.zeros(0, dtype=np.int64), nobody, nobody, {})
 
-    def possible(
-        self, column: str, part_of_row: IntArray, codes: NDArray[Any], times: Any, n: int
-    ) -> Everybody:
-        """The people who can have each value of a column, in each of `n` groups.
-
-        `part_of_row` and `codes` are, for each row, its group and its combination of values;
-        `times` says how many people the row is.
-        """
-        if column not in self.values_of_rules:
-            return EVERYBODY
-        people = self._people(part_of_row, codes, times, n)
-        return PossibleMembers.of(people, self.fires, self.surely, self.values_of_rules[column])
-
-    def beside(
+    def possible_members(
         self,
         column: str,
-        part_of_row: IntArray,
+        *,
+        group_of_row: IntArray,
         codes: NDArray[Any],
-        times: Any,
-        n: int,
-        joint: JointCells,
-    ) -> JointMembers:
-        """The people who can have each value of a column, if columns with rules stand beside it.
+        times: IntArray | None,
+        n_groups: int,
+        joint_cells: JointCells | None = None,
+    ) -> Everybody:
+        """How many people of each group can have each value of a column.
 
-        The parameters are those of `possible`, and `joint`: the values of the column and of those
-        beside it, cell by cell.
+        Parameters
+        ----------
+        column : str
+        group_of_row, codes : integer arrays, shape (rows,)
+            The group of each row, and its combination of values.
+        times : integer array, shape (rows,), or None
+            How many people each row is; None: one.
+        n_groups : int
+        joint_cells : JointCells, optional
+            The values of the column and of those beside it, if rules concern some of the latter.
         """
+        if joint_cells is None and column not in self.excluded:
+            return EVERYBODY
+        # The number of people of each class in each group.
+        n_classes = len(self.perhaps)
+        keys = group_of_row.astype(np.int64) * n_classes + self.codes[codes]
+        people = np.bincount(keys, times, n_groups * n_classes).astype(np.int64)
+        people = people.reshape(n_groups, n_classes)
+        if joint_cells is None:
+            return PossibleMembers.of(people, self.perhaps, self.surely, self.excluded[column])
         # A rule excludes a cell if it excludes the value that the cell has in any of the columns.
-        values_of_rules = np.zeros((self.fires.shape[1], len(joint.group)), dtype=bool)
-        for name, cell_codes in {column: joint.value, **joint.codes_beside}.items():
-            if name in self.values_of_rules:
-                values_of_rules |= self.values_of_rules[name][:, cell_codes]
-        rules = self.fires, self.surely, values_of_rules
-        return JointMembers.of_cells(self._people(part_of_row, codes, times, n), rules, joint)
-
-    def _people(self, part_of_row: IntArray, codes: NDArray[Any], times: Any, n: int) -> IntArray:
-        """The number of people of each class in each of `n` groups, shape (n, classes)."""
-        classes = len(self.fires)
-        key = part_of_row.astype(np.int64) * classes + self.codes[codes]
-        people = np.bincount(key, times, n * classes).astype(np.int64)
-        return people.reshape(n, classes)
+        excluded = np.zeros((self.perhaps.shape[1], len(joint_cells.group)), dtype=bool)
+        for name, cell_codes in {column: joint_cells.value, **joint_cells.codes_beside}.items():
+            if name in self.excluded:
+                excluded |= self.excluded[name][:, cell_codes]
+        return JointMembers.of_cells(people, self.perhaps, self.surely, excluded, joint_cells)

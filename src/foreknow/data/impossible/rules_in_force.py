@@ -45,11 +45,11 @@ def decided(condition: Condition, label: str | None) -> bool | None:
     if label is None or label.rstrip("+") == OTHER:
         return None
     # All ways to read the label must agree.
-    ways = _readings(condition, label)
-    return ways.pop() if len(ways) == 1 else None
+    answers = _answers(condition, label)
+    return answers.pop() if len(answers) == 1 else None
 
 
-def _readings(condition: Condition, label: str) -> set[bool | None]:
+def _answers(condition: Condition, label: str) -> set[bool | None]:
     """The answers to whether people with a label meet a condition, over all ways to read it.
 
     An answer is True if everyone does, False if nobody does, None if some may. Empty for labels
@@ -82,15 +82,16 @@ def _is_one(condition: OneOf, meaning: Meaning, label: str) -> bool | None:
     if meaning.missing or meaning.everything:
         return None
     members = meaning.members
+    # The label is a period, such as 2024-01.
     if not members and meaning.ends is None and isinstance(meaning.lower, datetime):
-        if condition.has(label):  # a period is one value beside values that are written like it
+        if condition.has(label):  # the condition lists this very period
             return True
         return None if any(may_hold(label, text) for text in condition) else False
     if not members and meaning.lower is not None and meaning.lower == meaning.upper:
         # A range of one number is that number.
         members = (str(meaning.lower),)
-    verdicts = {condition.has(member) for member in members}
-    return verdicts.pop() if len(verdicts) == 1 else None
+    is_listed = {condition.has(member) for member in members}
+    return is_listed.pop() if len(is_listed) == 1 else None
 
 
 def _is_between(condition: Between, meaning: Meaning) -> bool | None:
@@ -100,25 +101,24 @@ def _is_between(condition: Between, meaning: Meaning) -> bool | None:
         return None
     if isinstance(low, datetime) or isinstance(high, datetime):
         return None
-    has_low, has_high = condition.holds(str(low)), condition.holds(str(high))
-    if has_low and has_high:
+    is_low_inside, is_high_inside = condition.holds(str(low)), condition.holds(str(high))
+    if is_low_inside and is_high_inside:
         return True
-    # Neither or one end of the label is inside. If the range begins or ends within the label, some
-    # values are in it and others are not.
+    # If the range begins or ends within the label, some of its values are inside, and others not.
     for end in (condition.low, condition.high):
         number = None if end is None else read_number(str(end))
         if end is not None and (number is None or low <= number <= high):
             return None
-    return None if has_low or has_high else False
+    return None if is_low_inside or is_high_inside else False
 
 
-def _refuse_values(
+def _refuse_unfit_values(
     condition: Condition, name: str, texts: Collection[str], *, is_known: bool = True
 ) -> None:
     """Raise an error for a condition that does not fit the values of column `name`.
 
-    A range needs values that can be compared with it; a list needs values that somebody has, as
-    they are written in the table. If it `is_known` what everybody has, somebody must meet a range.
+    A range needs values that can be compared with it, and somebody who meets it if it `is_known`
+    what everybody has. A list must name values that somebody has, as they are written in the table.
     """
     if not isinstance(condition, OneOf):
         for text in texts:
@@ -129,13 +129,13 @@ def _refuse_values(
                     "it missing"
                 )
         if is_known:
-            _refuse_of_nobody(condition, f"in {condition}", name, texts)
+            _refuse_met_by_nobody(condition, f"in {condition}", name, texts)
         return
-    _refuse_of_nobody(condition, " or ".join(map(repr, condition)), name, texts)
+    _refuse_met_by_nobody(condition, " or ".join(map(repr, condition)), name, texts)
     # Somebody meets the list, but another text in it may be misspelt.
-    text_of_plain = {_bare(text): text for text in texts}
+    text_of_plain = {_plain(text): text for text in texts}
     for text in condition:
-        similar = text_of_plain.get(_bare(text), text)
+        similar = text_of_plain.get(_plain(text), text)
         if similar != text and text not in texts:
             raise SchemaError(
                 f"impossible: no {name!r} is {text!r}, but {similar!r} is one; write it as it "
@@ -143,7 +143,7 @@ def _refuse_values(
             )
 
 
-def _refuse_of_nobody(
+def _refuse_met_by_nobody(
     condition: Condition, wording: str, name: str, texts: Collection[str]
 ) -> None:
     """Raise `SchemaError` for a condition that nobody meets, whatever their labels stand for.
@@ -159,51 +159,51 @@ def _refuse_of_nobody(
 
 
 @dataclass(frozen=True, eq=False)
-class Fired:
-    """The class of each row, and the rules about each class."""
+class RuleClasses:
+    """The class of each row, by the rules about it, and which rules concern each class."""
 
-    codes: NDArray[Any]
-    perhaps: BoolArray  # shape (classes, rules)
-    surely: BoolArray
+    codes: NDArray[Any]  # the class of each row
+    perhaps: BoolArray  # shape (classes, rules): which rules may concern a class, or surely do
+    surely: BoolArray  # which surely do
 
-    def united(self, values_of_rules: Iterable[BoolArray]) -> Fired:
+    def merged(self, excluded: Iterable[BoolArray]) -> RuleClasses:
         """Merge classes whose members cannot have the same values, whichever rules say so.
 
-        `values_of_rules` has, for each sensitive column, the values that each rule excludes, shape
-        (rules, values).
+        `excluded` has, for each sensitive column, which values each rule excludes, shape (rules,
+        values).
         """
         # Values that the same rules exclude are of one kind: the distinct columns, shape (rules,
         # kinds).
-        kinds = np.unique(np.concatenate([*values_of_rules], axis=1), axis=1)
+        kinds = np.unique(np.concatenate([*excluded], axis=1), axis=1)
         forbidden = []
-        for fires in (self.perhaps, self.surely):
+        for concerns in (self.perhaps, self.surely):
             # Whether any rule that concerns a class excludes a kind, shape (classes, kinds).
-            forbidden.append((fires[:, :, None] & kinds).any(axis=1))
+            forbidden.append((concerns[:, :, None] & kinds).any(axis=1))
         # Classes with equal rows become one, which has the rules of the first of them.
         _, first_classes, merged_class = np.unique(
             np.hstack(forbidden), axis=0, return_index=True, return_inverse=True
         )
-        return Fired(
+        return RuleClasses(
             merged_class.reshape(-1)[self.codes],
             self.perhaps[first_classes],
             self.surely[first_classes],
         )
 
 
-def fired(
+def classify_by_rules(
     rules: Sequence[Rule],
     columns: Mapping[str, tuple[NDArray[Any], Sequence[str | None]]],
     n_rows: int,
     hierarchies: Mapping[str, Any] = {},
-) -> Fired:
+) -> RuleClasses:
     """Sort rows into classes to which the same rules apply: surely, perhaps, or not.
 
     Parameters
     ----------
     rules : sequence of Rule
     columns : mapping of str to (codes, labels)
-        For each column, the code of each row, and the label of each code. A rule may be about
-        anybody where its column is not there, or a label leaves it open.
+        For each column, the code of each row, and the label of each code. Where a rule's column is
+        not there, or a label leaves it open whether the condition is met, the rule may apply.
     n_rows : int
     hierarchies : mapping of str to hierarchy
         Those of columns whose labels are nodes; what a node stands for may be unknown.
@@ -215,22 +215,27 @@ def fired(
         for name, condition in rule.where.items():
             # Without the column nothing is known: one label, a missing one, for all rows.
             codes, labels = columns.get(name, (np.zeros(n_rows, dtype=np.int8), [None]))
-            is_unread = _is_unread(condition, hierarchies.get(name))
+            is_unreadable = _is_unreadable(condition, hierarchies.get(name))
             certainty_of_label = np.ones(len(labels), dtype=np.int8)
             for code, label in enumerate(labels):
-                is_met = None if is_unread else decided(condition, label)
+                is_met = None if is_unreadable else decided(condition, label)
                 if is_met is not None:
                     certainty_of_label[code] = 2 if is_met else 0
             certainty = np.minimum(certainty, certainty_of_label[codes])
         certainties_of_rules.append(certainty)
     # Rows with the same certainty for each rule are one class.
     class_of_row, first_rows = combine([*certainties_of_rules], [3] * len(rules))
-    levels = np.stack([certainties[first_rows] for certainties in certainties_of_rules], axis=1)
-    return Fired(class_of_row, levels > 0, levels == 2)
+    certainty_of_class = np.stack(
+        [certainties[first_rows] for certainties in certainties_of_rules], axis=1
+    )
+    return RuleClasses(class_of_row, perhaps=certainty_of_class > 0, surely=certainty_of_class == 2)
 
 
-def _is_unread(condition: Condition, hierarchy: Any) -> bool:
-    """True if labels are nodes of a hierarchy whose names do not say if a condition is met."""
+def _is_unreadable(condition: Condition, hierarchy: Any) -> bool:
+    """True if labels name nodes of a hierarchy, and do not say if a condition is met.
+
+    `hierarchy` is None if labels are values, or ranges and lists of values, which say it.
+    """
     return hierarchy is not None and (condition.of_values or is_opaque(hierarchy.to_dict()))
 
 
@@ -245,8 +250,8 @@ def refuse_unfit(
     for rule in rules:
         condition = rule.where.get(name)
         if condition is not None:
-            is_known = None not in texts and not _is_unread(condition, hierarchy)
-            _refuse_values(condition, name, values, is_known=is_known)
+            is_known = None not in texts and not _is_unreadable(condition, hierarchy)
+            _refuse_unfit_values(condition, name, values, is_known=is_known)
 
 
 def refuse_unmet(
@@ -262,13 +267,13 @@ def refuse_unmet(
     plain_values = set(map(plain_spelling, values))
     for rule in rules:
         condition = rule.where.get(name)
-        if condition is None or _is_unread(condition, hierarchy):
+        if condition is None or _is_unreadable(condition, hierarchy):
             continue
         if isinstance(condition, OneOf):
             if plain_values.isdisjoint(map(plain_spelling, condition)):
-                _refuse_values(condition, name, values)
+                _refuse_unfit_values(condition, name, values)
         elif None not in present:
-            _refuse_of_nobody(condition, f"in {condition}", name, values)
+            _refuse_met_by_nobody(condition, f"in {condition}", name, values)
 
 
 def refuse_misspelt(name: str, values: Iterable[str], texts: Collection[str]) -> None:
@@ -278,11 +283,10 @@ def refuse_misspelt(name: str, values: Iterable[str], texts: Collection[str]) ->
     the table.
     """
     present_texts = {*texts}
-    text_of_plain = {_bare(text): text for text in texts}
-    for text in sorted(
-        value for value in values if value not in present_texts and not is_pattern(value)
-    ):
-        similar = spelt_otherwise(text, texts) or text_of_plain.get(_bare(text))
+    text_of_plain = {_plain(text): text for text in texts}
+    absent = [value for value in values if value not in present_texts and not is_pattern(value)]
+    for text in sorted(absent):
+        similar = spelt_otherwise(text, texts) or text_of_plain.get(_plain(text))
         if similar is not None:
             raise SchemaError(
                 f"impossible: nobody has {text!r} in {name!r}, but {similar!r}; write it as it "
@@ -290,20 +294,20 @@ def refuse_misspelt(name: str, values: Iterable[str], texts: Collection[str]) ->
             )
 
 
-def _bare(text: str) -> str:
+def _plain(text: str) -> str:
     """A text without case, blanks and the hour of a midnight."""
     return without_midnight(text.strip().casefold())
 
 
-def about_of(rules: Sequence[Rule], values: Mapping[str, Labels]) -> dict[str, BoolArray]:
+def excluded_values(rules: Sequence[Rule], values: Mapping[str, Labels]) -> dict[str, BoolArray]:
     """Which values each rule excludes, shape (rules, values), by sensitive column.
 
     A rule that spells a value otherwise than the table would do nothing, and is a `SchemaError`.
     """
-    values_of_rules: dict[str, BoolArray] = {}
+    excluded: dict[str, BoolArray] = {}
     for name, labels in values.items():
         texts_of_rules = [rule.values if rule.sensitive == name else () for rule in rules]
         if any(texts_of_rules):
             refuse_misspelt(name, {*chain(*texts_of_rules)}, [*map(str, labels)])
-            values_of_rules[name] = np.array([chosen(labels, texts) for texts in texts_of_rules])
-    return values_of_rules
+            excluded[name] = np.array([chosen(labels, texts) for texts in texts_of_rules])
+    return excluded

@@ -15,11 +15,11 @@ from foreknow.data.layout import Layout
 
 @dataclass(frozen=True, eq=False)
 class Bags:
-    """Distinct sets or bags of values, as compressed rows."""
+    """Distinct sets or bags of values, as compressed sparse rows."""
 
-    offsets: NDArray[Any]
-    codes: NDArray[Any]
-    times: NDArray[Any]
+    offsets: NDArray[Any]  # the entries of bag b are ``offsets[b]:offsets[b + 1]``
+    codes: NDArray[Any]  # the value of each entry, as an index into `values`
+    times: NDArray[Any]  # how often it is in the bag
     values: Labels
     semantics: Any
 
@@ -49,15 +49,18 @@ class JointLabels(Labels):
         `layout` says how columns are published, `bags` what the codes of columns with several
         values per person stand for, and `classes` which people cannot have which values.
         """
-        first, _ = next(iter(columns.values()))
-        joint_labels = cls(range(len(first)))
+        codes_of_combinations, _ = next(iter(columns.values()))
+        joint_labels = cls(range(len(codes_of_combinations)))
         joint_labels.columns, joint_labels.bags = dict(columns), dict(bags)
         joint_labels.layout, joint_labels.classes = layout, classes
         return joint_labels
 
     def ruled_beside(self, sensitive: str, known_columns: Sequence[str]) -> list[str]:
-        """The columns that stand beside one, are not known, and of which some cannot have each."""
-        ruled = self.classes.values_of_rules.keys() & self.columns.keys()
+        """The columns beside a sensitive one with rules on who cannot have which value.
+
+        Known columns are left out.
+        """
+        ruled = self.classes.excluded.keys() & self.columns.keys()
         return self.layout.ruled_beside(sensitive, known_columns, ruled)
 
     def values_of(self, column: str | None) -> Labels:

@@ -1,8 +1,8 @@
-"""Households: values that all of a household have, and that are shown once for each.
+"""Households: values that all members of a household have, and that are shown once for each.
 
-In the first row of a household that is published the value stands, in the others that it is shown
-there; a column beside says which is which. Whoever knows that column counts households, and no more
-is needed: it divides groups, as every column does that is known of everybody.
+The value stands in the first row of a household that is published; the other rows say that it is
+shown elsewhere. One more column says which rows are which. So households are counted as people are:
+that column divides groups, as every column does that is known of everybody.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from foreknow.data.arrays import IntArray
 from foreknow.data.engines.columns import Missing, as_plain_texts, codes_of, plain_table
-from foreknow.data.engines.people.missing_values import Shown, drops
+from foreknow.data.engines.people.missing_values import Presence, drops
 from foreknow.data.engines.people.persons import first_rows
 from foreknow.data.engines.table import Derived, Table
 from foreknow.data.person_names import refuse_two_spellings
@@ -87,26 +87,25 @@ class ShownOnce(Derived):
         rows = self._table.arrow(list(dict.fromkeys([*table_columns, *needed_columns])))
         if not shared_columns:
             return rows
-        # Row i is the first of its household if its first row is i.
-        first = self._first(rows)
-        is_first = first == np.arange(len(first))
+        showing_row = self._showing_rows(rows)
+        is_showing = showing_row == np.arange(len(showing_row))
         arrays = {}
         for name in columns:
             if name == shared.column:
-                arrays[name] = pa.array(np.where(is_first, HERE, ELSEWHERE))
+                arrays[name] = pa.array(np.where(is_showing, HERE, ELSEWHERE))
             elif name in shared.values:
-                arrays[name] = self._once(name, rows.column(name), first, is_first)
+                arrays[name] = self._show_once(name, rows.column(name), showing_row, is_showing)
             else:
                 arrays[name] = rows.column(name)
         return pa.table(arrays)
 
     @property
     def _needed(self) -> Sequence[str]:
-        """The columns without whose values rows are left out of what is published."""
+        """The columns of which a row must show a value to be published; else it is left out."""
         dropped = drops(cast("Missing", self._schema.missing))
         return self._schema.sensitives if dropped else ()
 
-    def _first(self, rows: pa.Table) -> IntArray:
+    def _showing_rows(self, rows: pa.Table) -> IntArray:
         """For each row, the row of its household that shows the shared values; shape (rows,).
 
         It is the first row with all sensitive values, else the first at all; the row itself, if the
@@ -114,43 +113,49 @@ class ShownOnce(Derived):
         """
         homes, distinct = codes_of(rows.column(self._shared.by))
         refuse_two_spellings(distinct.to_pylist(), repr(self._shared.by), repeated=True)
-        first_of_home = first_rows(homes, len(distinct))
+        row_of_home = first_rows(homes, len(distinct))
         if self._needed:
-            presence = Shown.of(plain_table(rows.select(self._needed), self._needed), self._needed)
+            presence = Presence.of(
+                plain_table(rows.select(self._needed), self._needed), self._needed
+            )
             # Only complete rows are published. In reverse order, since the last assignment stays.
-            complete_rows = np.flatnonzero(presence.of_each)[::-1]
-            first_of_home[homes[complete_rows]] = complete_rows
-        first = first_of_home[homes]
+            complete_rows = np.flatnonzero(presence.shows_each)[::-1]
+            row_of_home[homes[complete_rows]] = complete_rows
+        showing_row = row_of_home[homes]
         if distinct.null_count:
             # A null, which has the last code, is no household.
-            first = np.where(homes == len(distinct) - 1, np.arange(len(homes)), first)
-        return first
+            showing_row = np.where(homes == len(distinct) - 1, np.arange(len(homes)), showing_row)
+        return showing_row
 
-    def _once(
-        self, name: str, values: pa.ChunkedArray, first: IntArray, is_first: NDArray[np.bool_]
+    def _show_once(
+        self,
+        name: str,
+        values: pa.ChunkedArray,
+        showing_row: IntArray,
+        is_showing: NDArray[np.bool_],
     ) -> pa.Array:
-        """A shared column with each household's value in its first row, `ELSEWHERE` in the others.
+        """A shared column with a household's value in one of its rows, `ELSEWHERE` in the others.
 
-        Raises `DataError` if the rows of a household have two values. `first` is, for each row, the
-        first row of its household.
+        Raises `DataError` if the rows of a household have two values. `showing_row` is, for each
+        row, the row of its household that shows the value; `is_showing` marks these rows.
         """
         schema: Any = self._schema
         texts = as_plain_texts(name, values, self._reading, schema.types.get(name))
         codes, distinct = codes_of(texts)
-        differs = codes != codes[first]
+        differs = codes != codes[showing_row]
         if differs.any():
             row = int(np.argmax(differs))
-            first_value = distinct[int(codes[first[row]])].as_py()
-            later_value = distinct[int(codes[row])].as_py()
+            other_row = int(showing_row[row])
+            value, other_value = (distinct[int(codes[r])].as_py() for r in (row, other_row))
             raise DataError(
-                f"{self.name}: rows {int(first[row]) + 1} and {row + 1} are of one "
-                f"{self._shared.by}, and have {name} {first_value!r} and {later_value!r}; what a "
+                f"{self.name}: rows {other_row + 1} and {row + 1} are of one "
+                f"{self._shared.by}, and have {name} {other_value!r} and {value!r}; what a "
                 "household shares is one value, so correct these, or take the column out of shared"
             )
         plain_texts = texts.cast(pa.string()).combine_chunks()
         if bool(pc.any(pc.equal(plain_texts, ELSEWHERE)).as_py()):
             raise DataError(f"{self.name}: {ELSEWHERE!r} is a value of {name!r}; call it otherwise")
-        is_shown = pa.array(is_first)
+        is_shown = pa.array(is_showing)
         # A row without a value is left out, so its value must not count as shown elsewhere.
         if self._needed:
             is_shown = pc.or_(is_shown, pc.is_null(plain_texts))

@@ -1,4 +1,4 @@
-"""Missing: which rows show no value of which sensitive column, and who is counted without one."""
+"""Missing values: which rows lack one in which sensitive column, and what is done with these."""
 
 from __future__ import annotations
 
@@ -35,23 +35,24 @@ class LeftOut:
 
 
 @dataclass(frozen=True, eq=False)
-class Shown:
-    """Which rows show a value of which sensitive column: the one list by which rows are left out.
+class Presence:
+    """Which rows show a value in which sensitive columns; all decisions to leave out rows use it.
 
-    What is published are rows with a value of each column. Who audits a table counts a row for
-    each column of which it shows a value, and as one of the people if it shows a value of any.
+    Only rows with a value in each column are published. An audit of a table counts a row for each
+    column in which it shows a value, and as one of the people if it shows a value in any.
 
     Examples
     --------
     >>> rows = pa.table({"ill": ["flu", None, None], "pay": ["1", "2", None]})
-    >>> shown = Shown.of(rows, ["ill", "pay"])
-    >>> shown.of_each.tolist(), shown.of_any.tolist()
+    >>> presence = Presence.of(rows, ["ill", "pay"])
+    >>> presence.shows_each.tolist(), presence.shows_any.tolist()
     ([True, False, False], [True, True, False])
-    >>> [(own.column, own.rows.tolist()) for own in shown.left_out]
+    >>> [(left_out.column, left_out.rows.tolist()) for left_out in presence.left_out]
     [('ill', [1, 2]), ('pay', [2])]
     """
 
-    lacking: Mapping[str, NDArray[np.bool_] | None]  # of each column; None where each row shows it
+    # for each column, the rows without a value in it, as a mask; None where each row has one
+    lacking: Mapping[str, NDArray[np.bool_] | None]
     n_rows: int
     times: IntArray | None  # how often each row occurs, where equal ones were counted
     numbered: bool  # whether rows are in the order of the table
@@ -64,8 +65,8 @@ class Shown:
         times: IntArray | None = None,
         *,
         numbered: bool = True,
-    ) -> Shown:
-        """See which of some plain rows show a value of which of some columns.
+    ) -> Presence:
+        """Look up which rows show a value in which of some columns.
 
         `times` are how often each row occurs; None: once. `numbered` says if rows are in the order
         of the table.
@@ -77,8 +78,8 @@ class Shown:
         return cls(lacking, len(rows), times, numbered)
 
     @cached_property
-    def of_each(self) -> NDArray[np.bool_]:
-        """Rows that show a value of each column."""
+    def shows_each(self) -> NDArray[np.bool_]:
+        """Which rows show a value in each column, as a mask."""
         is_shown = np.ones(self.n_rows, dtype=bool)
         for lacks in self.lacking.values():
             if lacks is not None:
@@ -86,50 +87,54 @@ class Shown:
         return is_shown
 
     @cached_property
-    def of_any(self) -> NDArray[np.bool_]:
-        """Rows that show a value of any column; all, where there is no column."""
-        nothing = np.ones(self.n_rows, dtype=bool)
+    def shows_any(self) -> NDArray[np.bool_]:
+        """Which rows show a value in any column, as a mask; all rows if there are no columns."""
+        lacks_all = np.ones(self.n_rows, dtype=bool)
+        if not self.lacking:
+            return lacks_all
         for lacks in self.lacking.values():
-            nothing &= False if lacks is None else lacks
-        return ~nothing if self.lacking else nothing
+            lacks_all &= False if lacks is None else lacks
+        return ~lacks_all
 
     @property
     def complete(self) -> bool:
-        """True if each row shows all values."""
+        """True if each row shows a value in each column."""
         return all(lacks is None for lacks in self.lacking.values())
 
     @property
     def partly(self) -> bool:
-        """True if some rows show values of some columns, and not of all."""
-        return not self.complete and not np.array_equal(self.of_each, self.of_any)
+        """True if some rows show values in some columns, and not in all."""
+        return not self.complete and not np.array_equal(self.shows_each, self.shows_any)
 
     @property
     def incomplete(self) -> int:
-        """How many rows of the table lack some value, so that they are not published."""
-        return 0 if self.complete else self._number(~self.of_each)
+        """The number of rows of the table that lack some value, so that they are not published."""
+        return 0 if self.complete else self._count(~self.shows_each)
 
     @cached_property
     def left_out(self) -> tuple[LeftOut, ...]:
-        """The rows that are not counted, by column."""
-        return tuple(
-            LeftOut(name, self._number(lacks), np.flatnonzero(lacks) if self.numbered else None)
-            for name, lacks in self.lacking.items()
-            if lacks is not None
-        )
+        """For each column in which rows lack a value, these rows."""
+        left_out = []
+        for name, lacks in self.lacking.items():
+            if lacks is not None:
+                positions = np.flatnonzero(lacks) if self.numbered else None
+                left_out.append(LeftOut(name, self._count(lacks), rows=positions))
+        return tuple(left_out)
 
-    def _number(self, rows: NDArray[np.bool_]) -> int:
+    def _count(self, rows: NDArray[np.bool_]) -> int:
+        """The number of rows of the table that some rows, given as a mask, stand for."""
         return int(rows.sum() if self.times is None else self.times[rows].sum())
 
 
-class Settled(NamedTuple):
-    """Rows that are counted, once their missing values are dealt with."""
+class Resolved(NamedTuple):
+    """Rows that are counted, without missing values in sensitive columns."""
 
     rows: pa.Table
-    kept: IntArray | None  # where they were before; None where none is left out
-    shown: Shown  # of all rows
+    kept: IntArray | None  # the positions that these rows had; None where none is left out
+    presence: Presence  # of all rows, as they were
 
 
-def settle(
+def resolve_missing(
     name: str,
     rows: pa.Table,
     columns: Sequence[str],
@@ -137,8 +142,10 @@ def settle(
     *,
     times: NDArray[Any] | None = None,
     numbered: bool = True,
-) -> Settled:
-    """Drop or label rows in which a sensitive value is missing, or raise `DataError` for them.
+) -> Resolved:
+    """The rows, without those that lack a sensitive value, or with a label in place of the value.
+
+    Raises `DataError` instead if that is what `missing` says, or if no row is left.
 
     Parameters
     ----------
@@ -149,38 +156,38 @@ def settle(
     columns : sequence of str
         The sensitive columns.
     missing : "error", "drop" or Relabel
-        What the schema says is done.
+        What is to be done, as the schema says.
     times : integer array, optional
         How often each row occurs, where equal rows were counted.
     numbered : bool
         Whether rows are in the order of the table, so that a message may name one.
     """
-    presence = Shown.of(rows, columns, times, numbered=numbered)
+    presence = Presence.of(rows, columns, times, numbered=numbered)
     if presence.complete:
-        return Settled(rows, None, presence)
+        return Resolved(rows, None, presence)
     if isinstance(missing, Relabel):
         for column, lacks in presence.lacking.items():
             if lacks is not None:
                 index = rows.column_names.index(column)
                 labelled = _labelled(column, rows.column(column), missing)
                 rows = rows.set_column(index, column, labelled)
-        return Settled(rows, None, presence)
+        return Resolved(rows, None, presence)
     if not drops(missing):
-        raise _lacking(name, presence.left_out[0])
-    kept_rows = np.flatnonzero(presence.of_each)
+        raise _missing_error(name, presence.left_out[0])
+    kept_rows = np.flatnonzero(presence.shows_each)
     if not len(kept_rows):
         raise DataError(
-            f'{name} has no rows with {_never_shown(presence)!r}, and missing = "drop" leaves all '
-            "others out"
+            f'{name} has no rows with {_column_nobody_shows(presence)!r}, and missing = "drop" '
+            "leaves all others out"
         )
-    # Without codes, no dictionary keeps values of the rows that are left out.
+    # The dictionary of a column of codes would keep values of rows that are left out: undo codes.
     for column, lacks in presence.lacking.items():
         if lacks is not None and pa.types.is_dictionary(rows.schema.field(column).type):
             values = rows.column(column)
             rows = rows.set_column(
                 rows.column_names.index(column), column, values.cast(values.type.value_type)
             )
-    return Settled(rows.take(pa.array(kept_rows)), kept_rows, presence)
+    return Resolved(rows.take(pa.array(kept_rows)), kept_rows, presence)
 
 
 def _labelled(name: str, column: pa.ChunkedArray, label: str) -> pa.ChunkedArray:
@@ -192,21 +199,21 @@ def _labelled(name: str, column: pa.ChunkedArray, label: str) -> pa.ChunkedArray
     return pc.if_else(pc.is_null(column), str(label), texts.take(pa.array(codes)))
 
 
-def _never_shown(presence: Shown) -> str:
-    """The column to name if no row is complete: the one with which the last rows drop out.
+def _column_nobody_shows(presence: Presence) -> str:
+    """The first column of which nobody shows a value who shows one in each column before it.
 
-    Columns are looked at in order; a row drops out at the first column whose value it lacks.
+    A message names it where no row shows a value in each column.
     """
     lacking = {name: lacks for name, lacks in presence.lacking.items() if lacks is not None}
-    remaining = np.ones(presence.n_rows, dtype=bool)
+    shows_all_so_far = np.ones(presence.n_rows, dtype=bool)
     for name, lacks in lacking.items():
-        remaining &= ~lacks
-        if not remaining.any():
+        shows_all_so_far &= ~lacks
+        if not shows_all_so_far.any():
             return name
     return next(iter(lacking))
 
 
-def _lacking(name: str, left_out: LeftOut) -> DataError:
+def _missing_error(name: str, left_out: LeftOut) -> DataError:
     """The error of rows without a value, if the schema does not say what is done with them."""
     where = "" if left_out.rows is None else f", first in row {int(left_out.rows[0]) + 1}"
     return DataError(

@@ -84,7 +84,9 @@ class PersonRows(Table):
         self._table, self._person, self._several, self._lists = table, person, several, lists
 
     @classmethod
-    def of_texts(cls, table: Table, person: str | None, name: str, semantics: str) -> PersonRows:
+    def with_values_as_text(
+        cls, table: Table, person: str | None, name: str, semantics: str
+    ) -> PersonRows:
         """A table in which all values that a person has of a column are one text."""
         if isinstance(table, PersonRows):
             return cls(table._table, table._person, table._several, "")
@@ -105,7 +107,7 @@ class PersonRows(Table):
         for name in single_columns:
             codes, distinct = codes_of(rows.column(name))
             # All rows of a person must repeat the value; then the first one has it.
-            people.agreed(name, codes, to_python(name, distinct).__getitem__, _advice(name))
+            people.agreed_codes(name, codes, to_python(name, distinct).__getitem__, _advice(name))
             arrays[name] = rows.column(name).take(pa.array(people.first))
         arrays |= {name: self._bags(name) for name in columns if name in self._several}
         return pa.table({name: arrays[name] for name in columns})

@@ -23,17 +23,17 @@ from foreknow_judge.errors import DataError
 
 @dataclass(frozen=True, eq=False)
 class People:
-    """Everybody once, in order of first appearance."""
+    """The people of a table, numbered in order of first appearance."""
 
     table: str  # what messages call the table
-    of_row: NDArray[Any]  # who each row is about
-    first: IntArray  # the first row about each of them, ascending
-    column: str | None = None  # which names people; None where each row is someone
-    names: pa.Array | None = None
+    of_row: NDArray[Any]  # the person of each row
+    first: IntArray  # the first row of each person, ascending
+    column: str | None = None  # which names people; None where each row is another person
+    names: pa.Array | None = None  # the name of each person
 
     @classmethod
     def of(cls, table: str, column: str | None, rows: pa.Table) -> People:
-        """Tell people apart by a column of some rows; without one, each row is someone."""
+        """Tell people apart by a column of some rows; without one, each row is another person."""
         if column is not None:
             return cls.named(table, column, rows.column(column))
         everybody = np.arange(len(rows))
@@ -82,17 +82,17 @@ class People:
             f"{row + 1}; {advice}"
         )
 
-    def agreed(
+    def agreed_codes(
         self,
         column: str,
         codes: NDArray[Any],
         value: Callable[[int], Any],
         advice: str = "everybody has one published value",
     ) -> NDArray[Any]:
-        """The code of each person, shape (people,), from the code of each row.
+        """The code that all rows of a person have, shape (people,), from the code of each row.
 
         Raises `DataError` if the rows of a person have two codes; `value` returns the value of a
-        code, and `advice` ends the message.
+        code for the message, and `advice` ends it.
         """
         person_codes: NDArray[Any] = codes[self.first]
         # Each person has one row.
@@ -118,9 +118,13 @@ def _shown_value(value: Any) -> str:
 
 
 def refuse_repeats(table: Table, person: str, rows: pa.Table | None = None) -> None:
-    """Raise `DataError` if someone stands in two rows, or a row names nobody."""
+    """Raise `DataError` if someone stands in two rows, or a row names nobody.
+
+    `person` is the column that names people; `rows` are those of the table, where they were fetched
+    already.
+    """
     names = (fetch(table, [person]) if rows is None else rows).column(person)
-    # All names differ. Otherwise find the row, for the message.
+    # If all names differ, nothing is wrong. Otherwise find the row, for the message.
     if not names.null_count and len(codes_of(names)[1]) == len(names):
         return
     People.named(table.name, person, names).refuse_repeats(

@@ -29,10 +29,10 @@ from foreknow_judge.errors import DataError
 
 @dataclass(frozen=True, eq=False)
 class Holdings:
-    """One entry per occurrence of a sensitive value."""
+    """Who has which value: one entry for each occurrence of a sensitive value."""
 
-    people: NDArray[Any]  # position of the person who has it
-    values: NDArray[np.unsignedinteger[Any]]  # code of the value
+    people: NDArray[Any]  # the position of the person who has it
+    values: NDArray[np.unsignedinteger[Any]]  # the code of the value
 
     def __len__(self) -> int:
         return len(self.people)
@@ -49,12 +49,18 @@ class PersonValues:
     sources: IntArray  # the row of each occurrence
 
     def keys(self, codes: NDArray[Any]) -> IntArray:
-        """For each occurrence one number, equal where person and value are equal."""
+        """A number for each occurrence: equal numbers mean the same person with the same value.
+
+        `codes` are the codes of the values.
+        """
         keys: IntArray = self.holders.astype(np.int64) * (int(codes.max(initial=0)) + 1) + codes
         return keys
 
     def coded(self, sensitive: str, semantics: str) -> tuple[NDArray[Any], pa.Array]:
-        """The code of each occurrence, and the values; of a set, nobody has one twice."""
+        """The code of each occurrence's value, and the distinct values.
+
+        Raises `DataError` under the `semantics` "set" if somebody has a value twice.
+        """
         codes, distinct = codes_of(self.values)
         if semantics == "set":
             self._refuse_twice(sensitive, codes, to_python(sensitive, distinct).__getitem__)
@@ -115,14 +121,15 @@ def read_held(
     people = People.of(table.name, person, rows)
     # One person in two spellings would count as two.
     people.refuse_two_spellings()
-    reader = _lists if is_listed(column.type) else _long
-    return PersonValues(people, rows, *reader(people, sensitive, column))
+    read_values = _values_in_lists if is_listed(column.type) else _values_in_rows
+    values, holders, sources = read_values(people, sensitive, column)
+    return PersonValues(people, rows, values, holders, sources)
 
 
-def _long(
+def _values_in_rows(
     people: People, sensitive: str, column: pa.ChunkedArray
 ) -> tuple[pa.ChunkedArray, NDArray[Any], IntArray]:
-    """The values of people, one in each row; the person of each value; and its row.
+    """The values of a column with one in each row; the person of each value; and its row.
 
     A null adds no value.
     """
@@ -133,10 +140,10 @@ def _long(
     return values.drop_null(), people.of_row[sources], sources
 
 
-def _lists(
+def _values_in_lists(
     people: People, sensitive: str, column: pa.ChunkedArray
 ) -> tuple[pa.ChunkedArray, NDArray[Any], IntArray]:
-    """The values of people whose rows have lists; the person of each value; and its row.
+    """The values in a column of lists; the person of each value; and its row.
 
     Raises `DataError` for people with several rows, and lists that hold lists or nulls.
     """
@@ -164,7 +171,8 @@ def _lists(
 class ValuesOfPeople(NamedTuple):
     """Who is in which group, and has which values."""
 
-    groups: list[tuple[NDArray[Any], pa.Array]]  # each column of groups: the code of everybody
+    # for each column that makes groups: the code of each person, and the distinct values
+    groups: list[tuple[NDArray[Any], pa.Array]]
     holders: NDArray[Any]  # the person of each occurrence of a value
     codes: NDArray[Any]  # of each occurrence
     distinct: pa.Array  # the values
@@ -177,7 +185,10 @@ class HeldRows(ValuesRows):
     linked: ClassVar[bool] = True
 
     def read_at_once(self, columns: Iterable[str]) -> bool:
-        """Keep what each sight reads, people and their values, until it is forgotten."""
+        """Have `values_of_people` keep its results, until `forget_rows`; returns False.
+
+        False says that no further `columns` are read at once.
+        """
         self.read_once.of_people = {}
         return False
 
@@ -201,7 +212,9 @@ class HeldRows(ValuesRows):
             codes, distinct = codes_of(person_values.rows.column(name))
             label_of = to_python(name, distinct).__getitem__
             advice = "everybody is in one group"
-            groups.append((person_values.people.agreed(name, codes, label_of, advice), distinct))
+            groups.append(
+                (person_values.people.agreed_codes(name, codes, label_of, advice), distinct)
+            )
         codes, distinct = person_values.coded(self.sensitive, self.semantics)
         values = ValuesOfPeople(groups, person_values.holders, codes, distinct)
         if memory is not None:

@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from foreknow.data.arrays import IntArray
 from foreknow.data.engines.columns import fetch
-from foreknow.data.engines.rows import tallied
+from foreknow.data.engines.rows import count_equal_rows
 from foreknow.data.engines.table import Derived, Table, unshown
 from foreknow.data.engines.tally import Tally
 
@@ -41,7 +41,7 @@ def bare_rows(
         rows = fetch(table, [*columns, amount])
         arrays[count] = rows.column(amount)
     elif isinstance(table, Tally):
-        rows, arrays[count] = tallied(table, columns)
+        rows, arrays[count] = count_equal_rows(table, columns)
     else:
         rows = fetch(table, columns, lists=lists)
     arrays |= {name: rows.column(name).combine_chunks() for name in columns}
