@@ -116,8 +116,8 @@ def _unit_numbers(
     """The number of each row's unit, such as a household, and labels for the numbers.
 
     The number is 0 for units of one row, and for rows without a unit, so a table in which few units
-    have two rows has few different numbers. Besides 0 there are at most `most_numbers`, which several
-    units may share; None: each unit has a number of its own.
+    have two rows has few different numbers. Besides 0 there are at most `most_numbers`, so that
+    several units may share one; None: each unit has a number of its own.
     """
     codes, distinct = microdata.as_it_stands(name)
     is_shared = np.bincount(codes, minlength=len(distinct)) > 1

@@ -111,9 +111,9 @@ class Layout(LayoutOfFiles):
         return self.linked
 
     def _seen_with(self, secret: str, known_columns: Collection[str]) -> Seen:
-        """What an adversary sees of a secret who knows some columns.
+        """A secret, as an adversary sees it who knows some columns.
 
-        The other columns of the secret's row are `assumed`: not known, but beside it all the same.
+        The other columns of its row are `assumed`: not known, but beside it all the same.
         """
         columns_taken = (secret, *known_columns)
         assumed = [name for name in self.row_of(secret) if name not in columns_taken]
