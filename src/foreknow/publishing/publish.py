@@ -644,12 +644,16 @@ class _Task:
 
 @dataclass(frozen=True, eq=False)
 class _Groups:
-    """How the people were divided, and the method with what it chose for them."""
+    """How the people were divided, and the method with what it chose for them.
+
+    `searched_again`: earlier groups of the same people were refused, so that these depend on why.
+    """
 
     grouping: Grouping
     method: Anonymizer
     group_of_entry: IntArray
     n_groups: int
+    searched_again: bool = False
 
 
 @dataclass(frozen=True, eq=False)
@@ -674,7 +678,9 @@ def _grouped(task: _Task, share: Fraction) -> _Groups:
     group_of_entry, n_groups = _checked_groups(
         grouping.of_row, task.microdata, type(method).__name__
     )
-    return _Groups(grouping, method, group_of_entry, n_groups)
+    # Groups of a method that looks at values alone are refused as often in any world.
+    searched_again = share != 1 and traits_of(method).consults_policy
+    return _Groups(grouping, method, group_of_entry, n_groups, searched_again)
 
 
 def _tables_of(task: _Task, groups: _Groups) -> _Tables:
@@ -754,8 +760,10 @@ def _audit_of_release(
     audit = explained_audit(
         release, policy, utility=utility, name="the release", people=visible, learned=with_trials
     )
-    # What others prove of their own methods is not said as if we had.
-    proof = None if package_of(type(groups.method)) else traits_of(groups.method).proof
+    # What others prove of their own methods is not said as if we had; nor a proof about the first
+    # run of a method, if values decided that there was another.
+    is_proved = not package_of(type(groups.method)) and not groups.searched_again
+    proof = traits_of(groups.method).proof if is_proved else None
     scope = replace(
         audit.scope,
         left_out=task.microdata.left_out,
