@@ -630,6 +630,21 @@ def test_owner_gets_rows_of_newcomers(tmp_path):
         fk.evidence_report(tmp_path / "march", other, policy=POLICY)
 
 
+def test_new_cases_are_no_people(desk):
+    cases = [f"p{i // 2},{i % 9},{'abc'[i % 3]}" for i in range(60)]
+    for year, rows in (("first", cases[:40]), ("second", cases)):
+        desk.put(f"{year}.csv", "\n".join(["pid,age,ill", *rows]) + "\n")
+    schema = {"identifiers": ["pid"], "quasi_identifiers": ["age"], "sensitive": "ill"}
+    schema |= {"person": "pid", "unit": "row"}
+    rules = {"schema": schema, "require": [{"facts": {"k": 0}, "below": 0.9}]}
+    fk.Policy.from_dict(rules).save("cases.toml")
+    publishing = "publish", "--policy", "cases.toml"
+    desk.says(*publishing, "first.csv", "--out", "one")
+    said = desk.says(*publishing, "second.csv", "--out", "two", "--after", "one")
+    assert "10 of 30 people are new" in said
+    assert "The new release has 20 cases." in said
+
+
 def test_measures_take_the_published_table(tmp_path):
     """Each figure is that of the newcomers' own rows."""
     rows = drawn(400)

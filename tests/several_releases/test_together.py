@@ -313,10 +313,12 @@ COUNTED = {"facts": {"k": 1}, "below": 0.95}
 
 def test_later_cases_stay_out(tmp_path):
     """A person is published once, with all their cases of that table; the rest is counted."""
-    rules = policy(COUNTED, person="pid", unit="row")
+    rules = policy(COUNTED, identifiers=["visit", "pid"], person="pid", unit="row")
     new = [(f"q{i}", f"w{i % 2}", "xyz"[i % 3]) for i in range(12)]
     later = [("p0", "w0", "x"), ("p1", "w1", "y"), ("p1", "w1", "y")]
-    tables = [table_of(rows, "ill") for rows in (VISITS, [*VISITS[9:], *later, *new])]
+    tables = []
+    for rows in (VISITS, [*VISITS[9:], *later, *new]):
+        tables.append(table_of(rows, "ill").append_column("visit", [[*range(len(rows))]]))
     (first, second), folders = published(tmp_path, tables, rules)
     assert (first.counts.n_people, second.counts.n_people) == (len(VISITS), 12)
     since = second.since
@@ -327,7 +329,7 @@ def test_later_cases_stay_out(tmp_path):
     assert fk.verify(folders[1], after=folders[0]).people_of_all == len(VISITS) + 12
     with pytest.raises(fk.NoSafeRelease, match="Nobody is new"):
         fk.publish(tables[1], rules, after=folders)
-    nobody = policy(COUNTED, unit="row")
+    nobody = policy(COUNTED, identifiers=["visit", "pid"], unit="row")
     with pytest.raises(fk.InputError, match='person = "pid"'):
         fk.publish(tables[1], nobody, after=folders[0])
 

@@ -16,9 +16,10 @@ from foreknow.cli.inputs import (
 )
 from foreknow.cli.options import UNSAFE, Choice, ForwardedOptions, Memory, Only, Quiet, Raw
 from foreknow.cli.terminal import console, print_plain, progress, say_readings
-from foreknow.wording import people_text
+from foreknow.wording import unit_counted
 from foreknow_judge.errors import InputError
 from foreknow_judge.files.printable import encodable, one_line, visible
+from foreknow_judge.text import some
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -88,8 +89,9 @@ class Folder:
         audit = publication.audit if publication.together is None else publication.together
         console().print(page_of(audit, attack=attack_on([out], policy, rules, table)))
         if publication.together is not None:
-            people = people_text(publication.counts.n_people)
-            print_plain(f"{visible(str(publication.since))} The new release has {people}.")
+            unit = unit_counted(publication.certificate.in_cases)
+            counted = some(publication.counts.n_people, unit.singular, unit.plural)
+            print_plain(f"{visible(str(publication.since))} The new release has {counted}.")
         for note in publication.certificate.notes:
             print_plain(f"{visible(f'Note: {note}')}.")
         for advice in publication.advice:

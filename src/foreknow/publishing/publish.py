@@ -1136,7 +1136,12 @@ def _certified(
         certificate,
         draft.tables.tables,
         task.options,
-        {"digest_key": key, "seed": task.seed, "source": task.microdata.name},
+        {
+            "digest_key": key,
+            "seed": task.seed,
+            "source": task.microdata.name,
+            "person": task.raw.schema.person,
+        },
         draft.placed,
         files,
         Contents.of(certificate, written_release),

@@ -405,7 +405,7 @@ class OwnRelease:
         The owner's file has a digest of each such column.
         """
         key = self._key()  # which says where the file is, if it is missing
-        recorded = from_json(self.path.with_name(OWNER).read_text("utf-8")).get("columns", {})
+        recorded = self._record.get("columns", {})
         table = unshown(microdata.source)
         rows = table.arrow(sorted({*recorded} & {*table.columns}))
         for name, digest in column_digests(rows, key).items():
@@ -461,13 +461,19 @@ class OwnRelease:
     @cached_property
     def written(self) -> str:
         """The day on which it was written, by the owner's record; empty where that is not known."""
-        owner_file = self.path.parent / OWNER
         try:
-            return date.fromisoformat(
-                from_json(owner_file.read_text("utf-8"))["written"]
-            ).isoformat()
-        except (OSError, ValueError, KeyError, TypeError):
+            return date.fromisoformat(self._record["written"]).isoformat()
+        except (ValueError, KeyError, TypeError):
             return ""
+
+    @cached_property
+    def _record(self) -> dict[str, Any]:
+        """The owner's record, which was written with the release; empty where it cannot be read."""
+        try:
+            record = from_json((self.path.parent / OWNER).read_text("utf-8"))
+        except (OSError, ValueError):
+            return {}
+        return record if isinstance(record, dict) else {}
 
     def _key(self) -> bytes:
         """The key in the owner's folder by which people are forgotten and rows compared.
@@ -476,8 +482,8 @@ class OwnRelease:
         """
         owner_file = self.path.parent / OWNER
         try:
-            key = bytes.fromhex(from_json(owner_file.read_text("utf-8"))["digest_key"])
-        except (OSError, ValueError, KeyError, TypeError):
+            key = bytes.fromhex(self._record["digest_key"])
+        except (ValueError, KeyError, TypeError):
             raise InputError(
                 f"there is no {str(owner_file)!r} with the key by which people are forgotten, "
                 "and rows are compared; put back the one that was written"
@@ -507,7 +513,8 @@ class OwnRelease:
             if column not in (row, *other_names):
                 raise unknown_column(column, (row, *other_names), str(self.path))
             return column
-        declared = certificate.policy["schema"].get("person")
+        # Of cases, the certificate does not say whose they are, and the owner's record does.
+        declared = certificate.policy["schema"].get("person") or self._record.get("person")
         if declared in other_names:
             return str(declared)
         if len(other_names) > 1:
