@@ -61,7 +61,7 @@ def count_pairs(
         cells = np.flatnonzero(table > 0)  # NumPy searches booleans much faster than numbers
         counts = table[cells]
     else:
-        cells, counts = _tally(_pair_keys(rows, columns, n_rows, n_columns), weights)
+        cells, counts = _add_up(_pair_keys(rows, columns, n_rows, n_columns), weights)
     cells, counts = cells.astype(np.int64, copy=False), counts.astype(np.int64, copy=False)
     # A cell's key is row * n_columns + column.
     row_of_cell = cells // n_columns if n_columns else cells
@@ -79,7 +79,7 @@ def _pair_keys(
     return keys
 
 
-def _tally(keys: NDArray[Any], weights: NDArray[Any] | None) -> tuple[IntArray, IntArray]:
+def _add_up(keys: NDArray[Any], weights: NDArray[Any] | None) -> tuple[IntArray, IntArray]:
     """The distinct keys in ascending order, and the sum of the weights of each.
 
     Without weights, how often each key occurs. The array `keys` may be overwritten.
@@ -107,7 +107,7 @@ def _tally(keys: NDArray[Any], weights: NDArray[Any] | None) -> tuple[IntArray, 
 
 
 def joined(parts: Iterable[Sequence[NDArray[Any]]]) -> list[NDArray[Any]]:
-    """Append arrays place by place: the first ones of all parts, the second ones, and so on.
+    """The arrays of several parts, appended: the first ones of all parts, then the second ones.
 
     >>> joined([(np.array([1]), np.array([5])), (np.array([2]), np.array([6]))])
     [array([1, 2]), array([5, 6])]
@@ -160,9 +160,10 @@ def combine(
     first_rows : int64 array, shape (combinations,)
         One row that has each combination.
     """
-    # int32 takes half the memory, where all keys and row numbers fit into it.
-    narrow = prod(sizes) < 2**31 and len(columns[0]) < 2**31
-    dtype: type = np.int32 if narrow else np.int64
+    # The key of a row is one number for its combination. int32 takes half the memory, where all
+    # keys and row numbers fit into it.
+    is_narrow = prod(sizes) < 2**31 and len(columns[0]) < 2**31
+    dtype: type = np.int32 if is_narrow else np.int64
     keys: NDArray[Any] = columns[0].astype(dtype)
     span = sizes[0]
     for codes, size in zip(columns[1:], sizes[1:], strict=True):

@@ -7,18 +7,18 @@ from dataclasses import replace
 import pyarrow as pa
 
 from foreknow.data.engines.columns import codes_of, dictionary_of
-from foreknow.data.keys import Keys, nearly_all_differ
+from foreknow.data.keys import RowKeys, nearly_all_differ
 from foreknow.data.raw_rows import RowsRead
 
 
-def by_equal_rows(table_read: RowsRead) -> tuple[Keys, RowsRead] | None:
+def by_equal_rows(table_read: RowsRead) -> tuple[RowKeys, RowsRead] | None:
     """A table with equal rows once, and how often each occurs; None where nearly all differ.
 
     Working on different rows only saves time and memory, but not if there are as many of them.
 
     Returns
     -------
-    keys : Keys
+    keys : RowKeys
         The key of each row; equal rows have equal keys.
     by_rows : RowsRead
         One entry for each different key, in the order of keys.
@@ -37,8 +37,8 @@ def by_equal_rows(table_read: RowsRead) -> tuple[Keys, RowsRead] | None:
     if rule_classes is not None:
         row_codes = [rule_classes.codes, *row_codes]
         sizes = [len(rule_classes.surely), *sizes]
-    keys = Keys(row_codes, sizes)
-    distinct_keys, times = keys.counted()
+    keys = RowKeys(row_codes, sizes)
+    distinct_keys, times = keys.count()
     # The codes of the different rows, column by column in the order of `row_codes`.
     new_codes = iter(keys.codes(distinct_keys))
     if rule_classes is not None:

@@ -1,4 +1,4 @@
-"""Keys: rows of several columns of codes as one whole number each."""
+"""RowKeys: rows of several columns of codes as one whole number each."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from foreknow.data.arrays import (
     starts_of,
 )
 
-# Numbers times the one are as if drawn at random; one in 64 is below the other.
+# Numbers times the first are as if drawn at random; one number in 64 is below the second.
 _MIXED, _SAMPLED = np.uint64(0x9E3779B97F4A7C15), np.uint64(1 << 58)
 
 
@@ -47,13 +47,13 @@ def nearly_all_differ(columns: Sequence[NDArray[Any]]) -> bool:
     return len(np.unique(sampled)) > 0.9 * len(sampled)
 
 
-class Keys:
-    """Rows of several columns of codes as one whole number each, in lexicographic order.
+class RowKeys:
+    """One whole number (a key) for each row of several columns of codes, in lexicographic order.
 
-    There is `room` for so many codes of a column that is put `beside` them.
+    Rows have equal keys if they have equal codes in all columns.
 
-    >>> keys = Keys([np.array([1, 0, 1]), np.array([2, 0, 2])], [2, 3])
-    >>> distinct_keys, times = keys.counted()
+    >>> keys = RowKeys([np.array([1, 0, 1]), np.array([2, 0, 2])], [2, 3])
+    >>> distinct_keys, times = keys.count()
     >>> [codes.tolist() for codes in keys.codes(distinct_keys)], times.tolist()
     ([[0, 1], [0, 2]], [1, 2])
     >>> keys.spread(np.array([7, 8])).tolist()
@@ -65,28 +65,27 @@ class Keys:
     ) -> None:
         """Take columns of codes from 0, and for each how many codes it has.
 
-        With `room`, one more column of so many codes can be put beside them later.
+        With `room`, a column of up to so many codes can be put `beside` them later.
         """
-        self._given = columns
-        self._first: IntArray | None = None
-        # The keys would not fit into int64: number the combinations that occur instead, as one
-        # column. `_first` is one row that has each combination, from which `codes` can tell its
-        # parts.
+        self._given_columns = columns
+        # If the keys would not fit into int64, the combinations that occur are numbered instead,
+        # as one column. One row that has each combination then says its codes.
+        self._row_of_combination: IntArray | None = None
         if prod(sizes) * room >= 2**62:
-            joint, self._first = combine(list(columns), list(sizes))
-            columns, sizes = [joint], [len(self._first)]
+            joint, self._row_of_combination = combine(list(columns), list(sizes))
+            columns, sizes = [joint], [len(self._row_of_combination)]
         self._columns, self._sizes = list(columns), list(sizes)
-        # Set by `counted`: the distinct keys if it used a table, else the place of each row's key
+        # Set by `count`: the distinct keys if it used a table, else the place of each row's key
         # among them.
-        self._found: NDArray[Any] | None = None
-        self._place: NDArray[Any] | None = None
+        self._distinct_keys: NDArray[Any] | None = None
+        self._place_of_row: NDArray[Any] | None = None
 
-    def beside(self, column: NDArray[Any], size: int) -> Keys:
+    def beside(self, column: NDArray[Any], size: int) -> RowKeys:
         """The keys of the rows with one more column, which is the last."""
-        return Keys([*self._columns, column], [*self._sizes, size])
+        return RowKeys([*self._columns, column], [*self._sizes, size])
 
-    def of(self, rows: slice | None = None) -> NDArray[Any]:
-        """The key of each row, or of some rows: a number that tells all codes of the row.
+    def numbers(self, rows: slice | None = None) -> NDArray[Any]:
+        """The key of each row, or of some rows.
 
         The key of codes a, b, c in columns of sizes A, B, C is (a * B + b) * C + c.
         """
@@ -103,11 +102,11 @@ class Keys:
                 np.add(block_keys, codes[block], out=block_keys, casting="unsafe")
         return keys
 
-    def counted(self, weights: NDArray[Any] | None = None) -> tuple[NDArray[Any], IntArray]:
+    def count(self, weights: NDArray[Any] | None = None) -> tuple[NDArray[Any], IntArray]:
         """The distinct keys in ascending order, and how often each occurs.
 
-        `weights` are how often each row counts; None: once. Where each row's key is among them is
-        remembered for `spread`.
+        `weights` are how often each row counts; None: once. The place of each row's key among the
+        distinct ones is kept for `spread`.
         """
         n_rows, span = len(self._columns[0]), prod(self._sizes)
         if span <= max(n_rows // 2, DENSE_LIMIT):
@@ -115,24 +114,25 @@ class Keys:
             table = np.zeros(span, dtype=np.int64)
             for block in blocks(n_rows, max(BLOCK, span)):
                 block_weights = None if weights is None else weights[block]
-                counts = np.bincount(self.of(block), block_weights, minlength=span)
+                counts = np.bincount(self.numbers(block), block_weights, minlength=span)
                 table += counts.astype(np.int64, copy=False)
-            self._found = np.flatnonzero(table)
-            return self._found, table[self._found]
-        keys, rows = sorted_with_rows(self.of(), copy=False)
+            self._distinct_keys = np.flatnonzero(table)
+            return self._distinct_keys, table[self._distinct_keys]
+        keys, rows = sorted_with_rows(self.numbers(), copy=False)
         starts = starts_of(keys)
         # Equal keys are now side by side: a key's place is the number of its run.
-        self._place = np.empty(n_rows, dtype=rows.dtype)
-        self._place[rows] = np.repeat(np.arange(len(starts)), np.diff(starts, append=n_rows))
+        self._place_of_row = np.empty(n_rows, dtype=rows.dtype)
+        self._place_of_row[rows] = np.repeat(np.arange(len(starts)), np.diff(starts, append=n_rows))
         if weights is None:
             return keys[starts], np.diff(starts, append=n_rows)
         times: IntArray = np.add.reduceat(weights[rows], starts) if n_rows else weights
         return keys[starts], times
 
     def codes(self, keys: NDArray[Any]) -> list[NDArray[Any]]:
-        """The codes in each column that some keys stand for; the reverse of `of`."""
-        if self._first is not None:
-            return [column[self._first[keys]] for column in self._given]
+        """The codes in each column that some keys stand for; the reverse of `numbers`."""
+        if self._row_of_combination is not None:
+            rows = self._row_of_combination[keys]
+            return [column[rows] for column in self._given_columns]
         columns = [np.empty(len(keys), dtype=column.dtype) for column in self._columns]
         for block in blocks(len(keys)):
             # The last column is the remainder by its size, and so on from the last to the first.
@@ -144,14 +144,17 @@ class Keys:
         return columns
 
     def spread(self, values: NDArray[Any]) -> NDArray[Any]:
-        """The value of each row's key; `values` are those of the distinct keys of `counted`."""
-        if self._place is not None:
-            placed: NDArray[Any] = values[self._place]
+        """The value of each row's key, shape (rows,); `values` are those of the distinct keys.
+
+        `count` must have been called before.
+        """
+        if self._place_of_row is not None:
+            placed: NDArray[Any] = values[self._place_of_row]
             return placed
-        # Keys were counted in a table: look each row's key up in one.
+        # RowKeys were counted in a table: look each row's key up in one.
         table: NDArray[Any] = np.empty(prod(self._sizes), dtype=values.dtype)
-        table[self._found] = values
+        table[self._distinct_keys] = values
         result = np.empty(len(self._columns[0]), dtype=values.dtype)
         for block in blocks(len(result)):
-            result[block] = table[self.of(block)]
+            result[block] = table[self.numbers(block)]
         return result

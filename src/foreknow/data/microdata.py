@@ -40,7 +40,7 @@ from foreknow.data.engines.table import Snapshot, Table, require
 from foreknow.data.engines.views.typed_columns import read_as
 from foreknow.data.equal_rows import by_equal_rows
 from foreknow.data.impossible.rules_in_force import RuleClasses
-from foreknow.data.keys import Keys
+from foreknow.data.keys import RowKeys
 from foreknow.data.labels.labels import GroupLabels, Labels, text_of
 from foreknow.data.prepare import Prepared, prepare
 from foreknow.data.raw_rows import RowsRead, RowsReader, hierarchies_with_nodes
@@ -118,7 +118,7 @@ class Microdata:
         self._values: Labels | None = None
         self._by_engine: Microdata | None = None
         self._merged: Microdata | None = None
-        self._keys: Keys | None = None  # by which rows were merged
+        self._keys: RowKeys | None = None  # by which rows were merged
         self._cells: dict[str, Attribute] = {}
         self._beside_codes: dict[str, tuple[NDArray[Any], pa.Array]] = {}
 

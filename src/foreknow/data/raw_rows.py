@@ -22,7 +22,7 @@ from foreknow.data.engines.columns import (
 from foreknow.data.engines.people.missing_values import LeftOut, resolve_missing
 from foreknow.data.engines.people.person_rows import held_beside
 from foreknow.data.engines.people.persons import People
-from foreknow.data.engines.people.units import look_beside
+from foreknow.data.engines.people.units import request_hashes
 from foreknow.data.engines.people.values_of_people import Holdings
 from foreknow.data.engines.profile.column_advice import refuse_misread
 from foreknow.data.engines.views.missing_spellings import is_untyped
@@ -103,7 +103,7 @@ class RowsReader(NamedTuple):
 
     def _read_single(self) -> RowsRead:
         """Read a table of which people have one value in each column, a row for each person."""
-        look_beside(self.prepared.source, self.schema)
+        request_hashes(self.prepared.source, self.schema)
         names = dict.fromkeys([*counted_by(self.schema), *self.schema.persons])
         fetched = fetch(self.prepared.table, [*names])
         self.prepared.refuse_repeats(fetched)

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from foreknow.data.arrays import IntArray, blocks, count_pairs, starts_of
 from foreknow.data.counts import GroupCounts
 from foreknow.data.engines.columns import Codes, narrowest
-from foreknow.data.keys import Keys, nearly_all_differ
+from foreknow.data.keys import RowKeys, nearly_all_differ
 from foreknow.data.microdata import Microdata
 
 
@@ -32,7 +32,7 @@ class Points:
         """The points of a table, in lexicographic order of their quasi-identifiers."""
         columns = [attribute.codes for attribute in microdata.attributes]
         sizes = [len(attribute.domain) for attribute in microdata.attributes]
-        keys = Keys(columns, sizes, room=len(microdata.values))
+        keys = RowKeys(columns, sizes, room=len(microdata.values))
         find_points = _single if microdata.semantics == "single" else _several
         return find_points(keys, microdata)
 
@@ -75,7 +75,7 @@ class Points:
         return self._spread(of_point)
 
 
-def _single(keys: Keys, microdata: Microdata) -> Points:
+def _single(keys: RowKeys, microdata: Microdata) -> Points:
     """The points of a table in which each person has one value.
 
     A point is a combination of quasi-identifiers; `keys` has one number per person for it.
@@ -83,7 +83,7 @@ def _single(keys: Keys, microdata: Microdata) -> Points:
     n_values = len(microdata.values)
     # Count pairs of a point and a value; then combine the pairs of each point.
     pair_keys = keys.beside(microdata.sensitive_codes, n_values)
-    cells, times = pair_keys.counted(microdata.times)
+    cells, times = pair_keys.count(microdata.times)
     distinct_keys, weights, n_cells, values = _points_of(cells, n_values, times)
 
     def spread(numbers: IntArray) -> IntArray:
@@ -93,12 +93,12 @@ def _single(keys: Keys, microdata: Microdata) -> Points:
     return Points(keys.codes(distinct_keys), weights, n_cells, values, times, spread)
 
 
-def _several(keys: Keys, microdata: Microdata) -> Points:
+def _several(keys: RowKeys, microdata: Microdata) -> Points:
     """The points of a table in which a person may have several values, or none.
 
     A point is a combination of quasi-identifiers; `keys` has one number per person for it.
     """
-    distinct_keys, weights = keys.counted()
+    distinct_keys, weights = keys.count()
     # The point of each person; then the values at each point are counted.
     point = keys.spread(np.arange(len(distinct_keys)))
     holdings, n_values = microdata.holdings, len(microdata.values)

@@ -102,7 +102,7 @@ def _plain_dictionary(name: str, array: pa.ChunkedArray) -> pa.ChunkedArray:
 def refuse_twins(name: str, array: pa.ChunkedArray) -> None:
     """Raise `DataError` for a column of groups with NaN beside null, or 0.0 beside -0.0.
 
-    We take these for one value, and some readers of a file for two, which make two groups.
+    Here each pair is one value, but some readers of a file take it for two, which make two groups.
     """
     kind = array.type
     if pa.types.is_dictionary(kind) and pa.types.is_floating(kind.value_type):
@@ -142,15 +142,15 @@ def refuse_two_empties(table: Table, groups: Sequence[str]) -> None:
 def _unified(array: pa.ChunkedArray) -> pa.ChunkedArray:
     """A column of codes whose chunks all have one dictionary.
 
-    Chunks whose dictionaries lie at one place in memory have the same one, which need not be
-    compared.
+    Chunks whose dictionaries lie at one place in memory have the same one, so that these need not
+    be compared.
     """
-    memories = set()
+    places_in_memory = set()
     for chunk in array.chunks:
         entries = chunk.dictionary
         addresses = [None if buffer is None else buffer.address for buffer in entries.buffers()]
-        memories.add((entries.offset, len(entries), *addresses))
-    return array if len(memories) < 2 else array.unify_dictionaries()
+        places_in_memory.add((entries.offset, len(entries), *addresses))
+    return array if len(places_in_memory) < 2 else array.unify_dictionaries()
 
 
 def _whole_microseconds(array: pa.ChunkedArray) -> pa.ChunkedArray:
@@ -158,9 +158,9 @@ def _whole_microseconds(array: pa.ChunkedArray) -> pa.ChunkedArray:
     kind = array.type
     if kind.unit != "ns":
         return array
-    zone = pa.types.is_timestamp(kind)
+    has_day = pa.types.is_timestamp(kind)
     try:
-        return array.cast(pa.timestamp("us", kind.tz) if zone else pa.time64("us"))
+        return array.cast(pa.timestamp("us", kind.tz) if has_day else pa.time64("us"))
     except pa.ArrowInvalid:
         return array.cast(pa.string())
 
@@ -175,7 +175,7 @@ def sorted_texts(texts: Sequence[str | None]) -> tuple[list[str | None], NDArray
     """
     column = pa.array(texts, pa.string())
     # Arrow ranks from 1, with a missing one last; the remainder makes it the first, at 0.
-    rank = pc.rank(column, tiebreaker="dense").to_numpy().astype(np.int32)  # a missing one last
+    rank = pc.rank(column, tiebreaker="dense").to_numpy().astype(np.int32)
     position_of_row = rank % rank.max() if column.null_count else rank - 1
     first = np.unique(position_of_row, return_index=True)[1]
     return [texts[row] for row in first.tolist()], position_of_row
@@ -241,11 +241,11 @@ def _refuse_nested(name: str, kind: pa.DataType) -> None:
         raise DataError(
             f"column {name!r} is of type {kind}; give one plain value per row: {advice}"
         )
-    several = ', or say semantics = "set" or "multiset" where each list holds the values of one'
-    raise DataError(
-        f"column {name!r} is of type {kind}; give one plain value per row"
-        f"{f'{several} person' if is_listed(kind) else ''}"
-    )
+    way_out = ""
+    if is_listed(kind):
+        way_out = ', or say semantics = "set" or "multiset" where each list holds the values of one'
+        way_out += " person"
+    raise DataError(f"column {name!r} is of type {kind}; give one plain value per row{way_out}")
 
 
 Codes: TypeAlias = NDArray[np.unsignedinteger[Any]]
@@ -284,7 +284,7 @@ _SHORT = 64  # rows in which a first value is looked for before all are
 _THOUSANDS = r"-?(0|[1-9]\d{0,2}(\.\d{3})+|[1-9]\d*)(,\d+)?"
 
 
-def _readers(reading: Reading, typed: bool, values: list[Any]) -> Sequence[_Reader]:
+def _readers_by(reading: Reading, typed: bool, values: list[Any]) -> Sequence[_Reader]:
     """The readers to try on values, in this order; the first that can read all of them wins.
 
     Those that `reading` declares stand first. In a `typed` table texts are texts, so it has only
@@ -295,10 +295,10 @@ def _readers(reading: Reading, typed: bool, values: list[Any]) -> Sequence[_Read
         readers[1:2] = [_COMMAS]  # in place of numbers with a decimal point
     if reading.as_date is not None:
         readers.insert(0, _Reader("date", (dt.date, dt.datetime), r"(?s:.+)", reading.as_date))
-    return [*readers, *_amounts(reading, values)]
+    return [*readers, *_readers_of_amounts(reading, values)]
 
 
-def _amounts(reading: Reading, values: list[Any]) -> list[_Reader]:
+def _readers_of_amounts(reading: Reading, values: list[Any]) -> list[_Reader]:
     """The reader of amounts such as "$1,200", if a value needs it; else an empty list."""
     if reading.as_amount is None:
         return []
@@ -310,15 +310,16 @@ def _amounts(reading: Reading, values: list[Any]) -> list[_Reader]:
 
 
 def _is_marked(value: Any) -> bool:
-    """True if a value is a text, and no plain number."""
+    """True if a value is a text that is not written as a plain number."""
     return isinstance(value, str) and not re.fullmatch(_READERS[1].pattern, value, re.ASCII)
 
 
-def _with_comma(text: str) -> Decimal:
+def _read_with_comma(text: str) -> Decimal:
+    """The number in a text with a decimal comma and points between thousands."""
     return Decimal(text.replace(".", "").replace(",", "."))
 
 
-_COMMAS = _Reader("number", (int, float, Decimal), _THOUSANDS, _with_comma)
+_COMMAS = _Reader("number", (int, float, Decimal), _THOUSANDS, _read_with_comma)
 
 
 @dataclass(frozen=True, eq=False)
@@ -382,15 +383,18 @@ def encode(
         kind: Kind = "text"
         values: list[Any] = _as_texts(python_values)
     else:
-        readers = _readers(reading, not untyped and declared is None, python_values)
-        kind, values = _parsed(name, python_values, codes, declared, positions, readers)
+        is_typed = not untyped and declared is None
+        readers = _readers_by(reading, is_typed, python_values)
+        kind, values = _parse(
+            name, python_values, readers, declared, codes=codes, positions=positions
+        )
         if kind == "text" and declared is None and reading.converts:
             # If most are dates or numbers as the reading says, the others may be mistakes.
             _refuse_mixed(name, python_values, codes, positions, reading)
-        _refuse_ahead(name, python_values, values, reading)
+        _refuse_future(name, python_values, values, reading)
     values = _as_days(values)
     # Different texts may mean one number, such as 1.5 and 1.50: they are one value.
-    # None cannot be compared, so the key is (False, 0) for it, which is below (True, value).
+    # None cannot be compared. Its key is (False, 0), which is below (True, value), so it is first.
     domain = sorted(set(values), key=lambda v: (v is not None, 0 if v is None else v))
     new_code = {value: code for code, value in enumerate(domain)}
     new_codes = np.array([new_code[value] for value in values], dtype=codes.dtype)
@@ -402,9 +406,11 @@ def _encoded_by_type(name: str, array: pa.ChunkedArray, codes: Codes, distinct: 
 
     `codes` and `distinct` are its codes and values, as `codes_of` gives them.
     """
-    kind = _kind(distinct.type)
-    ordered = pa.types.is_dictionary(array.type) and array.type.ordered and is_text(distinct.type)
-    categories = tuple(distinct.drop_null().to_pylist()) if ordered else ()
+    kind = _kind_of(distinct.type)
+    has_order = pa.types.is_dictionary(array.type) and array.type.ordered
+    categories: tuple[str, ...] = ()
+    if has_order and is_text(distinct.type):
+        categories = tuple(distinct.drop_null().to_pylist())
     codes, distinct = ranked(codes, distinct)
     return Column(name, codes, _as_days(to_python(name, distinct)), kind, categories)
 
@@ -432,11 +438,12 @@ def as_plain_texts(
         texts = values if are_texts else _as_texts(values)
     else:
         readers = _release_readers(reading, values, declared, zoned)
-        kind, parsed = _parsed(name, values, codes, declared, None, readers)
+        kind, parsed = _parse(name, values, readers, declared, codes=codes, positions=None)
         if kind == "text":
             _refuse_mixed(name, values, codes, None, reading, strict=True)
-        _refuse_ahead(name, values, parsed, reading)
-        texts = _plainly(_as_days(parsed)) if are_texts and kind != "text" else values
+        _refuse_future(name, values, parsed, reading)
+        # Columns that are no texts are written plainly anyway.
+        texts = _plain_texts(_as_days(parsed)) if are_texts and kind != "text" else values
     if texts == values:  # every text is plain already
         return array
     return pa.chunked_array([pa.array(texts).take(pa.array(codes))])
@@ -453,7 +460,8 @@ def _release_readers(
     # With decimal commas declared, 1.234 is read as 1234 even if no value has a comma, since
     # whoever reads the release would take the point for a decimal one.
     numbers = [_READERS[0], _COMMAS] if reading.decimal == "," else []
-    readers = [*_readers(dates, True, []), *numbers, *_amounts(reading, values)]
+    readers = [*_readers_by(dates, typed=True, values=[]), *numbers]
+    readers += _readers_of_amounts(reading, values)
     # With decimal commas, no reader may take a point for a decimal one.
     if declared is not None:
         readers += _READERS[2:] if numbers else _READERS
@@ -469,32 +477,29 @@ def is_zoned(array: pa.ChunkedArray) -> bool:
     """
     if not is_text(array.type) or len(array) == array.null_count:
         return False
-    # The first value, mostly found in the first rows of a chunk.
-    first = next(chunk.drop_null()[0].as_py() for chunk in _heads(array) if _knows_any(chunk))
+    # Mostly there is a value among the first rows of the first chunk.
+    chunks = map(pa.Array.drop_null, _first_rows_and_all(array))
+    first = next(values[0] for values in chunks if len(values)).as_py()
     if not isinstance(first, str) or not re.match(_DAY, first, re.ASCII):
         return False
     distinct = pc.unique(array.cast(pa.string()))
     return bool(pc.any(pc.match_substring_regex(distinct, f"^{_ZONED.pattern}$")).as_py())
 
 
-def _heads(array: pa.ChunkedArray) -> Iterator[Any]:
+def _first_rows_and_all(array: pa.ChunkedArray) -> Iterator[Any]:
     """Yield each chunk of a column twice: its first rows, then all of it."""
     for chunk in array.chunks:
         yield chunk.slice(0, _SHORT)
         yield chunk
 
 
-def _knows_any(chunk: Any) -> bool:
-    return bool(len(chunk.drop_null()))
-
-
 def alike_texts(
     name: str, texts: list[str], reading: Reading, declared: Kind | None = None
 ) -> list[str]:
-    """Distinct texts, each as `as_plain_texts` writes it; texts that it has written itself stay.
+    """Distinct texts, each as `as_plain_texts` writes it, which may have written them already.
 
-    If the reading fails, texts are tried as plain ones. If that fails, too, they are returned
-    unchanged, or raise `DataError` if the schema declares the type of the column.
+    So if the reading cannot read them, they are read as plain numbers and dates. If that fails,
+    too, they are returned unchanged, or raise `DataError` if the schema declares the column's type.
     """
     array = pa.chunked_array([pa.array(texts, pa.string())])
     for candidate in reading, Reading():
@@ -519,7 +524,7 @@ def plainly_written(text: str) -> Any:
     return None
 
 
-def _plainly(values: list[Any]) -> list[str | None]:
+def _plain_texts(values: list[Any]) -> list[str | None]:
     """Numbers and dates as texts; equal values all get the shortest text of any of them."""
     text_of_value: dict[Any, str] = {}
     for value in values:
@@ -532,7 +537,7 @@ def _plainly(values: list[Any]) -> list[str | None]:
 
 
 def _as_texts(values: list[Any]) -> list[str | None]:
-    """Values as texts; floats that are all whole, such as 12345.0 of a code, without the ".0"."""
+    """Values as texts; numbers that all end in ".0", as pandas writes codes, without that end."""
     non_null = [value for value in values if value is not None]
     if non_null and all(type(value) is float and value.is_integer() for value in non_null):
         return [None if value is None else str(int(value)) for value in values]
@@ -582,16 +587,16 @@ def codes_of(array: pa.ChunkedArray) -> tuple[Codes, pa.Array]:
     """
     if not pa.types.is_dictionary(array.type):
         # Whole numbers near each other are encoded by a table, which is faster than hashing.
-        span = _span_of(array)
-        if span is not None:
-            return _codes_of_near(array, *span)
+        smallest_and_span = _narrow_range(array)
+        if smallest_and_span is not None:
+            return _codes_of_near(array, *smallest_and_span)
         array = array.dictionary_encode()
     array = _unified(array)
     if array.num_chunks == 0:
         return np.empty(0, dtype=np.uint8), pa.array([], array.type.value_type)
     entries = array.chunk(0).dictionary
     n_entries = len(entries)
-    codes = _joined_codes(array, null_code=n_entries)
+    codes = _codes_of_chunks(array, null_code=n_entries)
     occurs = np.zeros(n_entries + 1, dtype=bool)
     occurs[codes] = True
     # Entries of the dictionary that no row has get no code.
@@ -607,7 +612,7 @@ def codes_of(array: pa.ChunkedArray) -> tuple[Codes, pa.Array]:
     return codes, entries
 
 
-def _joined_codes(array: pa.ChunkedArray, null_code: int) -> Codes:
+def _codes_of_chunks(array: pa.ChunkedArray, null_code: int) -> Codes:
     """The codes of all chunks of a column with one dictionary; nulls have `null_code`."""
     codes = np.empty(len(array), dtype=narrowest(null_code + 1))
     start = 0
@@ -618,10 +623,10 @@ def _joined_codes(array: pa.ChunkedArray, null_code: int) -> Codes:
     return codes
 
 
-def _span_of(array: pa.ChunkedArray) -> tuple[int, int] | None:
-    """The smallest whole number and the width of the range, if that is narrow; None for others.
+def _narrow_range(array: pa.ChunkedArray) -> tuple[int, int] | None:
+    """The smallest of whole numbers, and how many the range from it to the largest has.
 
-    None, too, for columns with nulls, without rows, or of other types.
+    None if that is a wide range, and for columns with nulls, without rows, or of other types.
     """
     if not pa.types.is_integer(array.type) or array.null_count or not len(array):
         return None
@@ -659,8 +664,8 @@ def _codes_of_near(array: pa.ChunkedArray, smallest: int, span: int) -> tuple[Co
 
 
 def coded(array: pa.ChunkedArray) -> pa.ChunkedArray:
-    """The column as codes, unless `codes_of` is fast with it as it is."""
-    if pa.types.is_dictionary(array.type) or _span_of(array) is not None:
+    """The column as codes into a dictionary; unchanged where `codes_of` is fast without one."""
+    if pa.types.is_dictionary(array.type) or _narrow_range(array) is not None:
         return array
     return array.dictionary_encode()
 
@@ -691,7 +696,8 @@ def narrowest(size: int) -> np.dtype[Any]:
     return np.min_scalar_type(max(size - 1, 0))
 
 
-def _kind(kind: pa.DataType) -> Kind:
+def _kind_of(kind: pa.DataType) -> Kind:
+    """The kind of the values of an Arrow type: "number", "date" or "text"."""
     if pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind):
         return "number"
     if pa.types.is_date(kind) or pa.types.is_timestamp(kind) or pa.types.is_time(kind):
@@ -699,19 +705,32 @@ def _kind(kind: pa.DataType) -> Kind:
     return "text"
 
 
-def _parsed(
+def _parse(
     name: str,
     values: list[Any],
-    codes: Codes,
-    declared: Kind | None,
-    positions: IntArray | None,
     readers: Sequence[_Reader],
+    declared: Kind | None,
+    *,
+    codes: Codes,
+    positions: IntArray | None,
 ) -> tuple[Kind, list[Any]]:
-    """The kind of distinct values, and the values as the first reader reads them that reads all.
+    """The kind of distinct values, and the values, by the first reader that can read all of them.
 
-    If no reader does, they are "text", unchanged; but if the schema `declared` their kind, that is
-    an `UnreadColumn` error, which names the first row with such a value: `codes` are the values'
-    codes by row, and `positions` where rows are in the table (None: all of its rows).
+    If no reader can, they are "text", unchanged.
+
+    Parameters
+    ----------
+    name : str
+        The column.
+    values : list
+    readers : sequence of _Reader
+    declared : {"number", "date"} or None
+        The kind that the schema says; a value of no such kind is an `UnreadColumn` error, which
+        names the first row with such a value.
+    codes : integer array
+        The code of each row's value.
+    positions : integer array or None
+        Where these rows are in the table; None: they are all of its rows.
     """
     unread_codes: list[int] = []
     # From narrow types to wide ones.
@@ -722,13 +741,13 @@ def _parsed(
         read_value = _reading_by(reader)
         for value in values:
             parsed.append(read_value(value))
-            # One unread value is enough, unless the error has to name the first row of any.
+            # One unread value is enough, unless an error has to name the first row with one.
             if parsed[-1] is _UNREAD and declared is None:
                 break
         unread_codes = [code for code, value in enumerate(parsed) if value is _UNREAD]
         if not unread_codes:
             if reader.kind == "date":
-                parsed = _on_one_clock(name, values, parsed)
+                parsed = _without_zone(name, values, parsed)
             return reader.kind, parsed
     if declared is None:
         return "text", values
@@ -740,11 +759,10 @@ def _parsed(
     )
 
 
-def _on_one_clock(name: str, values: list[Any], parsed: list[Any]) -> list[Any]:
-    """Dates and times, without their zone if all that were texts have the same one.
+def _without_zone(name: str, values: list[Any], parsed: list[Any]) -> list[Any]:
+    """Dates and times, of which those that were texts lose their zone, which must be one for all.
 
-    `parsed` are the dates and times read from `values`. `DataError` for several zones, in which
-    times would compare by what no reader of the table sees.
+    `parsed` are the dates and times of `values`. Raises `DataError` for several zones.
     """
     were_texts = [
         isinstance(text, str) and isinstance(moment, dt.date)
@@ -769,7 +787,7 @@ def _on_one_clock(name: str, values: list[Any], parsed: list[Any]) -> list[Any]:
     ]
 
 
-def _refuse_ahead(name: str, values: list[Any], parsed: list[Any], reading: Reading) -> None:
+def _refuse_future(name: str, values: list[Any], parsed: list[Any], reading: Reading) -> None:
     """Raise `DataError` if a year of two digits was read as one in the future.
 
     This applies only if the schema does not say which century is meant. `parsed` are the dates that
@@ -817,23 +835,26 @@ def _refuse_mixed(
     """
     for what, reader in _declared_readers(reading):
         read_value = _reading_by(reader)
-        fits = set()
-        for v in values:
-            if isinstance(v, str) and read_value(v) is not _UNREAD:
-                fits.add(v)
-        other_codes = [code for code, v in enumerate(values) if v is not None and v not in fits]
-        # Most: more values that fit than others.
-        fewest_others = len(other_codes) + 1
+        fitting = set()
+        for value in values:
+            if isinstance(value, str) and read_value(value) is not _UNREAD:
+                fitting.add(value)
+        other_codes = []
+        for code, value in enumerate(values):
+            if value is not None and value not in fitting:
+                other_codes.append(code)
+        # So many must fit that they are most: more than the others.
+        least_fitting = len(other_codes) + 1
         if reader is _COMMAS:
             # Numbers without such a sign would fit any reading, and say nothing.
             signs = {",", "."} if strict else {","}
-            fits = {text for text in fits if signs & set(text)}
-            fewest_others = 1 if strict else fewest_others
+            fitting = {text for text in fitting if signs & set(text)}
+            least_fitting = 1 if strict else least_fitting
         elif reader.convert is reading.as_amount:
-            fits = {text for text in fits if _is_marked(text)}
-        if other_codes and len(fits) >= fewest_others:
+            fitting = {text for text in fitting if _is_marked(text)}
+        if other_codes and len(fitting) >= least_fitting:
             row, code = _first_row(other_codes, codes, positions)
-            quantifier = "some" if len(fits) <= len(other_codes) else "most"
+            quantifier = "some" if len(fitting) <= len(other_codes) else "most"
             raise DataError(
                 f"column {name!r}: {quantifier} values are {what}, but row {row} holds "
                 f'{values[code]!r}; mend it, or add types = {{ {json.dumps(name)} = "text" }} to '
@@ -907,9 +928,9 @@ def refuse_missing(missing: Missing, semantics: Any) -> None:
 
     A null then means that the person has no value, and is not missing.
     """
-    relabel = isinstance(missing, Relabel)
-    if semantics != "single" and (relabel or missing != "error"):
-        rule_text = f'{{ label = "{missing}" }}' if relabel else f'"{missing}"'
+    is_label = isinstance(missing, Relabel)
+    if semantics != "single" and (is_label or missing != "error"):
+        rule_text = f'{{ label = "{missing}" }}' if is_label else f'"{missing}"'
         raise SchemaError(
             f"missing = {rule_text} has no place under semantics {semantics!r}, where a null means "
             "that the person has no value; leave it out"

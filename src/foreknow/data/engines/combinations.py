@@ -86,27 +86,29 @@ class Combinations:
 
     def classes(self, column_numbers: Sequence[int]) -> IntArray:
         """How many people share each combination of some of the columns, in no order."""
-        return self._joint(column_numbers)[1]
+        _, people = self._projected(column_numbers)
+        return people
 
     def alone(self, column_numbers: Sequence[int]) -> NDArray[np.bool_]:
-        """Which combinations are of one person who shares some of the columns with nobody."""
-        joint, people = self._joint(column_numbers)
-        is_alone: NDArray[np.bool_] = (people == 1)[joint]
+        """Which combinations are of one person whose values in some columns nobody else has."""
+        projection_of, people = self._projected(column_numbers)
+        is_alone: NDArray[np.bool_] = (people == 1)[projection_of]
         return is_alone
 
-    def _joint(self, column_numbers: Sequence[int]) -> tuple[NDArray[Any], IntArray]:
-        """For each combination, the number of its part in some columns; people of each part.
+    def _projected(self, column_numbers: Sequence[int]) -> tuple[NDArray[Any], IntArray]:
+        """Number the combinations of the values in some of the columns (projections).
 
-        Columns are given by their numbers; without any, all combinations have one part.
+        Returns the number of each combination's projection, and how many people have each
+        projection. Without any column, there is one projection.
         """
-        columns = [self.codes[column_number] for column_number in column_numbers] or [
-            np.zeros(len(self), dtype=np.int8)
-        ]
-        sizes = [max(len(self.domains[column_number]), 1) for column_number in column_numbers] or [
-            1
-        ]
-        joint, first = combine(columns, sizes)
-        return joint, np.bincount(joint, self.people, len(first)).astype(np.int64)
+        columns = [np.zeros(len(self), dtype=np.int8)]
+        sizes = [1]
+        for column_number in column_numbers:
+            columns.append(self.codes[column_number])
+            sizes.append(max(len(self.domains[column_number]), 1))
+        projection_of, first = combine(columns, sizes)
+        people = np.bincount(projection_of, self.people, len(first)).astype(np.int64)
+        return projection_of, people
 
     def among(self, population: Combinations) -> IntArray:
         """The number of people of a population who have each combination, shape (combinations,).
@@ -121,17 +123,17 @@ class Combinations:
             # One code for equal values of both tables.
             common_codes, distinct = codes_of(_one_column(domain, population_domain))
             new_codes, new_population_codes = np.split(common_codes, [len(domain)])
+            # The rows of both: first these combinations, then those of the population.
             encoded.append(
                 np.concatenate((new_codes[codes], new_population_codes[population_codes]))
             )
             n_values.append(len(distinct))
-        # Combinations of both are numbered together, ours first, so that equal ones have one
-        # number.
-        combination_of, first_rows = combine(encoded, n_values)
-        own_combinations, other_combinations = np.split(combination_of, [len(self)])
-        counts = np.bincount(other_combinations, population.people, minlength=len(first_rows))
-        people_of_mine: IntArray = counts[own_combinations].astype(np.int64)
-        return people_of_mine
+        # Numbered together, equal combinations have one number.
+        numbers, first_rows = combine(encoded, n_values)
+        own_numbers, population_numbers = np.split(numbers, [len(self)])
+        counts = np.bincount(population_numbers, population.people, minlength=len(first_rows))
+        people: IntArray = counts[own_numbers].astype(np.int64)
+        return people
 
 
 def _one_column(domain: pa.Array, other_domain: pa.Array) -> pa.ChunkedArray:

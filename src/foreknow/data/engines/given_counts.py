@@ -24,10 +24,19 @@ class GivenCounts(TallyTable):
 
     @classmethod
     def of(cls, counts: GroupCounts, sensitive: str) -> GivenCounts:
-        """Take the counts of a column, which is "" if it is not named."""
+        """Take the counts of a column, which is "" if it has no name."""
         no_columns = ArrowTable(pa.table({}))
         no_columns.name = "release"
-        return cls(no_columns, (), False, sensitive, "", counts.semantics, None, counts)
+        return cls(
+            table=no_columns,
+            groups=(),
+            null_groups=False,
+            sensitive=sensitive,
+            amount="",
+            semantics=counts.semantics,
+            people=None,
+            given=counts,
+        )
 
     def count(self) -> GroupCounts:
         """The counts."""
@@ -37,9 +46,10 @@ class GivenCounts(TallyTable):
         """How many people each group has."""
         if not self.given.n_groups:
             raise DataError("the release has no groups")
-        group_of_row = np.arange(self.given.n_groups)
-        return Combinations(("group",), [group_of_row], [], self.given.sizes)
+        groups = np.arange(self.given.n_groups)
+        # Groups are known by number only: they have no values.
+        return Combinations(("group",), [groups], domains=[], people=self.given.sizes)
 
     def signatures(self, counts: GroupCounts, attributes: Sequence[str]) -> Any:
-        """Refuse: counts have no columns of people."""
+        """Raise `UnsupportedError`: counts have no columns of people."""
         raise UnsupportedError("counts have no columns of people; give the release itself")

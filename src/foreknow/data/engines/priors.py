@@ -37,12 +37,12 @@ _Signature: TypeAlias = "tuple[str | None, ...]"
 class Chances(NamedTuple):
     """A table of priors: a probability for each signature and value."""
 
-    attributes: tuple[str, ...]
+    attributes: tuple[str, ...]  # the columns of a signature
     values: tuple[str, ...]
-    rows: dict[_Signature, tuple[Fraction, ...]]
-    name: str
-    learned: bool = False
-    estimated: bool = False
+    rows: dict[_Signature, tuple[Fraction, ...]]  # by signature, the probability of each value
+    name: str  # what messages call the table
+    learned: bool = False  # whether it was counted of people
+    estimated: bool = False  # whether it was estimated from a release
 
 
 def read_chances(source: Any) -> Chances:
@@ -62,8 +62,8 @@ def read_chances(source: Any) -> Chances:
         )
     rows = fetch(table, [*attributes, VALUE, PROBABILITY])
     marks = rows.column(LEARNED).unique().to_pylist() if LEARNED in attributes else []
-    learned, estimated = marks == ["yes"], marks == ["estimated"]
-    if learned or estimated:
+    is_learned, is_estimated = marks == ["yes"], marks == ["estimated"]
+    if is_learned or is_estimated:
         attributes = tuple(name for name in attributes if name != LEARNED)
     chances = _chances_by_signature(table.name, rows, attributes)
     # Every signature must have a probability for each value that occurs with any signature.
@@ -79,7 +79,14 @@ def read_chances(source: Any) -> Chances:
                 f"{signature_text(attributes, signature)}; give 0 if it never occurs there"
             )
         chances_in_order[signature] = tuple(chance_of_value[value] for value in values)
-    return Chances(attributes, (*values,), chances_in_order, table.name, learned, estimated)
+    return Chances(
+        attributes,
+        values=tuple(values),
+        rows=chances_in_order,
+        name=table.name,
+        learned=is_learned,
+        estimated=is_estimated,
+    )
 
 
 def _chances_by_signature(
@@ -99,7 +106,7 @@ def _chances_by_signature(
     for row, (*labels, value, printed) in enumerate(zip(*columns, printed_chances, strict=True), 1):
         if value is None:
             raise DataError(f"{name}: row {row}: the sensitive value is missing")
-        chance = _chance(printed, f"{name}: row {row}")
+        chance = _read_chance(printed, f"{name}: row {row}")
         signature = tuple(labels)
         if (signature, value) in row_of:
             raise DataError(
@@ -152,11 +159,11 @@ def count_chances(
     for s, signature in enumerate(signatures):
         entries = slice(offsets[s], offsets[s + 1])
         codes, counts = entry_codes[entries].tolist(), entry_people[entries].tolist()
-        people_of = dict(zip(codes, counts, strict=True))
+        people_of_value = dict(zip(codes, counts, strict=True))
         n_people = sum(counts) + smoothing
         labels: Iterable[Any] = signature  # type: ignore[assignment]
         chances[tuple(map(_text, labels))] = tuple(
-            (people_of.get(code, 0) + added[code]) / n_people for code in ordered_codes
+            (people_of_value.get(code, 0) + added[code]) / n_people for code in ordered_codes
         )
     texts = tuple(map(str, ordered_values))
     # 1 and "1" are two labels that print alike.
@@ -177,7 +184,8 @@ def _as_printed(column: pa.ChunkedArray) -> list[Any]:
     return chances
 
 
-def _chance(printed: Any, where: str) -> Fraction:
+def _read_chance(printed: Any, where: str) -> Fraction:
+    """A probability as a fraction; `DataError`, which says `where` it stands, for anything else."""
     if printed is None:
         raise DataError(f"{where}: the probability is missing")
     try:
@@ -214,9 +222,9 @@ def read_everybody(
 
 
 def naming_of(table: Table, naming_columns: Collection[str], columns: Collection[str]) -> list[str]:
-    """The columns of a population that name people: some of these, and numbers of persons.
+    """The columns of a population that name people: those of `naming_columns`, and others.
 
-    Such a number has a name like `patient_id`, and is not among the `columns` that are compared.
+    The others have a name like `patient_id`, and are not among the `columns` that are compared.
     """
     return [
         name
@@ -235,7 +243,7 @@ def refuse_named_twice(name: str, rows: pa.Table) -> None:
     numbers = []
     for column in rows.column_names:
         first_names = rows.column(column).slice(0, _LOOK).drop_null().to_pylist()
-        # A first look at some values tells codes from names.
+        # Some of the values are enough to tell codes from names.
         holds_codes = are_codes(first_names) and words_of(column).isdisjoint(WORDS["name"])
         if is_of_person(column) or is_of_rows(column) or holds_codes:
             numbers.append(column)

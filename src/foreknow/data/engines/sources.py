@@ -89,8 +89,7 @@ def open_table(
 def counted_where_it_lives(table: Table, columns: Sequence[str]) -> Source | str:
     """The engine that can count equal rows of a table; or why they are read, as a text."""
     inner: Any = (table.inner or table) if isinstance(table, Snapshot) else table
-    # Look through views that only change how missing values are spelled: the engine can do that,
-    # too.
+    # A view that only makes nulls of some texts is no obstacle: the engine can do that, too.
     stored_table = inner.as_written if isinstance(inner, Spelled) else inner
     if isinstance(inner, Spelled) and inner.of_columns:
         return f"{stored_table.name} has codes of missing values in some columns"
@@ -121,7 +120,7 @@ def _opened(source: Any, reading: Reading | None) -> Table:
     if type(source).__module__.startswith("pyspark.sql.") and hasattr(source, "toArrow"):
         return cast("Table", load("foreknow.features.spark.spark_table:SparkTable")(source))
     if is_records(source):
-        return ArrowTable(_of_records(source))
+        return ArrowTable(_table_of_records(source))
     if isinstance(source, pa.Table):
         return ArrowTable(source)
     from foreknow.data.engines.tables.narwhals_table import NarwhalsTable
@@ -138,7 +137,7 @@ def is_records(source: Any) -> bool:
     )
 
 
-def _of_records(rows: Sequence[Mapping[Any, Any]]) -> pa.Table:
+def _table_of_records(rows: Sequence[Mapping[Any, Any]]) -> pa.Table:
     """The table of rows given as mappings; a key that a row lacks is missing, as is NaN."""
     names: dict[Any, None] = {}
     for row in rows:
@@ -235,7 +234,7 @@ def _open_file(path: Path, name: str, key: str | None, part_asked: str, reading:
     `part_asked` is its name.
     """
     ending = path.suffix.lower()
-    key_of_kind = {_DATABASES: "table", _WORKBOOKS: "sheet"}.get(_kind(ending))
+    key_of_kind = {_DATABASES: "table", _WORKBOOKS: "sheet"}.get(_endings_like(ending))
     # Only the key that fits the kind of file is accepted.
     part_name = part_asked if key == key_of_kind else None
     if key is not None and part_name is None:
@@ -265,7 +264,8 @@ def _open_file(path: Path, name: str, key: str | None, part_asked: str, reading:
     )
 
 
-def _kind(ending: str) -> tuple[str, ...]:
+def _endings_like(ending: str) -> tuple[str, ...]:
+    """The endings of all databases, or of all workbooks, if this is one of them; else ()."""
     return next((kind for kind in (_DATABASES, _WORKBOOKS) if ending in kind), ())
 
 
@@ -273,19 +273,19 @@ def _open_csv(path: Path, name: str, reading: Reading) -> Table:
     """Open a CSV file; one that is not in UTF-8 is copied, and the copy goes with the table."""
     from foreknow.data.engines.tables.duckdb_table import DuckTable
 
-    readable = as_utf8(path, name, reading)
-    is_copy = readable != path
+    utf8_path = as_utf8(path, name, reading)
+    is_copy = utf8_path != path
     try:
-        table = DuckTable.of_csv(readable, name, reading.delimiter)
+        table = DuckTable.of_csv(utf8_path, name, reading.delimiter)
         if reading.delimiter is not None and len(table.columns) == 1:
-            _refuse_wrong_delimiter(readable, name, reading.delimiter)
+            _refuse_wrong_delimiter(utf8_path, name, reading.delimiter)
     except BaseException:
         if is_copy:
-            readable.unlink(missing_ok=True)
+            utf8_path.unlink(missing_ok=True)
         raise
     if is_copy:
-        weakref.finalize(table, readable.unlink, missing_ok=True)
-    with readable.open("rb") as file:
+        weakref.finalize(table, utf8_path.unlink, missing_ok=True)
+    with utf8_path.open("rb") as file:
         # The mark by which Excel knows UTF-8; a release is written as its source was.
         is_marked = file.read(len(codecs.BOM_UTF8)) == codecs.BOM_UTF8
     has_bom = is_marked or str(reading.encoding).startswith("utf-16")
@@ -324,12 +324,12 @@ def _open_database(path: Path, name: str, part_asked: str | None, reading: Readi
 def parts_of(path: Path) -> list[str]:
     """The names of a database's tables, or of a workbook's sheets; [] for another file."""
     _refuse_no_file(path)
-    kind, reading = _kind(path.suffix.lower()), Reading()
-    if kind == _WORKBOOKS:
+    endings = _endings_like(path.suffix.lower())
+    if endings == _WORKBOOKS:
         from foreknow.data.engines.tables.file_table import sheets_of
 
         return sheets_of(path)
-    if kind != _DATABASES:
+    if endings != _DATABASES:
         return []
     with path.open("rb") as file:
         _, suffix = content_of(file.read(16)) or ("", "")
@@ -339,7 +339,7 @@ def parts_of(path: Path) -> list[str]:
         return tables_of(path)
     from foreknow.data.engines.tables.file_table import sqlite_tables
 
-    return sqlite_tables(path, path.name, reading)
+    return sqlite_tables(path, path.name, Reading())
 
 
 _BLOCK = 1 << 20
@@ -390,10 +390,11 @@ def from_pipe(pipe: Path | None, name: str) -> Path:
             first = stream.read(_BLOCK)
             if not first:
                 raise DataError(f"{name} is empty, or was read before")
-            # A pipe has no file name, so its first bytes tell what it holds.
-            kind = content_of(first)
-            zipped = ".csv.gz" if first.startswith(b"\x1f\x8b") else ".csv"
-            path = new_file(zipped if kind is None else kind[1])
+            # A pipe has no file name, so its first bytes tell what it holds; text is CSV.
+            _, suffix = content_of(first) or ("text", ".csv")
+            if suffix == ".csv" and first.startswith(b"\x1f\x8b"):
+                suffix = ".csv.gz"
+            path = new_file(suffix)
             with path.open("wb") as file:
                 file.write(first)
                 shutil.copyfileobj(stream, file, _BLOCK)
@@ -413,12 +414,12 @@ def as_utf8(path: Path, name: str, reading: Reading) -> Path:
     try:
         if encoding in (None, UTF8, "utf-8-sig"):
             with _unzipped(path, "rb") as file:
-                _refuse_others(file.read(_BLOCK), name)
+                _refuse_unless_utf8(file.read(_BLOCK), name)
             return path
         stamp = Stamp([path])
         with _unzipped(path, "rb") as file:
             first = file.read(_BLOCK)
-        _refuse_known(first, name)
+        _refuse_known_kinds(first, name)
         copy = new_file(".csv")
         with (
             _unzipped(path, "rt", encoding=encoding, newline="") as file,
@@ -454,23 +455,26 @@ def _unzipped(path: Path, mode: str, **how: Any) -> Any:
 
 def _is_binary(first: bytes) -> bool:
     """True if a file that begins so is no text: many control characters, or some and zeros."""
-    kinds = {*first} & _CONTROLS
-    return len(kinds) >= (_FEW_CONTROLS if 0 in kinds else _MANY_CONTROLS)
+    controls = {*first} & _CONTROLS
+    return len(controls) >= (_FEW_CONTROLS if 0 in controls else _MANY_CONTROLS)
 
 
 def _no_text(name: str) -> DataError:
+    """The error of a file that is no text."""
     return DataError(f"{name} is not a text file; save the table as CSV, in UTF-8")
 
 
-def _refuse_known(first: bytes, name: str) -> None:
-    kind = content_of(first)
-    if kind is not None:
-        raise DataError(f"{name} is not CSV but {kind[0]}; rename it to end in {kind[1]}")
+def _refuse_known_kinds(first: bytes, name: str) -> None:
+    """Raise `DataError` if a file begins as one of a kind other than CSV."""
+    content = content_of(first)
+    if content is not None:
+        kind, suffix = content
+        raise DataError(f"{name} is not CSV but {kind}; rename it to end in {suffix}")
 
 
-def _refuse_others(first: bytes, name: str) -> None:
-    """Raise `DataError` unless a file may be CSV in UTF-8, judged by its first bytes."""
-    _refuse_known(first, name)
+def _refuse_unless_utf8(first: bytes, name: str) -> None:
+    """Raise `DataError` unless a file may be CSV in UTF-8, by how it begins."""
+    _refuse_known_kinds(first, name)
     for mark, encoding in _MARKS:
         if first.startswith(mark):
             raise DataError(

@@ -91,10 +91,10 @@ def unreadable(name: str, error: BaseException, reason: str = "", kind: str = ""
 
 
 def choose(file: str, kind: str, names: Sequence[str], wanted_name: str | None) -> str:
-    """The name of the part that is meant: the wanted one, or the only one.
+    """The name of the part of a file to open: the wanted one, or the only one.
 
     `kind` is "table" or "sheet", and `names` are the parts of the file. Raises `DataError` if there
-    is no such part, or several and none is wanted.
+    is no such part, or if there are several and none is wanted.
     """
     listed = ", ".join(repr(name) for name in names[:8]) + (", ..." if len(names) > 8 else "")
     if not names:
@@ -119,18 +119,19 @@ def place_of(
     >>> place_of("a.db", [("clinic", "people"), ("main", "visits")], "main", "clinic.people")
     ('clinic.people', ('clinic', 'people'))
     """
-    found_in: dict[str, list[tuple[str, str]]] = {}
+    tables_of_title: dict[str, list[tuple[str, str]]] = {}
     for schema, table in tables:
-        name = table if schema == usual else f"{schema}.{table}"
-        found_in.setdefault(name, []).append((schema, table))
-    name = choose(file, "table", list(found_in), wanted_name)
-    if len(found_in[name]) > 1:
-        pair = " and ".join(f"{sql_name(s)}.{sql_name(t)}" for s, t in found_in[name])
+        title = table if schema == usual else f"{schema}.{table}"
+        tables_of_title.setdefault(title, []).append((schema, table))
+    title = choose(file, "table", list(tables_of_title), wanted_name)
+    first, *others = tables_of_title[title]
+    if others:
+        pair = " and ".join(f"{sql_name(s)}.{sql_name(t)}" for s, t in [first, *others])
         raise DataError(
-            f"{file} has two tables that are called {name!r}: {pair}; rename one of them, or make "
+            f"{file} has two tables that are called {title!r}: {pair}; rename one of them, or make "
             "a view of the one that is meant"
         )
-    return name, found_in[name][0]
+    return title, first
 
 
 def require(
@@ -175,18 +176,18 @@ def sql_text(text: str) -> str:
 
 
 def with_signs(rows: pa.Table, floats: Sequence[str], minus: Sequence[Any] | None) -> pa.Table:
-    """Rows in which floats have the signs that `minus` says; without it, all zeros are 0.0.
+    """Rows in which floats have the signs that `minus` says; if it is None, all zeros are 0.0.
 
     Engines take 0.0 and -0.0 for one value and give either, but readers of what is published may
-    not. `minus` has for each of the columns `floats` whether each row is negative.
+    not. `minus` says for each of the columns `floats` which rows are negative.
     """
     for i, name in enumerate(floats):
         column = rows.column(name)
         if minus is None:
             signed = pc.add(column, pa.scalar(0.0, column.type))  # -0.0 + 0.0 is 0.0
         else:
-            size = pc.abs(column)
-            signed = pc.if_else(minus[i], pc.negate(size), size)
+            magnitude = pc.abs(column)
+            signed = pc.if_else(minus[i], pc.negate(magnitude), magnitude)
         rows = rows.set_column(rows.column_names.index(name), name, signed)
     return rows
 
@@ -224,7 +225,8 @@ class Derived(Table):
         self._table = table
 
     def __getattr__(self, name: str) -> Any:
-        if name.startswith("_"):  # which it has not yet while it is copied
+        """Any other attribute is that of the other table."""
+        if name.startswith("_"):  # `_table` itself is not there yet while this is copied
             raise AttributeError(name)
         return getattr(self._table, name)
 
@@ -280,22 +282,27 @@ class Snapshot:
 
     @cached_property
     def spelled(self) -> Collection[str]:
-        """Columns with a spelling of what is missing, once they are read."""
+        """The columns in which a text stands for a missing value; the rows are read for it."""
         # Snapshots may lie in each other: look at the table itself.
         inner: Any = self._table
         while isinstance(inner, Snapshot):
             inner = inner.inner
         if not hasattr(inner, "spelled"):  # rows of a cluster are not fetched to say so
             return frozenset()
-        # Spellings are noticed while the rows are read.
-        _ = self._rows
+        _ = self._rows  # such texts are noticed while rows are read
         return frozenset(inner.spelled)
 
     def __getstate__(self) -> dict[str, Any]:
-        """Only what was read goes into another process."""
-        state = {"name": self.name, "columns": self.held, "untyped": self.untyped}
-        state["spelled"] = self.spelled
-        return {**state, "held": self.held, "_rows": self._rows, "_table": None}
+        """The attributes with which it goes into another process: only what was read."""
+        return {
+            "name": self.name,
+            "columns": self.held,
+            "untyped": self.untyped,
+            "spelled": self.spelled,
+            "held": self.held,
+            "_rows": self._rows,
+            "_table": None,
+        }
 
     def arrow(self, columns: Sequence[str]) -> pa.Table:
         """Some of the columns that were read once; `DataError` for another one.

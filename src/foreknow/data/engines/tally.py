@@ -49,7 +49,7 @@ class Tally:
         return getattr(self._table, "two_empties", ())
 
     def arrow(self, columns: Sequence[str]) -> pa.Table:
-        """Refuse to give rows of people."""
+        """Raise `UnsupportedError`: rows of people are not known."""
         raise UnsupportedError(
             f"{self.name} counts people and does not tell them apart; for this, give the table "
             "that was counted"
@@ -64,19 +64,20 @@ class Tally:
 
     @cached_property
     def _read(self) -> tuple[pa.Table, IntArray]:
+        """The judged columns of all rows, and the number of people of each; read once."""
         rows, amounts = self._fetch(self._judged)
+        # Rows that are equal in the judged columns may differ in others, and then are the counts of
+        # two combinations. Of rows that are equal in all columns, one was written twice.
         stored_table = getattr(self._table, "as_written", self._table)
-        # Equal in the judged columns, rows may still differ in others: then they are two counts of
-        # two combinations. Equal in all columns, a count was written twice.
         if _repeated(rows, self._judged):
             refuse_repeated_rows(stored_table, self.name, self.columns, self._amount)
         return rows, amounts
 
     def _fetch(self, columns: Sequence[str]) -> tuple[pa.Table, IntArray]:
+        """Some columns of all rows, and the number of people of each."""
         rows = self._table.arrow([*columns, self._amount])
-        return rows.select(list(columns)), amounts_of(
-            self._table, self._amount, rows.column(len(columns))
-        )
+        amounts = rows.column(len(columns))  # the last column
+        return rows.select(list(columns)), amounts_of(self._table, self._amount, amounts)
 
 
 def refuse_repeated_rows(table: Table, name: str, columns: Sequence[str], count: str) -> None:
@@ -105,8 +106,9 @@ def _repeated(rows: pa.Table, columns: Sequence[str]) -> tuple[int, int] | None:
         return None
     # The first row with each combination; any other row with it is a repeat.
     _, earliest = np.unique(keys, return_index=True)
-    repeated = int(np.argmax(earliest[keys] != np.arange(len(keys))))
-    return int(earliest[keys[repeated]]), repeated
+    is_repeat = earliest[keys] != np.arange(len(keys))
+    later_row = int(np.argmax(is_repeat))
+    return int(earliest[keys[later_row]]), later_row
 
 
 def amounts_of(table: Table, count: str, amounts: pa.ChunkedArray) -> IntArray:
@@ -155,12 +157,13 @@ def counting_query(
     mark = _QUOTES[dialect]
 
     def quoted(name: str) -> str:
+        """A name in the marks of the dialect, which are doubled inside."""
         if "\0" in name:
             raise InputError(f"{name!r} cannot be a name in a query")
         return mark + name.replace(mark, 2 * mark) + mark
 
     # A name of a schema and of a table, each perhaps in quotes; the parts must be the whole text.
-    parts = [_bare(part) for part in re.findall(_PART, table)]
+    parts = [_unquoted(part) for part in re.findall(_PART, table)]
     if not parts or ".".join(re.findall(_PART, table)) != table:
         raise InputError(
             f"{table!r} is no name of a table; write it as the database has it, such as "
@@ -177,6 +180,7 @@ def counting_query(
 _PART = r'"(?:[^"]|"")+"|`(?:[^`]|``)+`|[^."`]+'
 
 
-def _bare(part: str) -> str:
+def _unquoted(part: str) -> str:
+    """A part of a name without the quotes around it, if there are any."""
     mark = part[0]
     return part[1:-1].replace(2 * mark, mark) if mark in _QUOTES.values() else part

@@ -53,11 +53,10 @@ def write_csv(
         writer = None
         for table_part in [table] if isinstance(table, pa.Table) else table:
             table_part = with_commas(table_part, commas)
-            rows = (
-                disarmed(table_part)
-                if escape_formulas
-                else pa.table(simple(table_part), table_part.column_names)
-            )
+            if escape_formulas:
+                rows = disarmed(table_part)
+            else:
+                rows = pa.table(simple(table_part), table_part.column_names)
             # The first part gives the names and types of the columns.
             if writer is None:
                 writer = pyarrow.csv.CSVWriter(file, rows.schema, write_options=options)
@@ -138,14 +137,15 @@ def write(table_parts: Iterable[pa.Table], path: Path) -> int:
     """Write tables of one schema as one Parquet file of a release; return their number of rows."""
     rows = 0
 
-    def counted() -> Iterator[pa.Table]:
+    def counting_rows() -> Iterator[pa.Table]:
+        """Yield the tables, and add up their rows."""
         nonlocal rows
         for table_part in table_parts:
             rows += len(table_part)
             yield table_part
 
     with path.open("wb") as file:
-        file.writelines(layout(_batches(counted())))
+        file.writelines(layout(_batches(counting_rows())))
     return rows
 
 
@@ -154,21 +154,23 @@ def _batches(table_parts: Iterable[pa.Table]) -> Iterator[pa.Table]:
 
     The last batch may be smaller. Batches do not depend on the parts in which rows came.
     """
-    waiting: list[pa.Table] = []
-    n_rows = 0
+    no_rows: pa.Table | None = None
+    waiting: list[pa.Table] = []  # rows that do not fill a batch yet
+    n_waiting = 0
     for table_part in table_parts:
-        if not waiting:  # the empty table, which has the schema
-            waiting = [table_part.slice(0, 0)]
-            yield waiting[0]
+        if no_rows is None:
+            no_rows = table_part.slice(0, 0)
+            waiting.append(no_rows)
+            yield no_rows
         start = 0
         # Fill up the rows that wait to full batches.
-        while len(table_part) - start >= ROWS - n_rows:
-            yield pa.concat_tables([*waiting, table_part.slice(start, ROWS - n_rows)])
-            start += ROWS - n_rows
-            waiting, n_rows = waiting[:1], 0
+        while len(table_part) - start >= ROWS - n_waiting:
+            yield pa.concat_tables([*waiting, table_part.slice(start, ROWS - n_waiting)])
+            start += ROWS - n_waiting
+            waiting, n_waiting = [no_rows], 0
         waiting.append(table_part.slice(start))
-        n_rows += len(table_part) - start
-    if n_rows:
+        n_waiting += len(table_part) - start
+    if n_waiting:
         yield pa.concat_tables(waiting)
 
 
@@ -178,15 +180,16 @@ def _pieces(tables: Iterable[pa.Table], max_rows: int) -> Iterator[tuple[int, pa
     Each file has `max_rows` rows, but for the last. Without any rows, an empty table goes into the
     first file.
     """
-    done = 0
+    n_yielded = 0  # rows so far
     for table in tables:
-        if not len(table) and not done:
+        if not len(table) and not n_yielded:
             yield 0, table
         start = 0
         while start < len(table):
-            piece = table.slice(start, max_rows - done % max_rows)
-            yield done // max_rows, piece
-            start, done = start + len(piece), done + len(piece)
+            # As many rows as still fit into the file.
+            piece = table.slice(start, max_rows - n_yielded % max_rows)
+            yield n_yielded // max_rows, piece
+            start, n_yielded = start + len(piece), n_yielded + len(piece)
 
 
 def part_of(folder: Path, number: int) -> Path:

@@ -23,7 +23,7 @@ import pyarrow as pa
 from foreknow.data.arrays import IntArray
 from foreknow.data.columns.reading_rules import BLANKS
 from foreknow.data.engines.table import check_columns, with_signs
-from foreknow.data.engines.tables.duckdb_table import Distinct, pairs_of, values_of
+from foreknow.data.engines.tables.duckdb_table import Distinct, distinct_from, values_of
 from foreknow.data.engines.writers import part_of, write_parts
 from foreknow.features.spark import lookup
 from foreknow_judge.errors import DataError
@@ -136,7 +136,7 @@ class SparkTable:
         for name in map(self._inner, columns):
             figures += [spark.count(name), spark.countDistinct(name)]
         with self.clear_errors():
-            return pairs_of(self.frame.agg(*figures).first(), columns)
+            return distinct_from(self.frame.agg(*figures).first(), columns)
 
     def head(self, columns: Sequence[str], rows: int) -> pa.Table:
         """Some rows that are found at once."""

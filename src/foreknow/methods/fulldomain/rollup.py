@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from foreknow.data.arrays import IntArray, combine, count_pairs
 from foreknow.data.counts import GroupCounts
 from foreknow.data.engines.columns import narrowest
-from foreknow.data.keys import Keys
+from foreknow.data.keys import RowKeys
 from foreknow.data.labels.labels import GroupLabels
 from foreknow.data.microdata import Microdata
 from foreknow.errors import did_you_mean
@@ -135,7 +135,7 @@ class Rollup:
         sizes = self._sizes_at(bottom)
         keys = []
         for block, block_sizes in zip(self._blocks, sizes, strict=True):
-            keys_of_block = Keys(points.codes[block], block_sizes).of()
+            keys_of_block = RowKeys(points.codes[block], block_sizes).numbers()
             keys.append(keys_of_block.astype(narrowest(prod(block_sizes))))
         self.finest = View(bottom, keys, sizes, points.counts(microdata))
         self.cache = ViewCache(self.finest)
@@ -171,7 +171,7 @@ class Rollup:
         # and those that nobody has are dropped in the end; else only those that occur.
         is_small = n_groups * finer_counts.n_values <= max(len(finer_counts.codes), _FEW_CELLS)
         if is_small:
-            group_of_finer = Keys(keys, spans).of()
+            group_of_finer = RowKeys(keys, spans).numbers()
         else:
             group_of_finer, first_finer = combine(keys, spans)
             n_groups = len(first_finer)

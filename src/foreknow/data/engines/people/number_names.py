@@ -22,6 +22,7 @@ _NUMBER_OF = "id numero codigo codice cod номер код رقم"
 
 
 def _alternatives(words: Iterable[str]) -> str:
+    """A pattern for any of some words, the longest first."""
     return "|".join(sorted(words, key=len, reverse=True))
 
 
@@ -50,8 +51,8 @@ def is_number_of_person(name: str) -> bool:
 def is_of_person(name: str) -> bool:
     """True if a name is that of a person, or of the number of one: `subject`, `patient_id`."""
     joined = "".join(split(name))
-    of_one = _ONE_PERSON.fullmatch(joined) or MAY_BE_COUNT.fullmatch(joined)
-    return of_one is not None or is_number_of_person(name)
+    is_person = _ONE_PERSON.fullmatch(joined) or MAY_BE_COUNT.fullmatch(joined)
+    return is_person is not None or is_number_of_person(name)
 
 
 def is_of_rows(name: str) -> bool:

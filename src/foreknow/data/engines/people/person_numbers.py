@@ -80,7 +80,7 @@ class Coded:
     name: str
     values: pa.Array | Sequence[Any]  # by their codes; a null may be last
     codes: NDArray[Any]
-    n: int  # how many values there are, without a null
+    n: int  # the number of values, without a null
     times: IntArray | None = None  # how many rows each entry stands for
 
     @classmethod
@@ -107,11 +107,12 @@ def traits(columns: Sequence[Coded]) -> list[Coded]:
 
 
 def _is_called(column: Coded, vocabulary: Mapping[str, None]) -> bool:
+    """True if a word of the column's name is in a vocabulary."""
     return not vocabulary.keys().isdisjoint(words_of(column.name))
 
 
 def evidence(column: Coded, columns: Sequence[Coded]) -> str:
-    """Why a column tells people apart, in words; "" if nothing says so.
+    """Why a column tells people apart who have several rows, in words; "" if nothing says so.
 
     Parameters
     ----------
@@ -119,7 +120,7 @@ def evidence(column: Coded, columns: Sequence[Coded]) -> str:
     columns : sequence of Coded
         The other columns of the same rows.
     """
-    if not may_repeat(column) or column in traits([column]):
+    if not may_repeat(column) or may_be_trait(column.name):
         return ""
     # A name that says so is enough, unless rows of one value differ in what never changes.
     by_name = _by_name(column)
@@ -133,9 +134,9 @@ def may_repeat(column: Coded) -> bool:
     if column.n < LEAST_NAMED:
         return False
     # Fewer values than rows (or entries, which may stand for several rows): some must repeat.
-    if int(column.codes.max()) >= column.n:  # some are missing
-        return column.n < int(column.rows_of_each.sum())
-    return column.n < len(column.codes) or column.n < int(column.rows_of_each.sum())
+    if int(column.codes.max()) < column.n and column.n < len(column.codes):  # no value is missing
+        return True
+    return column.n < int(column.rows_of_each.sum())
 
 
 def is_contradicted(column: Coded, columns: Sequence[Coded]) -> bool:
@@ -165,7 +166,8 @@ def names_two_people(column: Coded, columns: Sequence[Coded]) -> bool:
     differ = []
     for trait in fixed:
         if trait is not column:
-            differ.append(_differing(column, trait, n_rows)[0])
+            differs, _ = _differing(column, trait, n_rows)
+            differ.append(differs)
     return bool(differ) and bool(np.any(differ, axis=0)[repeats].all())
 
 
@@ -269,19 +271,20 @@ def agreement(column: Coded, trait: Coded) -> bool | None:
 
     It is unclear if chance alone would often let so many values agree, or if too few values repeat.
     """
-    agree, repeated = _agreeing(column, trait, _FIRST_ROWS)
+    n_agreeing, n_repeated = _count_agreeing(column, trait, _FIRST_ROWS)
     # A first look at some rows saves time if they already disagree; otherwise look at all.
-    if repeated < LEAST_PEOPLE or agree >= _AGREE * repeated:
-        agree, repeated = _agreeing(column, trait, len(column.codes))
-    if not repeated:
+    if n_repeated < LEAST_PEOPLE or n_agreeing >= _AGREE * n_repeated:
+        n_agreeing, n_repeated = _count_agreeing(column, trait, len(column.codes))
+    if not n_repeated:
         return None
-    if agree >= _AGREE * repeated:
-        return True if _by_chance(column.rows_of_each, trait.rows_of_each) < _CHANCE else None
+    if n_agreeing >= _AGREE * n_repeated:
+        by_chance = _chance_of_agreement(column.rows_of_each, trait.rows_of_each)
+        return True if by_chance < _CHANCE else None
     # A person's age changes, so that ages which differ refute nothing.
-    return False if repeated >= LEAST_PEOPLE and not _is_called(trait, _AGE) else None
+    return False if n_repeated >= LEAST_PEOPLE and not _is_called(trait, _AGE) else None
 
 
-def _agreeing(column: Coded, trait: Coded, rows: int) -> tuple[int, int]:
+def _count_agreeing(column: Coded, trait: Coded, rows: int) -> tuple[int, int]:
     """The number of values with one trait, and of all, among those with several rows.
 
     Only the first `rows` rows count.
@@ -309,7 +312,7 @@ def _differing(
     return differs, np.bincount(codes, times, column.n) > 1
 
 
-def _by_chance(rows_of_value: IntArray, rows_of_trait: IntArray) -> float:
+def _chance_of_agreement(rows_of_value: IntArray, rows_of_trait: IntArray) -> float:
     """The probability that all rows of each value would have one trait if traits were random.
 
     `rows_of_value` and `rows_of_trait` are how many rows have each value and each trait.

@@ -1,4 +1,4 @@
-"""Person rows: a table as one row per person, who may have several values of a column."""
+"""Person rows: a table as one row for each person, who may have several values of a column."""
 
 from __future__ import annotations
 
@@ -30,20 +30,27 @@ def held_beside(
     person: str | None,
     several: Mapping[str, str],
 ) -> tuple[PersonValues, NDArray[Any], pa.Array]:
-    """The people, and the values that they have in one of several columns with several values each.
+    """The people of a table, and all values that each of them has in one column.
 
-    If rows repeat people, a value of a set counts once. A multiset is then refused: a value in
-    several rows may be one that the person has several times, or one that is repeated beside values
-    of another column.
+    If several columns have several values per person, and rows repeat people, a value of a set
+    counts once. A multiset is then refused: a value in several rows may be one that the person has
+    several times, or one that is repeated beside values of another column.
 
     Parameters
     ----------
+    table : Table
+    columns : sequence of str
+        Other columns to read.
+    sensitive : str
+        The column of values.
+    person : str or None
+        The column that tells people apart; None where each row with a list is a person.
     several : mapping of str to str
-        The semantics of each such column; `sensitive` is one of them.
+        The semantics of each column with several values per person; `sensitive` is one of them.
 
     Returns
     -------
-    values : PersonValues
+    person_values : PersonValues
     codes : integer array
         The value of each occurrence, as its place in `distinct`.
     distinct : array of Arrow
@@ -58,28 +65,33 @@ def held_beside(
                 'times; give lists, one row per person, or semantics "set" for each of them'
             )
         codes, _ = codes_of(person_values.values)
-        # The first occurrence of each pair of a person and a value, in the order of rows.
-        first_rows = np.sort(np.unique(person_values.keys(codes), return_index=True)[1])
-        values = person_values.values.take(pa.array(first_rows))
+        # Keep the first occurrence of each pair of a person and a value, in the order of rows.
+        _, first_occurrences = np.unique(person_values.keys(codes), return_index=True)
+        kept = np.sort(first_occurrences)
         person_values = replace(
             person_values,
-            values=values,
-            holders=person_values.holders[first_rows],
-            sources=person_values.sources[first_rows],
+            values=person_values.values.take(pa.array(kept)),
+            holders=person_values.holders[kept],
+            sources=person_values.sources[kept],
         )
-    return person_values, *person_values.coded(sensitive, several[sensitive])
+    codes, distinct = person_values.coded(sensitive, several[sensitive])
+    return person_values, codes, distinct
 
 
 class PersonRows(Table):
-    """A table as one row per person: the values of one column as lists, of others as one text.
+    """A table as one row per person: all values of a person in a column are one list, or one text.
 
-    Columns of which people may have several values are named with their semantics. What somebody
-    has in such a column makes one text, so that people who differ in it can be told apart.
+    They are a list in the column `lists`. In the other columns of which people may have several
+    values they are one text, so that people who differ in them can be told apart.
     """
 
     def __init__(
         self, table: Table, person: str | None, several: Mapping[str, str], lists: str
     ) -> None:
+        """Take a table, the column of people, and the semantics of columns with several values.
+
+        `lists` is the column of which values become lists; "" for none.
+        """
         self.name, self.columns, self.untyped = table.name, table.columns, table.untyped
         self._table, self._person, self._several, self._lists = table, person, several, lists
 
@@ -89,8 +101,8 @@ class PersonRows(Table):
     ) -> PersonRows:
         """A table in which all values that a person has of a column are one text."""
         if isinstance(table, PersonRows):
-            return cls(table._table, table._person, table._several, "")
-        return cls(table, person, {name: semantics}, "")
+            return cls(table._table, table._person, table._several, lists="")
+        return cls(table, person, several={name: semantics}, lists="")
 
     @property
     def two_empties(self) -> Any:
@@ -107,12 +119,13 @@ class PersonRows(Table):
         for name in single_columns:
             codes, distinct = codes_of(rows.column(name))
             # All rows of a person must repeat the value; then the first one has it.
-            people.agreed_codes(name, codes, to_python(name, distinct).__getitem__, _advice(name))
+            value_of_code = to_python(name, distinct).__getitem__
+            people.agreed_codes(name, codes, value_of_code, _advice_to_agree(name))
             arrays[name] = rows.column(name).take(pa.array(people.first))
-        arrays |= {name: self._bags(name) for name in columns if name in self._several}
+        arrays |= {name: self._values_by_person(name) for name in columns if name in self._several}
         return pa.table({name: arrays[name] for name in columns})
 
-    def _bags(self, name: str) -> pa.Array:
+    def _values_by_person(self, name: str) -> pa.Array:
         """All values of each person in a column, in the order of people.
 
         They are a list in the column `lists`, else one text: a sorted list in JSON.
@@ -136,7 +149,8 @@ class PersonRows(Table):
         return pa.array(bags, pa.string())
 
 
-def _advice(name: str) -> str:
+def _advice_to_agree(name: str) -> str:
+    """The end of a message on rows of a person that differ in a column."""
     return (
         f'if a person may have several, say semantics = {{ {name} = "set" }}; else make them '
         f"agree, or leave {name} out of what is known (knowing = [...])"

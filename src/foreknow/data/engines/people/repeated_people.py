@@ -38,17 +38,17 @@ def unique_identifiers(schema: Schema) -> list[str]:
     return [n for n in schema.identifiers if schema.unit == "person" and n != schema.person]
 
 
-def _unique(table: Table) -> set[str]:
-    """The columns in which no value repeats, as far as a reading of the file gathered hashes.
+def _columns_without_repeats(table: Table) -> set[str]:
+    """The columns in which no value repeats, by the hashes that a reading of the file gathered.
 
-    Hashes are sorted, so equal ones would be neighbours.
+    A column without hashes is not among them. Hashes are sorted, so equal ones would be neighbours.
     """
     hashed_columns = getattr(csv_file_of(table), "hashes", {}).items()
     return {name for name, hashes in hashed_columns if (hashes[1:] != hashes[:-1]).all()}
 
 
 def csv_file_of(table: Table) -> DuckTable | None:
-    """The CSV file that a table is; its reading can gather hashes."""
+    """The table as a CSV file, whose reading can gather hashes; None if it is no such file."""
     inner: Any = getattr(table, "as_written", table)
     return inner if inner.untyped and "hashes" in vars(inner) else None
 
@@ -56,24 +56,22 @@ def csv_file_of(table: Table) -> DuckTable | None:
 def refuse_repeated(table: Table, schema: Schema) -> None:
     """Raise `DataError` if an identifier repeats, though each row is to be a person.
 
-    A missing value names nobody, and repeats nothing. Names may repeat, since two people may have
-    one, where another column numbers people: each row has a number, and none repeats. Where people
+    A missing value names nobody, and repeats nothing. If another column numbers people (each row
+    has a number, and none repeats), names may repeat, since two people may have one. Where people
     may have several rows, an identifier must not be that of two people.
     """
-    repeating = {*table.columns} - _unique(table)
-    names = [n for n in unique_identifiers(schema) if n in repeating]
+    may_repeat = {*table.columns} - _columns_without_repeats(table)
+    names = [n for n in unique_identifiers(schema) if n in may_repeat]
     if schema.several and schema.person is not None:
         _refuse_of_two(table, names, schema.person)
         return
+    # Of each identifier that repeats: in how many rows it has a value, and how many values.
     counts_of = repeated(table, names)
     numbers: list[str] = []  # columns that tell people apart
     # Names may repeat if a number tells people apart: then only numbers that repeat are refused.
     if counts_of:
-        unique = {*table.columns} - counts_of.keys()
-        candidates = dict.fromkeys([*schema.persons, *schema.identifiers])
-        numbers = []
-        for n in candidates:
-            if n in unique and _is_in_each_row(table, n):
+        for n in dict.fromkeys([*schema.persons, *schema.identifiers]):
+            if n in table.columns and n not in counts_of and _is_in_each_row(table, n):
                 numbers.append(n)
         # The declared person has a number in each row: names may repeat.
         if schema.person in numbers:
@@ -82,13 +80,14 @@ def refuse_repeated(table: Table, schema: Schema) -> None:
             refused = [n for n in counts_of if is_of_person(n) or is_of_rows(n)]
             counts_of = {n: counts_of[n] for n in refused}
     for name, counts in counts_of.items():
+        n_rows, n_values = counts
         # Rows of a cluster have no numbers that a message could name.
-        if not getattr(countable(table, [name]), "rows_numbered", True):
-            raise _not_people(table, name, "some are in several rows", *counts, numbers)
-        column = fetch(table, [name]).column(name)
-        where = _repeat(column, np.arange(len(column)))
+        where = "some are in several rows"
+        if getattr(countable(table, [name]), "rows_numbered", True):
+            column = fetch(table, [name]).column(name)
+            where = _describe_repeat(column, np.arange(len(column)))
         if where:
-            raise _not_people(table, name, where, *counts, numbers)
+            raise _repeats_error(table, name, where, n_rows, n_values, numbers)
 
 
 # Names that are bare but for capitals and zeros at their start, as most are.
@@ -104,9 +103,9 @@ def refuse_spelt_twice(table: Table, names: Sequence[str]) -> None:
     """
     if len(names) > 1:
         names = [n for n in names if is_number_of_person(n) or is_of_rows(n)]
-    for name in {*names}.intersection(table.columns) - _unique(table):
+    for name in {*names}.intersection(table.columns) - _columns_without_repeats(table):
         # A quick test in Arrow before names are compared one by one.
-        distinct = known_values(fetch(table, [name]).column(name))[1]
+        _, distinct, _ = known_values(fetch(table, [name]).column(name))
         if is_text(distinct.type) and (_is_spelt_twice(distinct) or _are_marked(distinct)):
             refuse_two_spellings(distinct.to_pylist(), repr(name))
 
@@ -118,7 +117,7 @@ def _are_marked(names: pa.Array) -> bool:
 
 
 def _is_spelt_twice(names: pa.Array) -> bool:
-    """True if two of some different names have the same bare name."""
+    """True if two of some different names have the same bare name; see `bare_name`."""
     # Most names are plain: their bare name (without capitals and zeros before) is made in Arrow,
     # which is fast.
     is_plain = pc.match_substring_regex(names, _PLAIN)
@@ -136,7 +135,7 @@ def _refuse_of_two(table: Table, names: Sequence[str], person: str) -> None:
     for name in names:
         rows = fetch(table, [name, person])
         people, _ = codes_of(rows.column(person))
-        where = _repeat(rows.column(name), people)
+        where = _describe_repeat(rows.column(name), people)
         if where:
             raise DataError(
                 f"{table.name}: the identifier {name!r} repeats: {where}, of two people by "
@@ -144,24 +143,24 @@ def _refuse_of_two(table: Table, names: Sequence[str], person: str) -> None:
             )
 
 
-def _repeat(column: pa.ChunkedArray, owner: NDArray[Any]) -> str:
-    """The rows of the first value that two owners have, in words; "" if there is none.
+def _describe_repeat(column: pa.ChunkedArray, person_of_row: NDArray[Any]) -> str:
+    """The rows of the first value that two people have, in words; "" if there is none.
 
-    `owner` is a number for each row: rows of one owner may have the same value.
+    `person_of_row` is a number for each row: rows of one person may have the same value.
     """
     codes, distinct, known_rows = known_values(column)
-    first, owner = first_rows(codes, len(distinct)), owner[known_rows]
-    # The owner of a row is another one than that of the first row with its value.
-    repeats = owner != owner[first[codes]]
-    if not repeats.any():
+    first, persons = first_rows(codes, len(distinct)), person_of_row[known_rows]
+    # The first row with a value is of somebody else.
+    is_repeat = persons != persons[first[codes]]
+    if not is_repeat.any():
         return ""
-    repeated = int(np.argmax(repeats))
-    earlier, value = int(first[codes[repeated]]), distinct[int(codes[repeated])].as_py()
-    return f"{value!r} is in rows {known_rows[earlier] + 1} and {known_rows[repeated] + 1}"
+    later = int(np.argmax(is_repeat))
+    earlier, value = int(first[codes[later]]), distinct[int(codes[later])].as_py()
+    return f"{value!r} is in rows {known_rows[earlier] + 1} and {known_rows[later] + 1}"
 
 
 def known_values(column: pa.ChunkedArray) -> tuple[NDArray[Any], pa.Array, IntArray]:
-    """Codes of the values that are not missing, the distinct ones, and the rows of the codes."""
+    """Codes of the values that are not missing, the distinct values, and the row of each code."""
     codes, values = codes_of(column)
     distinct = values.slice(0, len(values) - values.null_count)  # a null is last
     known_rows = np.flatnonzero(codes < len(distinct))
@@ -176,22 +175,22 @@ _NO_NAME = (
 
 def _is_in_each_row(table: Table, name: str) -> bool:
     """True if each row has a value of a column, and none repeats."""
-    rows, counts = _distinct(table, [name])
-    return bool(counts[name] == (rows, rows))
+    n_rows, counts = _count_distinct(table, [name])
+    return bool(counts[name] == (n_rows, n_rows))
 
 
-def _distinct(table: Table, columns: Sequence[str]) -> tuple[int, Distinct]:
+def _count_distinct(table: Table, columns: Sequence[str]) -> tuple[int, Distinct]:
     """The number of rows; and for each column, how many rows have a value, and how many values."""
     source = countable(table, columns)
     if source is not None:
         counts: tuple[int, Distinct] = source.distinct(columns)
         return counts
-    rows, counts_of = 0, {}
+    n_rows, counts_of = 0, {}
     for name in columns:
         column = fetch(table, [name]).column(name)
         codes, distinct, _ = known_values(column)
-        rows, counts_of[name] = len(column), (len(codes), len(distinct))
-    return rows, counts_of
+        n_rows, counts_of[name] = len(column), (len(codes), len(distinct))
+    return n_rows, counts_of
 
 
 def refuse_rows_of_one(table: Table, person: str) -> None:
@@ -214,11 +213,12 @@ def _is_number(table: Table, name: str) -> bool:
         return False
     source = countable(table, [name])
     rows = fetch(table, [name]) if source is None else source.head([name], HEAD_ROWS)
-    sample = known_values(rows.column(name))[1].slice(0, SAMPLE_VALUES).to_pylist()
+    _, distinct, _ = known_values(rows.column(name))
+    sample = distinct.slice(0, SAMPLE_VALUES).to_pylist()
     return 2 * sum(are_codes([value]) for value in sample) >= len(sample)
 
 
-def _not_people(
+def _repeats_error(
     table: Table, name: str, where: str, n_rows: int, n_values: int, numbers: Sequence[str]
 ) -> DataError:
     """The error of an identifier that repeats, so that a row is not a person; with a way out.
@@ -247,9 +247,11 @@ def _not_people(
 
 def repeated(table: Table, columns: Sequence[str]) -> Distinct:
     """The columns in which a value repeats: their numbers of rows and of values."""
+    if not columns:
+        return {}
+    _, counts_of = _count_distinct(table, columns)
     # More rows have a value than there are values.
-    of_each = _distinct(table, columns)[1] if columns else {}
-    return {name: counts for name, counts in of_each.items() if counts[0] > counts[1]}
+    return {name: counts for name, counts in counts_of.items() if counts[0] > counts[1]}
 
 
 def countable(table: Table, columns: Sequence[str]) -> Any:

@@ -33,20 +33,22 @@ if TYPE_CHECKING:
 _MOST_BYTES = 1 << 32
 
 
-def look_beside(table: Table, schema: Schema) -> None:
+def request_hashes(table: Table, schema: Schema) -> None:
     """Have the next reading of a large CSV file gather hashes of some columns as well.
 
-    These are identifiers, and columns that households may share; `DuckTable.hashes` has them then.
+    The columns are identifiers, and those that households may share. The hashes are then in
+    `DuckTable.hashes` of the file.
     """
     file = csv_file_of(table)
     if file is None or schema.several:
         return
     source = countable(table, table.columns)
-    # Small files are read fast enough a second time, and huge ones would not fit into memory.
+    # Small files are read fast enough a second time, and the hashes of huge ones would not fit into
+    # memory. A row is about 16 bytes.
     if source is not None and _LARGE * 16 < (source.size or 0) < _MOST_BYTES:
         names = _perhaps_shared(table, schema)
-        homes = _may_share(source.head(names, HEAD_ROWS), names) if names else []
-        file.beside = tuple(dict.fromkeys([*unique_identifiers(schema), *homes]))
+        shared_columns = _may_share(source.head(names, HEAD_ROWS), names) if names else []
+        file.beside = tuple(dict.fromkeys([*unique_identifiers(schema), *shared_columns]))
 
 
 # ---- households ---------------------------------------------------------------------------------
@@ -82,32 +84,29 @@ def shared(table: Table, schema: Schema) -> tuple[str, ...]:
     person = schema.person if schema.several or schema.counts_people else None
     if isinstance(table, Snapshot):  # each column of one reading, in whatever order
         table = table.inner or table
-    # These are known already.
+    # Columns that the schema declares to number people or households need not be found.
     declared = schema.person, getattr(schema.shared, "by", None)
-    names = []
-    for name in _perhaps_shared(table, schema):
-        if name not in declared:
-            names.append(name)
-    source = None if person else countable(table, names)
-    if source is None:
+    names = [name for name in _perhaps_shared(table, schema) if name not in declared]
+    engine = None if person else countable(table, names)
+    if engine is None:
         return tuple(n for n in names if _is_shared(_count_values(table, n, person), 1, n))
     hashes = getattr(csv_file_of(table), "hashes", {})
     # From here on counting is dear: leave out what a look at some rows or hashes excludes.
     if hashes:
         names = [name for name in names if name in hashes]
     else:
-        first_rows = source.head(names, HEAD_ROWS) if names else pa.table({})
+        first_rows = engine.head(names, HEAD_ROWS) if names else pa.table({})
         if len(first_rows) < HEAD_ROWS:  # all of the table, in one question for all columns
-            return tuple(n for n in names if _is_shared(_times(first_rows.column(n)), 1, n))
+            return tuple(n for n in names if _is_shared(_value_counts(first_rows.column(n)), 1, n))
         names = _may_share(first_rows, names)
-    n_rows = source.size if names else 0
+    size = engine.size if names else 0
     # The size of an untyped (CSV) file is in bytes, about 16 for a row.
-    is_large = n_rows is None or n_rows > _LARGE * (16 if source.untyped else 1)
+    is_large = size is None or size > _LARGE * (16 if engine.untyped else 1)
     share = _OF_LARGE if is_large else 1
-    return tuple(name for name in names if _is_shared_in(source, name, share, hashes.get(name)))
+    return tuple(name for name in names if _is_shared_in(engine, name, share, hashes.get(name)))
 
 
-def _is_shared_in(source: Any, name: str, share: int, hashes: IntArray | None) -> bool:
+def _is_shared_in(engine: Any, name: str, share: int, hashes: IntArray | None) -> bool:
     """True if most rows of a column share their value with a few others.
 
     One in `share` values is looked at: by the hashes of all rows, if there are any and they
@@ -122,13 +121,14 @@ def _is_shared_in(source: Any, name: str, share: int, hashes: IntArray | None) -
             # Hashes do not show values, which must look like codes if the name says nothing.
             if _is_named_so(name) or not are_few:
                 return are_few
-    return _is_shared(source.sampled(name, share), share, name)
+    return _is_shared(engine.sampled(name, share), share, name)
 
 
 def largest(table: Table, name: str, person: str | None = None) -> tuple[int, int]:
-    """How many rows, or people, the largest household has; and the largest with at most nine.
+    """The size of the largest household, and of the largest with at most nine members.
 
-    `name` is the column of households; `person` is that of people, if people are counted.
+    `name` is the column of households; `person` is that of people, if people are counted, and not
+    rows.
     """
     _, times = _count_values(table, name, person)
     return int(times.max(initial=1)), int(times[times <= _MOST].max(initial=1))
@@ -153,19 +153,19 @@ def _perhaps_shared(table: Table, schema: Schema) -> list[str]:
     """
     names = []
     for name in table.columns:
-        is_free = schema.role(name) is None and _name_words(name).isdisjoint(_MANY_SHARE.split())
-        if is_free or is_household(name):
+        is_first_name = not _name_words(name).isdisjoint(_MANY_SHARE.split())
+        if is_household(name) or (schema.role(name) is None and not is_first_name):
             names.append(name)
     return names
 
 
 def _may_share(first_rows: pa.Table, names: Sequence[str]) -> list[str]:
     """Those of some columns whose first rows look as if households shared their values."""
-    return [name for name in names if _may_be(first_rows.column(name), _is_named_so(name))]
+    return [name for name in names if _looks_shared(first_rows.column(name), _is_named_so(name))]
 
 
-def _times(column: pa.ChunkedArray) -> tuple[pa.Array, IntArray]:
-    """Values of a column, and how many rows have each."""
+def _value_counts(column: pa.ChunkedArray) -> tuple[pa.Array, IntArray]:
+    """The values of a column, and how many rows have each."""
     codes, distinct, _ = known_values(column)
     return distinct, np.bincount(codes, minlength=len(distinct))
 
@@ -187,8 +187,11 @@ def _name_words(name: str) -> set[str]:
     return {*split_name, "".join(split_name)}
 
 
-def _may_be(first_rows: pa.ChunkedArray, is_named: bool) -> bool:
-    """True if the first rows have as many different values as rows of households would have."""
+def _looks_shared(first_rows: pa.ChunkedArray, is_named: bool) -> bool:
+    """True if the first rows have as many different values as rows of households would have.
+
+    The values must also look like those of households; see `_may_be_shared` for `is_named`.
+    """
     codes, distinct, _ = known_values(first_rows)
     is_varied = bool(len(codes)) and len(codes) <= _MOST_EACH * len(distinct)
     return is_varied and _may_be_shared(distinct, is_named)
@@ -208,10 +211,10 @@ def _count_values(table: Table, name: str, person: str | None) -> tuple[pa.Array
     codes, distinct, known_rows = known_values(rows.column(name))
     if person is not None:
         person_of_row, people = codes_of(rows.column(person))
-        people_known = person_of_row[known_rows]
+        persons = person_of_row[known_rows]
         # Each person once for each household; a few may have moved, so that they have two.
-        pairs = np.unique(codes.astype(np.int64) * len(people) + people_known)
-        if len(pairs) > _MOVED * len(np.unique(people_known)):
+        pairs = np.unique(codes.astype(np.int64) * len(people) + persons)
+        if len(pairs) > _MOVED * len(np.unique(persons)):
             return distinct.slice(0, 0), nobody
         # The code of the household, once for each person.
         codes = pairs // len(people)
@@ -245,10 +248,7 @@ def _may_be_shared(values: pa.Array, is_named: bool) -> bool:
     If `is_named`, the name of the column says so, and any values may but fractions, which are
     measured. Otherwise most must be codes of letters and digits.
     """
-    sample = []
-    for value in values.slice(0, SAMPLE_VALUES).to_pylist():
-        if value is not None:
-            sample.append(value)
+    sample = values.slice(0, SAMPLE_VALUES).drop_null().to_pylist()
     if is_named:
         return not any(map(_has_fraction, sample))
     return 2 * sum(map(_is_mixed_code, sample)) > len(sample)
@@ -262,6 +262,7 @@ def _is_mixed_code(value: Any) -> bool:
 
 
 def _has_fraction(value: Any) -> bool:
+    """True for a number, or the text of one, that is not whole."""
     if isinstance(value, str):
         return _FRACTION.fullmatch(value) is not None
     return isinstance(value, (float, Decimal)) and value != value // 1

@@ -50,8 +50,9 @@ _SHARE = 20  # of the people, one in so many has several answers at least
 def separator_of(values: Sequence[Any], people: Sequence[int]) -> str:
     """The sign between several answers in texts, such as "|"; "" if each text is one answer.
 
-    Nearly all parts must be whole values elsewhere, too, or recur; parts between commas, which also
-    stand in sentences, must occur both first and later.
+    A sign counts if nearly all parts between such signs are also whole values, or occur in several
+    texts. Commas, which also stand in sentences, count if parts stand first in one text and later
+    in another.
 
     Parameters
     ----------
@@ -73,16 +74,16 @@ def separator_of(values: Sequence[Any], people: Sequence[int]) -> str:
             people_of_text[text] = n
     least_people = sum(people_of_text.values()) / _SHARE
     for separator in _SEPARATORS:
-        several = [text for text in people_of_text if separator in text]
+        texts = [text for text in people_of_text if separator in text]
         # A sign at the start or end of a text separates nothing.
-        stands_between = any(separator in text.strip(separator) for text in several)
-        is_frequent = sum(people_of_text[text] for text in several) >= least_people
-        if stands_between and is_frequent and _divides(several, separator, people_of_text):
+        is_inside = any(separator in text.strip(separator) for text in texts)
+        is_frequent = sum(people_of_text[text] for text in texts) >= least_people
+        if is_inside and is_frequent and _stands_between_answers(texts, separator, people_of_text):
             return separator
     return ""
 
 
-def _divides(texts: Sequence[str], separator: str, values: Collection[str]) -> bool:
+def _stands_between_answers(texts: Sequence[str], separator: str, values: Collection[str]) -> bool:
     """True if 90% of the parts between separators are whole values, or parts that recur.
 
     Parameters
@@ -113,7 +114,7 @@ def _divides(texts: Sequence[str], separator: str, values: Collection[str]) -> b
 
 
 class Guess(NamedTuple):
-    """As what nearly all values of a column can be read."""
+    """How nearly all values of a column can be read."""
 
     kind: str  # "dates" or "numbers"
     date_format: str | None  # None for numbers, and for dates such as 2024-01-31
@@ -155,10 +156,9 @@ def nearly_all_read(domain: Sequence[Any], people: Sequence[int]) -> Guess | Non
         if n_fitting > most_people:
             most_people = n_fitting
             best = Guess(kind, date_format, [t is not None and bool(can_read(t)) for t in texts])
-    # All texts are numbers: their table could have said so, and did not.
-    if best is None or (most_people == n_people and best.kind == "numbers"):
-        return None
-    return best
+    # If all texts are numbers, their table could have said so, and did not: they are codes.
+    is_all_numbers = best is not None and most_people == n_people and best.kind == "numbers"
+    return None if is_all_numbers else best
 
 
 def _ways_to_read(
@@ -287,10 +287,12 @@ def described(domain: Sequence[Any], *, ordered: bool = False) -> str:
 
 
 def _span(kind: str, values: Sequence[Any]) -> str:
+    """The first and the last of ascending values, in words; `kind` is a noun for one of them."""
     return f"{kind}s {values[0]} to {values[-1]}" if len(values) > 1 else f"one {kind}, {values[0]}"
 
 
 def _is_whole_with_decimals(value: Any) -> bool:
+    """True for a whole number of a type with decimals, such as 7.0."""
     if isinstance(value, Decimal):
         return int(value.as_tuple().exponent) < 0 and value == value.to_integral_value()
     return isinstance(value, float) and value.is_integer()
@@ -304,7 +306,7 @@ def has_unread_numbers(values: Sequence[str]) -> bool:
     """
     matches = [*filter(None, (_IN_WORDS.fullmatch(value.strip()) for value in values))]
     are_nearly_all = len(matches) >= _NEARLY_ALL * len(values) and len(values) > 2
-    # Both brackets, or a unit: no reader of plain numbers takes these.
+    # Numbers in brackets or before a unit cannot be read as plain numbers.
     is_any_marked = any((match["sign"] and match["close"]) or match["unit"] for match in matches)
     return is_any_marked and are_nearly_all
 

@@ -82,7 +82,8 @@ def profiles(table: Table, reading: Reading) -> list[Profile]:
     """Look at every column once; one that cannot be read is said to be so, and no error."""
     column_profiles: list[Profile] = []
     for start in range(0, len(table.columns), _AT_ONCE):
-        column_profiles += _block(table, table.columns[start : start + _AT_ONCE], reading)
+        names = table.columns[start : start + _AT_ONCE]
+        column_profiles += _profiles_at_once(table, names, reading)
     return column_profiles
 
 
@@ -129,7 +130,7 @@ def _has_plus_and_minus(table: Table, columns: Sequence[Profile]) -> bool:
     return any("-" in spelled.get(p.name, ()) and "+" in p.domain for p in columns)
 
 
-def _block(table: Table, names: Sequence[str], reading: Reading) -> Iterator[Profile]:
+def _profiles_at_once(table: Table, names: Sequence[str], reading: Reading) -> Iterator[Profile]:
     """Yield the profiles of some columns, which are read at once.
 
     If that fails, each column is read by itself; one that cannot be read has a profile that says
@@ -140,7 +141,7 @@ def _block(table: Table, names: Sequence[str], reading: Reading) -> Iterator[Pro
     except DataError as error:
         if len(names) > 1:
             for name in names:
-                yield from _block(table, [name], reading)
+                yield from _profiles_at_once(table, [name], reading)
             return
         if table.untyped:
             raise  # the file itself is broken
@@ -148,21 +149,21 @@ def _block(table: Table, names: Sequence[str], reading: Reading) -> Iterator[Pro
         return
     for position, name in enumerate(names):
         try:
-            yield _profile(name, rows.column(position), is_untyped(table, name), reading)
+            yield _profile(name, rows.column(position), reading, untyped=is_untyped(table, name))
         except DataError as error:
             yield Profile(name, len(rows), problem=str(error))
 
 
-def _profile(name: str, array: pa.ChunkedArray, untyped: bool, reading: Reading) -> Profile:
-    """Profile one column; from many distinct texts, the first `_LOOK` decide whether it is text.
+def _profile(name: str, array: pa.ChunkedArray, reading: Reading, *, untyped: bool) -> Profile:
+    """The profile of one column; of many distinct texts, only the first are looked at.
 
-    Raises DataError if its values cannot be read.
+    `untyped` says if texts may be numbers or dates. Raises `DataError` if values cannot be read.
     """
     array = plain(name, array)
     codes, values = codes_of(array)
     nulls = int(array.null_count)
     distinct = len(values) - (nulls > 0)
-    # So many texts are hardly ever all numbers or dates: a sample decides.
+    # If there are so many texts, some of the first ones show if not all are numbers or dates.
     if distinct > _LOOK and pa.types.is_string(values.type):
         sample = values.slice(0, _LOOK)  # without the null, which is last
         if not untyped or encode(name, pa.chunked_array([sample]), untyped=True).kind == "text":
@@ -183,22 +184,22 @@ def reading_of(columns: Sequence[Profile], declared: Reading, delimiter: str = "
     That may be a decimal comma, a format of dates, marks of amounts, or commas between thousands:
     the latter only in a file with commas between its cells. `delimiter` is that of the file.
     """
-    texts = [p.domain for p in columns if p.kind == "text" and p.distinct]
+    domains = [p.domain for p in columns if p.kind == "text" and p.distinct]
     recognized: dict[str, Any] = {}
-    has_comma = any(has_decimal_commas(t) and not has_unclear_commas(t) for t in texts)
+    has_comma = any(has_decimal_commas(d) and not has_unclear_commas(d) for d in domains)
     if has_comma and declared.decimal is None and not any(map(_has_point, columns)):
         recognized["decimal"] = ","
     # The formats that fit the texts of each column; only a format common to all is sure.
-    fitting_formats = [date_formats(domain, str(domain[0])) for domain in texts]
+    fitting_formats = [date_formats(domain, str(domain[0])) for domain in domains]
     formats_of_columns = [{*formats} for formats in fitting_formats if formats]
     common = set.intersection(*formats_of_columns) if formats_of_columns else set()
     if declared.date_format is None and len(common) == 1:
         recognized["date_format"] = common.pop()
-    marks = [*filter(None, map(amount_marks, texts))]
+    marks = [*filter(None, map(amount_marks, domains))]
     if marks and not {"decimal", "thousands", "currency"} & declared.to_dict().keys():
         recognized |= _agreed([recognized, *marks])
     by_commas = delimiter == "," and declared.decimal is None and "decimal" not in recognized
-    if by_commas and declared.thousands is None and any(map(_are_unclear, texts)):
+    if by_commas and declared.thousands is None and any(map(_are_unclear, domains)):
         recognized["thousands"] = ","
     reading = declared.over(Reading(**recognized))
     # With a fixed latest year, a policy of today is read alike in later years.

@@ -50,14 +50,15 @@ def date_formats(values: Sequence[Any], like: str) -> list[str]:
 
 
 @cache
-def _reader(date_format: str) -> Any:
+def _date_reader(date_format: str) -> Any:
+    """A function that reads dates of a format, or raises `ValueError`."""
     return Reading(date_format=date_format).as_date  # in whichever century
 
 
 def is_date(date_format: str, value: str) -> bool:
     """True if a text is a date of a format."""
     try:
-        _reader(date_format)(value)
+        _date_reader(date_format)(value)
     except ValueError:
         return False
     return True
@@ -139,10 +140,11 @@ def amount_marks(values: Sequence[Any]) -> dict[str, str]:
     if not signs and has_decimal_commas(texts):
         return {}  # nothing says what their commas are
     # Groups of digits with blanks between look like telephone numbers if all are of one length.
-    may_be_telephones = len({*map(_digits, texts)}) == 1
+    may_be_telephones = len({*map(_count_digits, texts)}) == 1
     # In 34.063 the point must stand between thousands, so decimals would have a comma.
     first_marks = [(",", None)] if has_pointed_thousands(texts) else []
     for decimal, thousands in (*first_marks, *_MARKS):
+        # Without a currency, these marks do not show that texts are amounts.
         if not signs and (thousands is None or (thousands == " " and may_be_telephones)):
             continue
         reading = Reading(
@@ -169,6 +171,7 @@ def has_pointed_thousands(texts: Sequence[str]) -> bool:
 
 
 def _all_amounts(reading: Reading, texts: Sequence[str]) -> bool:
+    """True if a reading can read all texts as amounts, and there are any."""
     as_amount = reading.as_amount
     try:
         return as_amount is not None and len([*map(as_amount, texts)]) > 0
@@ -176,7 +179,8 @@ def _all_amounts(reading: Reading, texts: Sequence[str]) -> bool:
         return False
 
 
-def _digits(text: str) -> int:
+def _count_digits(text: str) -> int:
+    """The number of digits in a text."""
     return sum(map(str.isdigit, text))
 
 

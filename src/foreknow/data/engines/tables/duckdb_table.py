@@ -100,13 +100,14 @@ class DuckTable:
         self.name = name
         self.file = file
         self.untyped = self.is_stable = isinstance(file, CsvFile)
-        self._whole: DuckTable | None = None  # what this one is made of, which keeps files open
-        self._projected: dict[str, str] = {}  # each column of this one, of that whole
-        # Its different rows, and how many of each, where whoever wrote it knows them.
+        # If this is a view of another table: that table, and each column of this one as SQL of it.
+        self._whole: DuckTable | None = None
+        self._projected: dict[str, str] = {}
+        # Its different rows, and how often each occurs, where whoever wrote it counted them.
         self.known: tuple[pa.Table, IntArray] | None = None
         self.two_empties: set[str] = set()  # columns of a file with empty fields, quoted and not
-        # Columns of a file whose hashes the next reading gathers, and the sorted hashes of values,
-        # whatever their capitals and the blanks around them.
+        # Columns of a file whose hashes the next reading gathers; and by column, the sorted hashes
+        # of values without capitals and the blanks around them.
         self.beside: tuple[str, ...] = ()
         self.hashes: dict[str, IntArray] = {}
         self.columns: list[str] = check_columns(columns, name)
@@ -138,7 +139,7 @@ class DuckTable:
         """
         file = RawCsvFile(path, delimiter or DELIMITERS, name)
         name = file.name
-        # The judge's file reads every column as text; names are used by position.
+        # Every column is read as text, under a name by position; these are the names of the header.
         columns = check_columns([column.strip() for column in file.header], name)
         with clear_errors(name):
             connection = connect()
@@ -192,12 +193,13 @@ class DuckTable:
         """
         hashed_columns, self.beside = self.beside, ()
         n_columns = len(columns)
-        hash_batches: list[list[Any]] = [[] for _ in hashed_columns]
+        hash_batches: list[list[Any]] = [[] for _ in hashed_columns]  # for each of these columns
         # Equal values have equal hashes, whatever their capitals and the blanks around them.
         texts = map(self._raw, hashed_columns)
         hash_sql = [f"if({text} = '', NULL, hash(lower(trim({text}))))" for text in texts]
 
         def gathering_hashes(reader: Any) -> Iterator[pa.RecordBatch]:
+            """Yield the batches of a reader, and put their hashes into `hash_batches`."""
             for batch in reader:
                 for hashes, array in zip(hash_batches, batch.columns[n_columns:], strict=True):
                     hashes.append(array.drop_null().to_numpy().view(np.int64))
@@ -281,9 +283,9 @@ class DuckTable:
         return int(self._aggregates(["count(*)"])[0])
 
     def distinct(self, columns: Sequence[str]) -> tuple[int, Distinct]:
-        """The number of rows; for each column, how many rows have a value, and of values."""
+        """The number of rows; for each column, how many rows have a value, and how many values."""
         expressions = [f"count({v}), count(DISTINCT {v})" for v in map(self._value, columns)]
-        return pairs_of(self._aggregates(["count(*)", *expressions], columns), columns)
+        return distinct_from(self._aggregates(["count(*)", *expressions], columns), columns)
 
     def head(self, columns: Sequence[str], rows: int) -> pa.Table:
         """Some first rows of some columns; they may be other rows for other columns."""
@@ -317,18 +319,19 @@ class DuckTable:
 
     def without(self, columns: Sequence[str], spellings: Collection[str]) -> DuckTable:
         """The table with nulls in place of some spellings, in some columns of texts."""
-        keys = {name: self._raw(name) for name in self.columns}
+        projected = {name: self._raw(name) for name in self.columns}
         for name in columns:
-            raw = keys[name]
-            keys[name] = f"CASE WHEN {is_spelled(raw, spellings)} THEN NULL ELSE {raw} END AS {raw}"
+            raw = projected[name]
+            cleared_sql = f"CASE WHEN {is_spelled(raw, spellings)} THEN NULL ELSE {raw} END"
+            projected[name] = f"{cleared_sql} AS {raw}"
         cleared = copy(self)
+        cleared.relation = self.relation.project(", ".join(projected.values()))
         # The whole table is kept, so that a question about few columns projects only these.
-        cleared.relation, cleared._whole = self.relation.project(", ".join(keys.values())), self
-        cleared._projected = keys
+        cleared._whole, cleared._projected = self, projected
         return cleared
 
     def _narrowed(self, columns: Sequence[str]) -> Any:
-        """The relation with some columns, or more."""
+        """The relation with some columns, and perhaps others."""
         if self._whole is None or not columns:
             return self.relation
         names = dict.fromkeys(columns)
@@ -373,7 +376,7 @@ class DuckTable:
         """
         # Names of its own, so that several look-ups may run at the same time.
         number = next(_numbers)
-        source, keys_name = f"rows{number}", f"keys{number}"
+        source, keys_name = f"rows{number}", f"keys{number}"  # the tables of rows and of keys
         used = list(dict.fromkeys([*keys.column_names, *needed]))
         # Unlike "=", this condition holds for two nulls.
         on = " AND ".join(
@@ -429,16 +432,17 @@ class DuckTable:
     # ---- columns in queries ---------------------------------------------------------------------
 
     def _raw(self, name: str) -> str:
+        """The SQL of a column, as the engine has it."""
         return sql_name(self._inner[name])
 
     def _fetched(self, name: str) -> str:
-        """A column that comes here, if Arrow has its type."""
+        """The SQL of a column to fetch; `DataError` for a type that Arrow does not have."""
         if self._kinds[name].upper() in _WITHOUT_ARROW:
             raise DataError(f"column {name!r} is of type {self._kinds[name]}; cast it to text")
         return self._raw(name)
 
     def _value(self, name: str) -> str:
-        """A column as it is counted; of a CSV file, an empty field is a null."""
+        """The SQL of a column as it is counted; of a CSV file, an empty field is a null."""
         return f"nullif({self._raw(name)}, '')" if self.untyped else self._raw(name)
 
     def _is_missing(self, name: str) -> str:
@@ -454,8 +458,8 @@ def values_of(rows: pa.Table) -> tuple[pa.Array, IntArray]:
     return values, rows.column(1).to_numpy().astype(np.int64)
 
 
-def pairs_of(numbers: Sequence[Any], columns: Sequence[str]) -> tuple[int, Distinct]:
-    """The result of `DuckTable.distinct` from the numbers in one row."""
+def distinct_from(numbers: Sequence[Any], columns: Sequence[str]) -> tuple[int, Distinct]:
+    """The result of `DuckTable.distinct`: from the number of rows, and two numbers per column."""
     pairs = zip(map(int, numbers[1::2]), map(int, numbers[2::2]), strict=True)
     return int(numbers[0]), dict(zip(columns, pairs, strict=True))
 
@@ -472,6 +476,7 @@ def _encoded(batches: Iterable[pa.RecordBatch], schema: pa.Schema) -> pa.Table:
 
 
 def _coded(column: pa.Array) -> pa.Array:
+    """A column of texts as codes into a dictionary; others unchanged."""
     return column.dictionary_encode() if pa.types.is_string(column.type) else column
 
 

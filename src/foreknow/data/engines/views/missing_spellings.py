@@ -22,13 +22,14 @@ _DAY = re.compile(r"\d{4}-\d{2}-\d{2}")
 
 
 class Spelled:
-    """The table; what is spelled so is a null, and of a list no value.
+    """A table with nulls in place of texts that stand for a missing value; lists lose such values.
 
     Parameters
     ----------
     table : Table
     reading : Reading
-        Which texts are missing in which columns; codes of one column are values of any type.
+        It lists such texts (spellings): of every column, and of single columns. The latter, called
+        codes, may also be numbers and dates.
     only : collection of str, optional
         The columns that are read so; all where left out.
 
@@ -50,7 +51,8 @@ class Spelled:
         # Filled while rows are read.
         self.found: dict[str, set[str]] = {}
         self._spellings, self._only = frozenset(reading.spellings), only
-        self.of_columns = reading.missing_of
+        self.of_columns = reading.missing_of  # the codes of single columns
+        # For each of these columns, a pattern of all texts that are the same number or day.
         self._patterns = {
             name: _pattern_of(codes, reading) for name, codes in self.of_columns.items()
         }
@@ -62,7 +64,7 @@ class Spelled:
 
     @property
     def spelled(self) -> set[str]:
-        """Columns with such a spelling: what else is in them may be numbers or dates."""
+        """The columns in which a spelling was met; their other texts may be numbers or dates."""
         return {name for name, spellings in self.found.items() if spellings}
 
     def arrow(self, columns: Sequence[str]) -> pa.Table:
@@ -70,7 +72,8 @@ class Spelled:
         arrow_of_values = getattr(self.as_written, "arrow_of_values", None)
         if arrow_of_values is None:
             return self._cleared(self.as_written.arrow(columns))
-        readers = {name: self._value_reader(name) for name in self._spelled_columns(columns)}
+        # The table fetches values of Python, which can be cleared before a column gets its type.
+        readers = {name: self._value_reader(name) for name in self._columns_to_clear(columns)}
         return self._cleared(arrow_of_values(columns, readers))
 
     def tally(self, columns: Sequence[str]) -> tuple[pa.Table, Any] | None:
@@ -90,18 +93,20 @@ class Spelled:
         Only the `columns` that will be asked for are searched for spellings, to note them in
         `found`.
         """
-        texts = [name for name in self._spelled_columns(table.columns) if table.is_text(name)]
-        looked = [name for name in texts if name in columns]
+        texts = [name for name in self._columns_to_clear(table.columns) if table.is_text(name)]
+        texts_asked = [name for name in texts if name in columns]
+        # In a table that is `untyped`, all columns may hold numbers, with spellings or without.
         if not table.untyped:
-            for name in table.holding(looked, self._spellings):
+            for name in table.holding(texts_asked, self._spellings):
                 self.found.setdefault(name, set()).update(self._spellings)
         return table.without(texts, self._spellings)
 
-    def _of(self, name: str) -> frozenset[str]:
-        """The spellings of a column."""
+    def _spellings_of(self, name: str) -> frozenset[str]:
+        """The spellings of a missing value in a column."""
         return self._spellings.union(self.of_columns.get(name, ()))
 
-    def _spelled_columns(self, columns: Sequence[str]) -> list[str]:
+    def _columns_to_clear(self, columns: Sequence[str]) -> list[str]:
+        """Those of some columns whose spellings become nulls."""
         return [name for name in columns if self._only is None or name in self._only]
 
     def _value_reader(self, name: str) -> Callable[[Any], Any]:
@@ -109,10 +114,11 @@ class Spelled:
 
         The spellings that it meets are added to `found`.
         """
-        spellings_met, spellings = self.found.setdefault(name, set()), self._of(name)
+        spellings_met, spellings = self.found.setdefault(name, set()), self._spellings_of(name)
         same_number = re.compile(self._patterns.get(name) or "(?!)")  # "(?!)" fits nothing
 
         def read(value: Any) -> Any:
+            """The value; None if it is spelled as missing."""
             if type(value) is not str:
                 return value
             text = value.strip(BLANKS)
@@ -125,23 +131,24 @@ class Spelled:
 
     def _cleared(self, rows: pa.Table) -> pa.Table:
         """Rows in which what is spelled as missing is null."""
-        for name in self._spelled_columns(rows.column_names):
+        for name in self._columns_to_clear(rows.column_names):
             position, column = rows.column_names.index(name), rows.column(name)
             kind = column.type.value_type if is_listed(column.type) else column.type
             if column.num_chunks and (is_text(kind) or name in self.of_columns):
-                rows = rows.set_column(position, name, self._column(name, column))
+                rows = rows.set_column(position, name, self._clear_column(name, column))
         return rows
 
-    def _column(self, name: str, column: pa.ChunkedArray) -> pa.ChunkedArray:
+    def _clear_column(self, name: str, column: pa.ChunkedArray) -> pa.ChunkedArray:
+        """A column with nulls for missing values; lists lose such values."""
         if pa.types.is_string_view(column.type):
             column = column.cast(pa.string())
-        return pa.chunked_array([self._without(name, chunk) for chunk in column.chunks])
+        return pa.chunked_array([self._clear(name, chunk) for chunk in column.chunks])
 
-    def _without(self, name: str, array: Any) -> Any:
+    def _clear(self, name: str, array: Any) -> Any:
         """An array of a column with nulls for missing values; lists lose such values."""
         kind = array.type
         if is_listed(kind):
-            return self._shorter(name, array)
+            return self._clear_lists(name, array)
         if pa.types.is_dictionary(kind):
             is_missing = self._are_missing(name, array.dictionary)
             if not is_missing.any():
@@ -171,7 +178,7 @@ class Spelled:
                 return np.zeros(len(values), dtype=bool)
             return pc.is_in(values, value_set=codes).to_numpy(zero_copy_only=False)
         texts = pc.utf8_trim(values.cast(pa.string()), characters=BLANKS)
-        spellings = pa.array(sorted(self._of(name)), pa.string())
+        spellings = pa.array(sorted(self._spellings_of(name)), pa.string())
         is_missing = pc.is_in(texts, value_set=spellings)
         # The same number or day in another spelling counts as the code, too.
         pattern = self._patterns.get(name)
@@ -183,11 +190,11 @@ class Spelled:
             self.found.setdefault(name, set()).update(met)
         return is_missing.to_numpy(zero_copy_only=False)
 
-    def _shorter(self, name: str, lists: Any) -> Any:
+    def _clear_lists(self, name: str, lists: Any) -> Any:
         """Lists without the values that are spelled as missing; a missing list stays missing."""
         values = pc.list_flatten(lists)
         is_kept = ~self._are_missing(name, values)
-        # The number of values of each list that are kept is its new length.
+        # The new length of each list is the number of its values that stay.
         list_of_value = np.asarray(pc.list_parent_indices(lists))[is_kept]
         lengths = np.bincount(list_of_value, minlength=len(lists))
         ends = pa.array(np.concatenate(([0], np.cumsum(lengths))), pa.int64())
@@ -268,6 +275,7 @@ def _pattern_in_digits(number: str, reading: Reading, unit: str = "") -> str:
     decimals = decimals.rstrip("0")
     # With a decimal comma, points may stand between thousands even if the reading does not say so.
     marks = reading.thousands or ("." if reading.decimal == "," else "")
+    # A mark in any of the forms in which it is written.
     signs = {" ": " \u00a0\u202f", "'": "'\u2019"}.get(marks, marks)
     if signs and len(whole) > 3:
         # Groups of three digits from the right, with a mark between.

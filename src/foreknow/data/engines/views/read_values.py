@@ -32,7 +32,9 @@ _MOST_OF_INTEGERS, _MOST_OF_FLOATS = 2**63, 10**308
 
 
 class ReadValues(Derived):
-    """The table; sensitive numbers and dates are texts that anybody reads alike.
+    """A table whose sensitive numbers and dates are texts that anybody reads alike.
+
+    It is made of a raw table, or of a release of one, whose numbers and dates were read already.
 
     Parameters
     ----------
@@ -40,15 +42,14 @@ class ReadValues(Derived):
     kinds : mapping of str to str or None
         The sensitive columns, each with the type that the schema gives it.
     reading : Reading
-        How the raw table is written.
+        How numbers and dates are written in the raw table.
     label : str
-        What stands for a missing value in a release; "" where nothing does.
+        The text for a missing value in a release; "" where there is none.
     raw : bool
-        Whether this is surely the raw table. A release holds numbers and dates that were read
-        already: it is recognized by values that the reading could not have, and refused where
-        its values could be either.
+        Whether the table is surely the raw one. Otherwise it is taken for a release if it has
+        values that the reading cannot have written; values that could be of either are refused.
     rounding : mapping of str to number, optional
-        To multiples of what numbers of some columns are rounded.
+        For columns whose numbers are rounded: to multiples of what.
     """
 
     def __init__(
@@ -64,9 +65,9 @@ class ReadValues(Derived):
         """Take the table, and how its sensitive values are read; see the class."""
         super().__init__(table)
         self.is_stable = table.is_stable
-        self._kinds, self._reading, self._raw = kinds, reading, raw
+        self._kinds, self._reading, self._is_raw = kinds, reading, raw
         self._rounding = rounding or {}
-        # Values of a release that are no numbers or dates, and no mistakes.
+        # The texts that a release may have in place of a number or date.
         self._labels = pa.array([label, ELSEWHERE], pa.string())
 
     def arrow(self, columns: Sequence[str]) -> pa.Table:
@@ -81,11 +82,12 @@ class ReadValues(Derived):
         tally = self._table.tally(columns)
         if tally is None:
             return None
+        rows, times = tally
         try:
-            # Counted rows have no numbers, so an error could not name a row.
-            return self.read(tally[0]), tally[1]
+            return self.read(rows), times
         except DataError:
-            self.arrow(columns)  # which names the row of the table
+            # Counted rows have no numbers: reading all rows raises an error that names one.
+            self.arrow(columns)
             raise
 
     def counted(self, columns: Sequence[str]) -> str:
@@ -97,40 +99,40 @@ class ReadValues(Derived):
 
         Numbers are rounded, too, in columns for which that is asked.
         """
-        for place, name in enumerate(rows.column_names):
+        for position, name in enumerate(rows.column_names):
+            column = rows.column(name)
             values = days_of(rows.column(name))
             if name in self._kinds:
-                values = self._values(name, values)
+                values = self._read_column(name, values)
                 if name in self._rounding:
                     values = rounded(self.name, name, values, self._rounding[name])
-            if values is not rows.column(name):
-                rows = rows.set_column(place, name, values)
+            if values is not column:
+                rows = rows.set_column(position, name, values)
         return rows
 
-    def _values(self, name: str, column: pa.ChunkedArray) -> pa.ChunkedArray:
+    def _read_column(self, name: str, column: pa.ChunkedArray) -> pa.ChunkedArray:
         """A sensitive column, or the values in its lists, as the schema reads them."""
         if is_listed(column.type):
-            return self._lists(name, column.combine_chunks())
-        kind, zoned = self._kinds[name], is_zoned(column)
-        if kind is None and not self._reading.converts and not zoned:
+            return self._read_lists(name, column.combine_chunks())
+        kind, has_zones = self._kinds[name], is_zoned(column)
+        if kind is None and not self._reading.converts and not has_zones:
             return column
-        # Only texts can be of a release, and times with zones are never published.
-        if self._raw or not is_text(column.type) or zoned:
+        # It is surely raw if it is not of texts, or has times with zones: these are not published.
+        if self._is_raw or not is_text(column.type) or has_zones:
             return as_plain_texts(name, column, self._reading, kind)
-        # Perhaps a release, whose labels for missing or shared values are no numbers: set them
-        # aside.
+        # If it is of a release, labels may stand in place of numbers: set them aside.
         texts = column.cast(pa.string())
         is_label = pc.is_in(texts, value_set=self._labels)
         if not pc.any(is_label).as_py():
-            return self._of_either(name, column)
+            return self._read_raw_or_released(name, column)
         without_labels = pc.if_else(is_label, pa.scalar(None, pa.string()), texts)
-        converted = self._of_either(name, without_labels)
+        converted = self._read_raw_or_released(name, without_labels)
         return pc.if_else(is_label, texts, converted.cast(pa.string()))
 
-    def _lists(self, name: str, lists: pa.Array) -> pa.ChunkedArray:
+    def _read_lists(self, name: str, lists: pa.Array) -> pa.ChunkedArray:
         """A column of lists whose values are read by the schema; a missing list stays missing."""
         flat = days_of(pa.chunked_array([pc.list_flatten(lists)]))
-        values = self._values(name, flat).combine_chunks()
+        values = self._read_column(name, flat).combine_chunks()
         if pa.types.is_dictionary(values.type):
             values = values.cast(values.type.value_type)
         lengths = pc.fill_null(pc.list_value_length(lists), 0).to_numpy(zero_copy_only=False)
@@ -139,11 +141,12 @@ class ReadValues(Derived):
             [pa.LargeListArray.from_arrays(ends, values, mask=pc.is_null(lists))]
         )
 
-    def _of_either(self, name: str, column: pa.ChunkedArray) -> pa.ChunkedArray:
-        """Read texts that may be of a raw table or of a release, as numbers or dates.
+    def _read_raw_or_released(self, name: str, column: pa.ChunkedArray) -> pa.ChunkedArray:
+        """Read texts of a raw table, or of a release, as numbers or dates.
 
-        Texts that the schema's reading cannot read, but anybody can, are of a release. Texts that
-        can be read in both ways, with different results, are a `DataError`.
+        The schema's reading says how the raw table writes them; a release writes them plainly. If
+        the reading fails and all texts are plain, they are of a release. If both ways give results
+        that differ, that is a `DataError`.
         """
         kind = self._kinds[name]
         _, distinct = codes_of(plain(name, column))
@@ -151,19 +154,21 @@ class ReadValues(Derived):
         try:
             converted = as_plain_texts(name, column, self._reading, kind)
         except DataError:
-            # Some text is no number or date for anybody, so this is no release.
+            # `plainly_written` is None for a text that is no plain number or date: no release.
             if None in map(plainly_written, texts.to_pylist()):
                 raise
-            return as_plain_texts(name, column, Reading(), kind)  # no raw table is written so
+            return as_plain_texts(name, column, Reading(), kind)
         plain_texts = as_plain_texts(name, pa.chunked_array([texts]), self._reading, kind)
+        # The texts that mean something else if they are plain.
         changed = read_otherwise(texts.to_pylist(), plain_texts.to_pylist())
-        if changed and None not in map(plainly_written, changed):  # each could be of a release, too
+        if changed and None not in map(plainly_written, changed):
             first_text = next(iter(changed))
-            raise self._either(name, first_text, changed[first_text])
+            raise self._ambiguity_error(name, first_text, changed[first_text])
         return converted
 
-    def _either(self, name: str, text: str, number: str) -> DataError:
+    def _ambiguity_error(self, name: str, text: str, number: str) -> DataError:
         """The error of a text that means one number in a raw table and another in a release."""
+        # The option that says which of the two is meant.
         raw, released = "--decimal ,", "--decimal ."
         if isinstance(plainly_written(text), dt.date):
             raw, released = f"--date-format {self._reading.date_format}", "--date-format %Y-%m-%d"
@@ -189,7 +194,7 @@ def rounded(
         raise DataError(f"{table_name}: {name!r} has lists, whose numbers are not rounded")
     coded = column if pa.types.is_dictionary(column.type) else column.dictionary_encode()
     array = coded.unify_dictionaries().combine_chunks()
-    texts = []
+    texts = []  # of each distinct value, rounded
     for value in array.dictionary.to_pylist():
         number = read_number(text_of(value))
         if number is None:
@@ -214,12 +219,17 @@ def rounded(
 
 
 def read_otherwise(texts: Sequence[str], plain_texts: Sequence[str]) -> dict[str, str]:
-    """The texts that a reading takes for another number or date than others would.
+    """The texts that a reading takes for another number or date than somebody without it would.
 
-    `plain_texts` are the same texts as the reading writes them; the result maps text to plain text.
+    `plain_texts` are the texts as the reading writes them plainly; the result maps text to plain
+    text.
 
     >>> read_otherwise(["1.200", "1,5", "20"], ["1200", "1.5", "20"])
     {'1.200': '1200', '1,5': '1.5'}
     """
-    pairs = dict(zip(texts, plain_texts, strict=True))
-    return {a: b for a, b in pairs.items() if plainly_written(a) != plainly_written(b)}
+    plain_text_of = dict(zip(texts, plain_texts, strict=True))
+    return {
+        text: plain_text
+        for text, plain_text in plain_text_of.items()
+        if plainly_written(text) != plainly_written(plain_text)
+    }

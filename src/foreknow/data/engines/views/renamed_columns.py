@@ -50,7 +50,7 @@ class Renamed(Derived):
         self.is_stable = table.is_stable
         columns = [names.get(name, name) for name in table.columns]
         self.columns = check_columns(columns, self.name)
-        self._inner = dict(zip(self.columns, table.columns, strict=True))
+        self._inner = dict(zip(self.columns, table.columns, strict=True))  # the names there
 
     def arrow(self, columns: Sequence[str]) -> pa.Table:
         """Fetch some columns."""
@@ -75,7 +75,7 @@ class Renamed(Derived):
         return {name for name in self.columns if self._inner[name] in inner_names}
 
     def _read(self, rows: pa.Table, columns: Sequence[str]) -> pa.Table:
-        """Rows of the table as they are here."""
+        """Rows of the other table, with these names of columns."""
         return rows.rename_columns([*columns])
 
 
@@ -86,11 +86,13 @@ class Rearmed(Renamed):
         super().__init__(table, {name: rearmed(name) for name in table.columns})
 
     def _read(self, rows: pa.Table, columns: Sequence[str]) -> pa.Table:
-        arrays = {name: _bare(rows.column(position)) for position, name in enumerate(columns)}
+        arrays = {}
+        for position, name in enumerate(columns):
+            arrays[name] = _without_apostrophes(rows.column(position))
         return pa.table(arrays)
 
 
-def _bare(column: pa.ChunkedArray) -> pa.ChunkedArray:
+def _without_apostrophes(column: pa.ChunkedArray) -> pa.ChunkedArray:
     """Texts without their apostrophes; other columns as they are."""
     if not is_text(column.type):
         return column

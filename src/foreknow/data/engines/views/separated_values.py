@@ -15,7 +15,7 @@ from foreknow_judge.errors import DataError
 
 
 class Divided(Derived):
-    """The table; a text of some columns is the list of what stands between their separators.
+    """A table in which texts of some columns are lists: of what stands between separators.
 
     Parameters
     ----------
@@ -24,7 +24,7 @@ class Divided(Derived):
         As `Reading.separators` has them.
     """
 
-    arrow_of_values: Any = None  # which would pass by what is divided here
+    arrow_of_values: Any = None  # not passed on: it would give the other table's texts undivided
 
     def __init__(self, table: Table, separators: Mapping[str, str]) -> None:
         super().__init__(table)
@@ -37,15 +37,15 @@ class Divided(Derived):
         rows = self._table.arrow(columns)
         for position, name in enumerate(rows.column_names):
             if name in self.divided:
-                rows = rows.set_column(position, name, self._lists(name, rows.column(name)))
+                rows = rows.set_column(position, name, self._divide(name, rows.column(name)))
         return rows
 
     def counted(self, columns: Sequence[str]) -> str:
         """Why no engine counts them."""
         return f"a cell of {', '.join(self.divided)} holds several values"
 
-    def _lists(self, name: str, column: pa.ChunkedArray) -> pa.Array:
-        """The list of values in each cell of a column; a null stays null."""
+    def _divide(self, name: str, column: pa.ChunkedArray) -> pa.Array:
+        """The list of values in each cell of a column of texts; a null stays null."""
         if is_listed(column.type) or not is_text(column.type):
             raise DataError(
                 f"{self.name}: the column {name!r} holds no texts; take it out of separators in "
@@ -58,5 +58,6 @@ class Divided(Derived):
         return pa.array(cells, pa.large_list(pa.string())).take(pa.array(codes.astype(np.int64)))
 
     def _parts(self, name: str, text: str) -> list[str]:
+        """The values in one text of a column, without blanks around; empty ones are left out."""
         parts = [part.strip(BLANKS) for part in text.split(self.divided[name])]
         return [part for part in parts if part]

@@ -94,7 +94,7 @@ def stacked(
     ids : str or None
         A column of ids of groups, which get the name of their table as well.
     """
-    labelled = []
+    extended = []
     for number, (table, name) in enumerate(zip(tables, names, strict=True), start=1):
         if ids is not None:
             group_ids = [id_of(number, name, label) for label in table.column(ids).to_pylist()]
@@ -102,14 +102,14 @@ def stacked(
             table = table.set_column(index, ids, pa.array(group_ids, pa.string()))
         if column is not None:
             table = table.append_column(column, pa.repeat(name, len(table)))
-        labelled.append(table)
-    # Which types each column has in the tables.
-    kinds: dict[str, set[pa.DataType]] = {}
-    for table in labelled:
+        extended.append(table)
+    # The types that each column has in the tables.
+    types_of: dict[str, set[pa.DataType]] = {}
+    for table in extended:
         for schema_field in table.schema:
-            kinds.setdefault(schema_field.name, set()).add(schema_field.type)
-    texts = {name for name, types in kinds.items() if len(types) > 1}
-    unified = [_as_texts(table, texts) for table in labelled]
+            types_of.setdefault(schema_field.name, set()).add(schema_field.type)
+    mixed_columns = {name for name, types in types_of.items() if len(types) > 1}
+    unified = [_with_texts_in(table, mixed_columns) for table in extended]
     return pa.concat_tables(unified, promote_options="default")
 
 
@@ -120,12 +120,13 @@ def with_texts(table: pa.Table, columns: Sequence[str], text: str | None) -> pa.
     return table
 
 
-def _as_texts(table: pa.Table, names: set[str]) -> pa.Table:
+def _with_texts_in(table: pa.Table, names: set[str]) -> pa.Table:
+    """A table in which some columns are of texts: their values as they print."""
     for position, name in enumerate(table.column_names):
         if name in names:
             texts = []
-            for v in table.column(position).to_pylist():
-                texts.append(None if v is None else str(v))
+            for value in table.column(position).to_pylist():
+                texts.append(None if value is None else str(value))
             table = table.set_column(position, name, pa.array(texts, pa.string()))
     return table
 
@@ -162,9 +163,9 @@ def called(columns: Mapping[str, tuple[Sequence[str], IntArray]], absent: int) -
 def joined(
     table: pa.Table, rows: IntArray, columns: Mapping[str, Sequence[str | None]], **counts: IntArray
 ) -> pa.Table:
-    """Some rows of a table, with more columns: texts by name, and numbers by keyword.
+    """Some rows of a table, with further columns: `columns` of texts, and `counts` of numbers.
 
-    `rows` are the positions of the rows; the new columns have a value for each of them.
+    `rows` are the positions of the rows; the further columns have a value for each of them.
     """
     extended = table.take(rows)
     for name, texts in columns.items():

@@ -55,6 +55,7 @@ def typed(texts: pa.Array) -> pa.Array:
 
 
 def _are_days(texts: pa.Array) -> bool:
+    """True if all texts, which look like 2024-01-31, are days of the calendar."""
     try:
         return bool([date.fromisoformat(text) for text in pc.unique(texts.drop_null()).to_pylist()])
     except ValueError:
