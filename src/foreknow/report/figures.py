@@ -163,10 +163,10 @@ def _judged_before(counts: GroupCounts, verdict: Verdict) -> list[ReleasePosteri
     judged = verdict.judged
     if not prior_tables(judged) or verdict.requirement.about_sets:
         return []
-    from foreknow.adversaries.priors.disclosure import judged_before
+    from foreknow.adversaries.priors.disclosure import cached_posteriors
 
     how = judged.semantics, judged.amounts
-    return [judged_before(counts, table, *how) for table in judged.tables]
+    return [cached_posteriors(counts, table, *how) for table in judged.tables]
 
 
 _MORE, _MOST_CELLS = range(6), 100_000

@@ -20,7 +20,7 @@ from foreknow.adversaries.counts_cache import remembered
 from foreknow.adversaries.disclosure import Disclosure
 from foreknow.adversaries.priors.exact import exact_group
 from foreknow.adversaries.priors.exchanges import Amounts
-from foreknow.adversaries.priors.known_people import Bounds, Known
+from foreknow.adversaries.priors.known_people import Bounds, FactsOnTop
 from foreknow.adversaries.priors.posteriors import GroupPosteriors, cell_places, posteriors
 from foreknow.adversaries.priors.signature_groups import (
     PriorMatrix,
@@ -85,7 +85,7 @@ class Gain(Plain):
         return f"Gain({self.ratio:.6g} times the prior, {self.posterior!r})"
 
 
-def judged(
+def posteriors_of_release(
     release: HasCounts, table: PriorTable, mode: ValueMode, amounts: Amounts = (0, 0, 0)
 ) -> ReleasePosteriors:
     """The posteriors of a release by a table of priors; they are kept with its counts.
@@ -105,23 +105,23 @@ def judged(
         if name in other_columns and name not in getattr(release, "knows", ()):
             raise UnsupportedError("priors-beside", name)
     key = ("priors", table, mode)
-    plain = remembered(
-        counts, key, lambda: _judge(counts, signatures(table.attributes), table, mode)
+    without_facts = remembered(
+        counts, key, lambda: _compute_posteriors(counts, signatures(table.attributes), table, mode)
     )
     if not any(amounts):
-        return plain
-    return remembered(counts, (*key, amounts), lambda: plain.with_facts(amounts))
+        return without_facts
+    return remembered(counts, (*key, amounts), lambda: without_facts.with_facts(amounts))
 
 
-def judged_before(
+def cached_posteriors(
     counts: GroupCounts, table: PriorTable, mode: ValueMode, amounts: Amounts
 ) -> ReleasePosteriors | None:
-    """The posteriors that `judged` cached; None if it was not asked for them before."""
+    """The result of `posteriors_of_release`, if it was asked for before; None if not."""
     key = ("priors", table, mode)
     return counts.memory.get((*key, amounts) if any(amounts) else key)
 
 
-def _judge(
+def _compute_posteriors(
     counts: GroupCounts, signatures: Signatures, table: PriorTable, mode: ValueMode
 ) -> ReleasePosteriors:
     """The posteriors of a release by a table of priors.
@@ -170,20 +170,25 @@ class ReleasePosteriors:
         return replace(self, amounts=amounts)
 
     def disclosures(self) -> dict[Label, Disclosure]:
-        """The worst of each value."""
-        return {v: self._worst(self._of_value(code)) for code, v in enumerate(self.counts.values)}
+        """The highest posterior of each value."""
+        secrets = map(self._secret_of_value, range(self.counts.n_values))
+        return {secret.name: self._highest_posterior(secret) for secret in secrets}
 
     def gains(self) -> dict[Label, Disclosure]:
         """The posterior of each value that is the highest relative to its prior."""
-        return {v: self._gain(self._of_value(code)) for code, v in enumerate(self.counts.values)}
+        secrets = map(self._secret_of_value, range(self.counts.n_values))
+        return {secret.name: self._highest_gain(secret) for secret in secrets}
 
     def of_set(self, codes: Sequence[int], name: Label, *, relative: bool = False) -> Disclosure:
         """The highest posterior that somebody has any of some values (`codes`), called `name`.
 
         With `relative`, the one that is highest relative to its prior.
         """
-        secret = self._of_value(codes[0], name) if len(codes) == 1 else self._of_set(codes, name)
-        return self._gain(secret) if relative else self._worst(secret)
+        if len(codes) == 1:
+            secret = self._secret_of_value(codes[0], name)
+        else:
+            secret = self._secret_of_set(codes, name)
+        return self._highest_gain(secret) if relative else self._highest_posterior(secret)
 
     def chances(self) -> Chances:
         """The posterior of each signature and value that occur in a group, as `Chances`.
@@ -193,6 +198,13 @@ class ReleasePosteriors:
         cases, upper = self.posteriors.cases, self._bounds.upper
         case, kind, column = cell_places(cases, self.posteriors.offsets)
         value = cases.values[column]
+
+        def posteriors_as_fractions(cells: IntArray) -> list[Fraction | None]:
+            return [self._posterior_as_fraction([int(value[c])], c) for c in cells.tolist()]
+
+        def priors_as_fractions(cells: IntArray) -> list[Fraction]:
+            return [self._prior_of([int(value[c])], c) for c in cells.tolist()]
+
         return Chances(
             case=case,
             case_of=self.posteriors.case_of,
@@ -203,50 +215,52 @@ class ReleasePosteriors:
             chance=upper,
             upper=upper,
             lower=self._bounds.lower,
-            exact=lambda cells: [self._fraction_of((int(value[c]),), c) for c in cells.tolist()],
-            prior=lambda cells: [self._prior_of((int(value[c]),), c) for c in cells.tolist()],
+            exact=posteriors_as_fractions,
+            prior=priors_as_fractions,
             have_it=False,
         )
 
     def surest(self) -> tuple[IntArray, IntArray, FloatArray, FloatArray]:
         """Signature, value, prior and highest posterior of each pair that occurs in some group."""
         _, signature, value = self._cells
-        pair = signature * self.counts.n_values + value
-        distinct, of_cell = np.unique(pair, return_inverse=True)
-        highest = np.zeros(len(distinct))
-        np.maximum.at(highest, of_cell, self._bounds.upper)
-        who, what = np.divmod(distinct, self.counts.n_values)
-        return who, what, self.matrix.chances[who, what], highest
+        # One number for each pair.
+        pairs, pair_of_cell = np.unique(
+            signature * self.counts.n_values + value, return_inverse=True
+        )
+        highest = np.zeros(len(pairs))
+        np.maximum.at(highest, pair_of_cell, self._bounds.upper)
+        signatures, values = np.divmod(pairs, self.counts.n_values)
+        return signatures, values, self.matrix.chances[signatures, values], highest
 
     @cached_property
     def _cells(self) -> _Cells:
         return _Cells(*self.posteriors.cells())
 
     @cached_property
-    def _facts_on_top(self) -> Known | None:
+    def _facts_on_top(self) -> FactsOnTop | None:
         """The facts on top, if there are any."""
-        return Known(self.posteriors, self.matrix, self.amounts) if any(self.amounts) else None
+        return FactsOnTop(self.posteriors, self.matrix, self.amounts) if any(self.amounts) else None
 
     @cached_property
     def _bounds(self) -> Bounds:
         if self._facts_on_top is not None:
-            return self._facts_on_top.of_set(())
+            return self._facts_on_top.bounds_of_set(())
         return Bounds(self.posteriors.upper(), self.posteriors.lower(), self.posteriors.bounded)
 
     @cached_property
-    def _cells_of(self) -> list[IntArray]:
+    def _cells_by_value(self) -> list[IntArray]:
         """The cells of each value, in order."""
         value = self._cells.value
         order = order_of(value)
         return np.split(order, np.searchsorted(value[order], np.arange(1, self.counts.n_values)))
 
-    def _of_value(self, code: int, name: Label = None) -> _Secret:
+    def _secret_of_value(self, code: int, name: Label = None) -> _Secret:
         """The secret of one value: a place for each kind of person and case of groups with it."""
-        cells = self._cells_of[code]
+        cells = self._cells_by_value[code]
         value = self.counts.values[code] if name is None else name
         return _Secret(value, (code,), cells, *self._bounds.at(cells))
 
-    def _of_set(self, codes: Sequence[int], name: Label) -> _Secret:
+    def _secret_of_set(self, codes: Sequence[int], name: Label) -> _Secret:
         """The secret that a person has any of several values: their posteriors are added up.
 
         The first cell of a case (equal groups) and a signature stands for the cells of all these
@@ -256,12 +270,14 @@ class ReleasePosteriors:
         cells = np.flatnonzero(np.isin(value, codes))
         if not len(cells):
             none = np.zeros(0)
-            return _Secret(name, tuple(codes), cells, none, none, none.astype(bool))
+            return _Secret(
+                name, tuple(codes), cells, upper=none, lower=none, bounded=none.astype(bool)
+            )
         # Cells stand case by case and signature by signature: a run of cells is one kind of person.
         is_next_person = (np.diff(case[cells]) != 0) | (np.diff(signature[cells]) != 0)
         starts = np.concatenate(([0], np.flatnonzero(is_next_person) + 1))
         if self._facts_on_top is not None:  # by which posteriors do not simply add up
-            of_set = self._facts_on_top.of_set(codes).at(cells[starts])
+            of_set = self._facts_on_top.bounds_of_set(codes).at(cells[starts])
             return _Secret(name, tuple(codes), cells[starts], *of_set)
         rounding = len(codes) * 2.0**-50  # more than the roundings of a sum
         upper = np.add.reduceat(self._bounds.upper[cells], starts)
@@ -275,7 +291,7 @@ class ReleasePosteriors:
             bounded=np.logical_or.reduceat(self.posteriors.bounded[cells], starts),
         )
 
-    def _worst(self, secret: _Secret) -> Disclosure:
+    def _highest_posterior(self, secret: _Secret) -> Disclosure:
         """The highest posterior of a secret; fractions decide where floats leave it open.
 
         `secret.bounded` marks cells (a group and a value) whose posterior is not computed but known
@@ -285,27 +301,33 @@ class ReleasePosteriors:
         if not upper.any():
             return Disclosure(secret.name, 0.0, lambda: Fraction(0))
         top = int(np.argmax(upper))
-        # Each of these may be the highest: its upper bound reaches the largest lower bound.
-        candidates = secret.cells[upper >= lower.max()]
+        may_be_highest = upper >= lower.max()
+        candidates = secret.cells[may_be_highest]
+        bounded = bool(secret.bounded[may_be_highest].any())
 
         @cache
-        def decided() -> tuple[Fraction | None, int]:
+        def highest_fraction_and_cell() -> tuple[Fraction | None, int]:
             """The highest fraction, and its cell; worked out once, if it is asked for."""
-            return self._highest(secret, candidates, int(secret.cells[top]))
+            return self._highest_fraction(secret, candidates, fallback=int(secret.cells[top]))
 
-        bounded = bool(secret.bounded[upper >= lower.max()].any())
+        def highest_fraction() -> Fraction | None:
+            return highest_fraction_and_cell()[0]
+
+        def witness() -> PriorsWitness:
+            if len(candidates) == 1:
+                return self._witness(secret, int(candidates[0]))
+            return self._witness(secret, highest_fraction_and_cell()[1])
+
         return Disclosure(
             secret.name,
             float(upper[top]),
-            lambda: None if bounded else decided()[0],
-            lambda: self._witness(
-                secret, int(candidates[0]) if len(candidates) == 1 else decided()[1]
-            ),
+            (lambda: None) if bounded else highest_fraction,
+            witness,
             bounded=bounded,
-            _bound=lambda: decided()[0],
+            _bound=highest_fraction,
         )
 
-    def _highest(
+    def _highest_fraction(
         self, secret: _Secret, candidates: IntArray, fallback: int
     ) -> tuple[Fraction | None, int]:
         """The highest exact posterior among some cells, and its cell.
@@ -314,7 +336,7 @@ class ReleasePosteriors:
         """
         best, best_cell = Fraction(-1), fallback
         for cell in candidates.tolist():
-            chance = self._fraction(secret, cell)
+            chance = self._posterior_as_fraction(secret.codes, cell)
             if chance is None:
                 return None, best_cell
             if chance > best:
@@ -323,7 +345,7 @@ class ReleasePosteriors:
                 break
         return best, best_cell
 
-    def _gain(self, secret: _Secret) -> Disclosure:
+    def _highest_gain(self, secret: _Secret) -> Disclosure:
         """The posterior of a secret that is the highest relative to its prior.
 
         Fractions decide among cells that floats leave open, if these are not too many. Else the
@@ -331,54 +353,60 @@ class ReleasePosteriors:
         """
         cells = secret.cells
         prior = self.matrix.chances[self._cells.signature[cells]][:, list(secret.codes)].sum(axis=1)
-        # A little more than the quotients of floats, which may have been rounded down; or less.
-        spare = len(secret.codes) * 2.0**-50
+        # More than the roundings of the quotients.
+        rounding = len(secret.codes) * 2.0**-50
         divisor = np.where(prior > 0, prior, inf)
-        upper_gain = secret.upper / divisor * (1 + spare)
-        lower_gain = secret.lower / divisor * (1 - spare)
+        upper_gain = secret.upper / divisor * (1 + rounding)
+        lower_gain = secret.lower / divisor * (1 - rounding)
         if not upper_gain.any():
             return Disclosure(secret.name, 0.0, lambda: Fraction(0))
         top = int(np.argmax(upper_gain))
         candidates = np.flatnonzero((upper_gain >= lower_gain.max()) & (upper_gain > 0)).tolist()
-        position = top
+        probability = float(secret.upper[top])
         # Certain already if one cell is left whose bounds are close.
-        decided = len(candidates) == 1 and upper_gain[top] <= lower_gain[top] * (1 + CLOSE)
-        probability = float(secret.upper[position])
-        if (
-            not decided
-            and len(candidates) <= _MOST_GAINS
-            and self._settles(secret.bounded[candidates])
-        ):
-            exact: dict[int, Fraction] = {}
-            gains: dict[int, Fraction] = {}
-            for cell_position in candidates:
-                cell = int(cells[cell_position])
-                posterior = self._fraction(secret, cell)
-                if posterior is not None:
-                    exact[cell_position] = posterior
-                    gains[cell_position] = posterior / self._prior(secret, cell)
+        is_decided = len(candidates) == 1 and upper_gain[top] <= lower_gain[top] * (1 + CLOSE)
+        if not is_decided and len(candidates) <= _MOST_GAINS:
+            posteriors = self._candidate_fractions(secret, candidates)
             # All could be worked out: the highest is certain.
-            if len(gains) == len(candidates):
-                position, decided = max(gains, key=gains.__getitem__), True
-                probability = _float_above(exact[position])
-        cell = int(cells[position])
-        bounded = not decided or bool(secret.bounded[position])
+            if posteriors is not None:
+                gains = {
+                    position: posterior / self._prior_of(secret.codes, int(cells[position]))
+                    for position, posterior in posteriors.items()
+                }
+                top, is_decided = max(gains, key=gains.__getitem__), True
+                probability = _float_above(posteriors[top])
+        cell = int(cells[top])
+        bounded = not is_decided or bool(secret.bounded[top])
+
+        def posterior_as_fraction() -> Fraction | None:
+            return self._posterior_as_fraction(secret.codes, cell)
+
         return Disclosure(
             secret.name,
             probability,
-            lambda: None if bounded else self._fraction(secret, cell),
+            (lambda: None) if bounded else posterior_as_fraction,
             lambda: self._witness(secret, cell),
             bounded=bounded,
-            prior=self._prior(secret, cell),
-            _bound=lambda: self._fraction(secret, cell) if decided else None,
+            prior=self._prior_of(secret.codes, cell),
+            _bound=posterior_as_fraction if is_decided else lambda: None,
         )
 
-    def _settles(self, bounded: NDArray[np.bool_]) -> bool:
-        """True if bounds have fractions: with facts on top they have."""
-        return self._facts_on_top is not None or not bounded.any()
+    def _candidate_fractions(
+        self, secret: _Secret, candidates: Sequence[int]
+    ) -> dict[int, Fraction] | None:
+        """The exact posterior, or its bound, at some positions of a secret's cells.
 
-    def _prior(self, secret: _Secret, cell: int) -> Fraction:
-        return self._prior_of(secret.codes, cell)
+        None if one of them has no fraction: without facts on top, bounds have none.
+        """
+        if self._facts_on_top is None and secret.bounded[candidates].any():
+            return None
+        fractions: dict[int, Fraction] = {}
+        for position in candidates:
+            posterior = self._posterior_as_fraction(secret.codes, int(secret.cells[position]))
+            if posterior is None:
+                return None
+            fractions[position] = posterior
+        return fractions
 
     def _prior_of(self, codes: Sequence[int], cell: int) -> Fraction:
         """The prior of any of some values (`codes`) for the people of a cell, as a fraction."""
@@ -386,11 +414,7 @@ class ReleasePosteriors:
         priors = [self.matrix.exact(signature, code) for code in codes]
         return min(sum(priors, Fraction(0)), Fraction(1))
 
-    def _fraction(self, secret: _Secret, cell: int) -> Fraction | None:
-        """The posterior, or its bound, at one cell; None where it is out of reach."""
-        return self._fraction_of(secret.codes, cell)
-
-    def _fraction_of(self, codes: Sequence[int], cell: int) -> Fraction | None:
+    def _posterior_as_fraction(self, codes: Sequence[int], cell: int) -> Fraction | None:
         """The exact posterior of any of some values for people of a cell.
 
         A cell is a signature and a value of a group. With known or linked people it is an upper
@@ -402,11 +426,9 @@ class ReleasePosteriors:
         signature = (cell - int(self.posteriors.offsets[case])) // len(bag)
         # Only a bound: as a fraction, if there are facts beside the priors.
         if self._bounds.bounded[cell]:
-            return (
-                None
-                if self._facts_on_top is None
-                else self._facts_on_top.bound(codes, case, signature)
-            )
+            if self._facts_on_top is None:
+                return None
+            return self._facts_on_top.bound_as_fraction(codes, case, signature)
         columns = [column for column, (code, _) in enumerate(bag) if code in codes]
         if len(signatures) == 1:  # all are alike: nobody is likelier than another
             ((_, n_people),) = signatures
@@ -420,7 +442,7 @@ class ReleasePosteriors:
         if len(known_chances) < len(row):
             return None
         if self._facts_on_top is not None:
-            return self._facts_on_top.conditioned(
+            return self._facts_on_top.chance_after_ruling_out(
                 known_chances, columns, [count for _, count in bag]
             )
         return sum((known_chances[column] for column in columns), Fraction(0))
@@ -442,7 +464,7 @@ class ReleasePosteriors:
 
     def _witness(self, secret: _Secret, cell: int) -> PriorsWitness:
         """The witness of a disclosure: the people of a cell, in the first group that has it."""
-        case, signature = int(self._cells[0][cell]), int(self._cells[1][cell])
+        case, signature = int(self._cells.case[cell]), int(self._cells.signature[cell])
         # The first of the equal groups.
         group = int(np.argmax(self.posteriors.case_of == case))
         label, bag = self.signatures[signature], self.counts.bag(group)
@@ -453,7 +475,7 @@ class ReleasePosteriors:
             people=dict(self.posteriors.cases.people_of(case))[signature],
             size=int(self.counts.sizes[group]),
             holders=sum(bag.get(self.counts.values[code], 0) for code in secret.codes),
-            prior=self._prior(secret, cell),
+            prior=self._prior_of(secret.codes, cell),
         )
 
 
@@ -467,14 +489,14 @@ class _Cells(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class _Secret:
-    """A value or a set of them: its bounds at each kind of person and case of groups."""
+    """A value or a set of them: the bounds of its posterior at each kind of person of each case."""
 
     name: Label
     codes: tuple[int, ...]
-    cells: IntArray
+    cells: IntArray  # of each kind of person and case: the first with one of these values
     upper: FloatArray
     lower: FloatArray
-    bounded: NDArray[np.bool_]
+    bounded: NDArray[np.bool_]  # where only an upper bound is known
 
 
 @dataclass(frozen=True, eq=False)
@@ -488,7 +510,7 @@ class _Recoded:
         return getattr(self.release, name)
 
 
-def judged_set(
+def posteriors_with_set(
     release: HasCounts,
     table: PriorTable,
     mode: ValueMode,
@@ -505,9 +527,11 @@ def judged_set(
     is_member = np.array([str(value) in members for value in counts.values], dtype=bool)
     # Everybody has one value: posteriors of the members can be added up.
     if mode == "joint":
-        return judged(release, table, mode, amounts), np.flatnonzero(is_member).tolist()
+        posteriors = posteriors_of_release(release, table, mode, amounts)
+        return posteriors, np.flatnonzero(is_member).tolist()
     # Each value is had or not: count the members as one value, which comes last.
     other_values = list(compress(counts.values, ~is_member))
-    united = counts.united(is_member, Labels([*other_values, name]))
-    merged = table.united(members, str(name))
-    return judged(_Recoded(release, united), merged, mode, amounts), [len(other_values)]
+    united_release = _Recoded(release, counts.united(is_member, Labels([*other_values, name])))
+    united_table = table.united(members, str(name))
+    posteriors = posteriors_of_release(united_release, united_table, mode, amounts)
+    return posteriors, [len(other_values)]

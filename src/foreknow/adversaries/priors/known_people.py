@@ -1,4 +1,4 @@
-"""Known: posteriors of everybody to somebody who has facts on top of the priors.
+"""FactsOnTop: posteriors of everybody to somebody who has facts on top of the priors.
 
 Values that the target does not have only condition its own posterior: where that is exact, so is
 what comes of it. People who are known, and links, are answered by the bound of `exchanges`.
@@ -11,29 +11,29 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 from math import inf, prod
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from foreknow.adversaries.assignment import possible
 from foreknow.adversaries.priors.exchanges import ROUNDING, Amounts, exact_odds, least_odds
 from foreknow.adversaries.priors.posteriors import GroupPosteriors
-from foreknow.adversaries.priors.signature_groups import PriorMatrix, SignatureGroups
+from foreknow.adversaries.priors.signature_groups import PriorMatrix, SignatureGroups, equal_rows
 from foreknow.data.arrays import BoolArray, FloatArray, IntArray
 
-# Groups of one shape are judged together, so many numbers at a time.
+# Cases of one shape are judged together, so many numbers at a time; one case may have the most.
 _NUMBERS, _MOST_NUMBERS = 1 << 17, 1 << 24
 # With chances at least as large as this, products of four neither overflow nor underflow.
-_LEAST = 2.0**-200
+_NO_UNDERFLOW_FROM = 2.0**-200
 _NOTHING = 2.0**-290
 # So many linked people at most are compared by fractions.
 _MOST_TIES = 4096
 
 
 class Bounds(NamedTuple):
-    """Upper and lower bounds of the answer, by cell of the posteriors, as floats.
+    """Upper and lower bounds of the chance in each cell of the posteriors, as floats.
 
-    Where it is `bounded`, the answer is an upper bound itself.
+    Where it is `bounded`, only an upper bound is known, and not how close it is.
     """
 
     upper: FloatArray
@@ -45,31 +45,47 @@ class Bounds(NamedTuple):
         return Bounds(self.upper[cells], self.lower[cells], self.bounded[cells])
 
 
-class _Shape(NamedTuple):
-    """Cases that have as many signatures and as many values."""
+class _Batch(NamedTuple):
+    """Cases with equally many signatures, values and people, as arrays with a row for each case.
+
+    A case is one of equal groups. A cell is a pair of a signature and a value of a case.
+    """
 
     cases: IntArray
     cells: IntArray  # (cases, signatures, values)
     signatures: IntArray
-    people: IntArray
+    people: IntArray  # how many have each signature
     values: IntArray
-    counts: IntArray
+    counts: IntArray  # how many have each value
+
+
+class _ExactCase(NamedTuple):
+    """One case in whole numbers and fractions."""
+
+    people: list[int]  # by signature
+    counts: list[int]  # by value
+    priors: list[list[Fraction]]  # by signature and value
+    secret: list[int]  # the positions of the secret's values
 
 
 @dataclass(frozen=True, eq=False)
-class Known:
-    """Facts of some amounts on top of the posteriors of a release."""
+class FactsOnTop:
+    """What facts of some amounts make of the posteriors of a release.
+
+    `amounts` are how many values are ruled out for the target, and how many other people are known
+    and linked.
+    """
 
     posteriors: GroupPosteriors
     matrix: PriorMatrix
     amounts: Amounts
 
     @cached_property
-    def of_values(self) -> Bounds:
+    def bounds_of_values(self) -> Bounds:
         """The bounds of each value by itself."""
-        return self.of_set(())
+        return self.bounds_of_set(())
 
-    def of_set(self, codes: Sequence[int]) -> Bounds:
+    def bounds_of_set(self, codes: Sequence[int]) -> Bounds:
         """Bounds of the chance of having any of a set of values (`codes`), for each of its cells.
 
         A cell is a signature and a value of a case (equal groups). No codes: each value by itself.
@@ -77,338 +93,374 @@ class Known:
         people.
         """
         all_cases = np.arange(self.posteriors.cases.n_groups)
-        # People known or linked: bounds only.
-        if any(self.amounts[1:]):
-            return self._exchanged(codes, all_cases)
-        beyond = self.posteriors.bounded
-        by_case = np.logical_or.reduceat(beyond, self.posteriors.offsets[:-1])
-        exactly = self._ruled_out(codes)
-        if not by_case.any():
-            return exactly
-        exchanged = self._exchanged(codes, np.flatnonzero(by_case))
+        _, n_known, n_linked = self.amounts
+        if n_known or n_linked:
+            return self._bounds_by_exchanges(codes, all_cases)
+        by_exclusion = self._bounds_by_ruling_out(codes)
+        out_of_reach = self.posteriors.bounded
+        is_case_out_of_reach = np.logical_or.reduceat(out_of_reach, self.posteriors.offsets[:-1])
+        if not is_case_out_of_reach.any():
+            return by_exclusion
+        by_exchange = self._bounds_by_exchanges(codes, np.flatnonzero(is_case_out_of_reach))
         return Bounds(
-            np.where(beyond, exchanged.upper, exactly.upper),
-            np.where(beyond, exchanged.lower, exactly.lower),
-            np.where(beyond, exchanged.bounded, exactly.bounded),
+            np.where(out_of_reach, by_exchange.upper, by_exclusion.upper),
+            np.where(out_of_reach, by_exchange.lower, by_exclusion.lower),
+            np.where(out_of_reach, by_exchange.bounded, by_exclusion.bounded),
         )
 
     # ---- values that the target does not have, exactly ------------------------------------
 
-    def _ruled_out(self, codes: Sequence[int]) -> Bounds:
+    def _bounds_by_ruling_out(self, codes: Sequence[int]) -> Bounds:
         """The bounds if only values are ruled out: the most likely of the others.
 
         A chance p becomes p / (p + q), where q is the chance of the values that are left.
         """
+        n_ruled_out, _, _ = self.amounts
         upper, lower = self.posteriors.upper(), self.posteriors.lower()
-        high, low, l = np.zeros_like(upper), np.zeros_like(upper), self.amounts[0]
-        for shape in self._shapes(np.arange(self.posteriors.cases.n_groups)):
-            highest, lowest = upper[shape.cells], lower[shape.cells]
-            spare = (shape.cells.shape[2] + 8.0) * 2 * ROUNDING
+        high, low = np.zeros_like(upper), np.zeros_like(upper)
+        for batch in self._batches(np.arange(self.posteriors.cases.n_groups)):
+            highest, lowest = upper[batch.cells], lower[batch.cells]
+            rounding = (batch.cells.shape[2] + 8.0) * 2 * ROUNDING
             if codes:
-                secret = np.isin(shape.values, codes)[:, None, :]
+                secret = np.isin(batch.values, codes)[:, None, :]
                 # The higher bound divides by the least that may be left, and the lower one by the
                 # most.
-                least_left = _least_left(np.where(secret, 0.0, lowest), l)
-                most_left = _least_left(np.where(secret, 0.0, highest), l)
+                least_left = _sum_without_largest(np.where(secret, 0.0, lowest), n_ruled_out)
+                most_left = _sum_without_largest(np.where(secret, 0.0, highest), n_ruled_out)
                 highest = np.where(secret, highest, 0.0).sum(axis=2, keepdims=True)
                 lowest = np.where(secret, lowest, 0.0).sum(axis=2, keepdims=True)
             elif self.posteriors.mode == "joint":
-                least_left = _least_left_of_others(lowest, l)
-                most_left = _least_left_of_others(highest, l)
+                least_left = _sum_of_others_without_largest(lowest, n_ruled_out)
+                most_left = _sum_of_others_without_largest(highest, n_ruled_out)
             else:
                 # Each value is had or not: those who have not are divided by what they may have.
-                n_others = shape.people.sum(axis=1)[:, None] - shape.counts
-                n_left = _count_left(shape.counts, n_others, l)
-                share = (n_left / np.maximum(n_others, 1))[:, None, :]
-                least_left, most_left = (1 - highest) * share, (1 - lowest) * share
-            bound = np.minimum(_share(highest, least_left) * (1 + spare), 1.0)
+                n_others = batch.people.sum(axis=1)[:, None] - batch.counts
+                n_left = _count_after_ruling_out(batch.counts, n_others, n_ruled_out)
+                share_left = (n_left / np.maximum(n_others, 1))[:, None, :]
+                least_left, most_left = (1 - highest) * share_left, (1 - lowest) * share_left
+            bound = np.minimum(_share(highest, least_left) * (1 + rounding), 1.0)
             # A share of next to nothing may round to much: it is 0 if nobody can have the value.
             is_doubtful = (highest < _NOTHING) & (bound > _NOTHING)
-            for case, position, column in np.argwhere(is_doubtful).tolist():
-                possible_codes = codes or shape.values[case, [column]].tolist()
-                if not self._may_have(possible_codes, int(shape.cases[case]), position):
-                    bound[case, position, column] = 0.0
-            high[shape.cells] = bound
-            low[shape.cells] = _share(lowest, most_left) * (1 - spare)
-        return Bounds(high, low, np.zeros(len(upper), dtype=bool))
+            for row, position, column in np.argwhere(is_doubtful).tolist():
+                possible_codes = codes or batch.values[row, [column]].tolist()
+                if not self._may_have(possible_codes, int(batch.cases[row]), position):
+                    bound[row, position, column] = 0.0
+            high[batch.cells] = bound
+            low[batch.cells] = _share(lowest, most_left) * (1 - rounding)
+        return Bounds(high, low, bounded=np.zeros(len(upper), dtype=bool))
 
     def _may_have(self, codes: Sequence[int], case: int, position: int) -> bool:
-        """True if people of one signature have a value of a set in some world of a case."""
-        people, counts, rows, secret = self._case_parts(codes, case)
-        can_have = possible(np.array(rows, dtype=object) > 0, people, counts)
-        return can_have is not None and bool(can_have[position, secret].any())
+        """True if people of one signature have a value of a set in some world of a case.
 
-    def conditioned(
+        The signature is at `position` among those of the case.
+        """
+        exact_case = self._exact_case(codes, case)
+        has_chance = np.array(exact_case.priors, dtype=object) > 0
+        can_have = possible(has_chance, exact_case.people, exact_case.counts)
+        return can_have is not None and bool(can_have[position, exact_case.secret].any())
+
+    def chance_after_ruling_out(
         self, row: Sequence[Fraction], columns: Sequence[int], counts: Sequence[int]
     ) -> Fraction:
-        """The chance of any of some values, after l other values are ruled out.
+        """The chance of having any of some values, after as many others as the facts allow are out.
 
         `row` has the exact posterior of each value of the case for these people, and `columns` says
         which values are meant. It is worst to rule out the likeliest ones.
         """
-        had, l = sum((row[column] for column in columns), Fraction(0)), self.amounts[0]
+        n_ruled_out, _, _ = self.amounts
+        had = sum((row[column] for column in columns), Fraction(0))
         if not had:
             return had
         if self.posteriors.mode == "binary":
-            ((column,), n_people) = columns, sum(counts)
-            n_others = n_people - counts[column]
-            n_left = _exactly_left(counts, column, l)
+            (column,) = columns
+            n_others = sum(counts) - counts[column]
+            n_left = _count_of_one_after_ruling_out(counts, column, n_ruled_out)
             return had / (had + (1 - had) * Fraction(n_left, n_others or 1))
-        # Without the l likeliest others.
-        others_of = sorted(p for column, p in enumerate(row) if column not in columns)
-        return had / (had + sum(others_of[: max(len(others_of) - l, 0)], Fraction(0)))
+        others = sorted(p for column, p in enumerate(row) if column not in columns)
+        without_likeliest = others[: max(len(others) - n_ruled_out, 0)]
+        return had / (had + sum(without_likeliest, Fraction(0)))
 
     # ---- people who are known, and links --------------------------------------------------
 
-    def _exchanged(self, codes: Sequence[int], cases: IntArray) -> Bounds:
-        """Upper bounds of chances with known or linked people, by exchanges of values.
+    def _bounds_by_exchanges(self, codes: Sequence[int], cases: IntArray) -> Bounds:
+        """Bounds of chances with known or linked people, by exchanges of values.
 
         The odds against the target's secret are multiplied by the chance that nobody who is linked
         has it.
         """
-        odds, linked = self._odds(codes, cases)
-        # By value: the chance that none of the linked people has it.
-        factors = _chance_without(linked).prod(axis=0)
-        factor = factors[0] if codes else factors[self.posteriors.cells()[2]]
+        odds, odds_of_linked = self._least_odds_of_cases(codes, cases)
+        chance_nobody_linked = _chance_against(odds_of_linked).prod(axis=0)  # by value
+        _, _, value_of_cell = self.posteriors.cells()
+        factor = chance_nobody_linked[0] if codes else chance_nobody_linked[value_of_cell]
         is_possible = np.isfinite(odds)
         chance = is_possible / (1 + np.where(is_possible, odds, 0.0) * factor)
-        error = self._error * (len(linked) + 2)
-        lower = chance * (0.0 if self._extreme else 1 - error)
-        return Bounds(np.minimum(chance * (1 + error), 1.0), lower, np.ones(len(odds), dtype=bool))
+        error = self._odds_error * (len(odds_of_linked) + 2)
+        lower = chance * (0.0 if self._may_underflow else 1 - error)
+        upper = np.minimum(chance * (1 + error), 1.0)
+        return Bounds(upper, lower, bounded=np.ones(len(odds), dtype=bool))
 
-    def _odds(self, codes: Sequence[int], cases: IntArray) -> tuple[FloatArray, FloatArray]:
+    def _least_odds_of_cases(
+        self, codes: Sequence[int], cases: IntArray
+    ) -> tuple[FloatArray, FloatArray]:
         """The odds against each cell, and the least odds of anybody by linked person and value.
 
         If `codes` are given, they are one secret, and the second array has one column.
         """
+        _, _, n_linked = self.amounts
         odds = np.full(len(self.posteriors.probabilities), np.inf)
-        links = min(self.amounts[2], int(self.posteriors.cases.sizes.max(initial=0)))
-        linked = np.full((links, 1 if codes else self.matrix.chances.shape[1]), np.inf)
-        for shape in self._shapes(cases):
-            of_target, of_linked = self._odds_of(shape, codes, links)
-            odds[shape.cells] = of_target
+        links = min(n_linked, int(self.posteriors.cases.sizes.max(initial=0)))
+        odds_of_linked = np.full((links, 1 if codes else self.matrix.chances.shape[1]), np.inf)
+        for batch in self._batches(cases):
+            of_target, of_linked = self._least_odds_of_batch(batch, codes, links)
+            odds[batch.cells] = of_target
             # A linked person may be anybody: keep the least odds over all cases.
-            for lowest, of_person in zip(linked, of_linked, strict=True):
+            for least_so_far, of_person in zip(odds_of_linked, of_linked, strict=True):
                 if codes:
-                    lowest[0] = min(lowest[0], of_person.min())
+                    least_so_far[0] = min(least_so_far[0], of_person.min())
                 else:
-                    np.minimum.at(lowest, shape.values, of_person.min(axis=1))
-        return odds, linked
+                    np.minimum.at(least_so_far, batch.values, of_person.min(axis=1))
+        return odds, odds_of_linked
 
-    def _odds_of(
-        self, shape: _Shape, codes: Sequence[int], links: int
+    def _least_odds_of_batch(
+        self, batch: _Batch, codes: Sequence[int], links: int
     ) -> tuple[FloatArray, FloatArray]:
         """The least odds against a value, by case, signature and value; and of each linked person.
 
         If there are `codes`, against having any of them: then the axis of values has the length 1
         for linked people.
         """
-        largest = int(shape.people.sum(axis=1).max())
+        n_ruled_out, n_known, _ = self.amounts
+        largest = int(batch.people.sum(axis=1).max())
         # No more people can be known or linked than there are.
-        n_known = min(self.amounts[1], largest)
-        amounts = self.amounts[0], n_known, min(links, max(largest - n_known, 0))
-        is_secret = np.isin(shape.values, codes)
+        n_known = min(n_known, largest)
+        amounts = n_ruled_out, n_known, min(links, max(largest - n_known, 0))
+        is_secret = np.isin(batch.values, codes)
         if self.posteriors.mode == "joint":
-            odds, linked = self._odds_by_value(shape, is_secret, amounts)
+            odds, odds_of_linked = self._least_odds_joint(batch, is_secret, amounts)
         else:
-            odds, linked = self._odds_or_not(shape, amounts)
+            odds, odds_of_linked = self._least_odds_binary(batch, amounts)
         by_cell = odds.shape
         if codes:
-            odds, linked = _odds_of_any(odds, is_secret), _odds_of_any(linked, is_secret)
-        nobody = np.where(np.isfinite(odds), 0.0, np.inf)  # of links to more people than there are
-        of_links = [*linked, *([nobody] * (links - len(linked)))]
+            odds = _odds_of_any(odds, is_secret)
+            odds_of_linked = _odds_of_any(odds_of_linked, is_secret)
+        # Links to more people than there are change nothing.
+        odds_of_nobody = np.where(np.isfinite(odds), 0.0, np.inf)
+        by_link = [*odds_of_linked, *([odds_of_nobody] * (links - len(odds_of_linked)))]
         odds = np.broadcast_to(odds, by_cell).swapaxes(1, 2)
-        return odds, np.array(of_links).reshape(links, *nobody.shape).swapaxes(2, 3)
+        return odds, np.array(by_link).reshape(links, *odds_of_nobody.shape).swapaxes(2, 3)
 
-    def _odds_by_value(
-        self, shape: _Shape, is_secret: BoolArray, amounts: Amounts
+    def _least_odds_joint(
+        self, batch: _Batch, is_secret: BoolArray, amounts: Amounts
     ) -> tuple[FloatArray, FloatArray]:
-        """The odds of `_odds_of` where people have one of all values, some values at a time.
+        """The odds of `_least_odds_of_batch` where everybody has one of all values.
 
-        Results are by case, value and signature; of linked people, one after another before these.
+        The first result is by case, value and signature; the second is by linked person and these.
         """
-        people, counts = shape.people, shape.counts  # (cases, signatures), (cases, values)
-        n_values = counts.shape[1]
-        chances = self.matrix.chances[shape.signatures[:, None, :], shape.values[:, :, None]]
-        amounts = min(amounts[0], n_values - 1), *amounts[1:]
+        n_ruled_out, n_known, n_linked = amounts
+        people, counts = batch.people, batch.counts
+        n_values, largest = counts.shape[1], int(people.sum(axis=1).max())
+        chances = self.matrix.chances[batch.signatures[:, None, :], batch.values[:, :, None]]
         # As many values at a time as memory allows.
-        step = max(_MOST_NUMBERS // (n_values * int(people.sum(axis=1).max()) * len(people)), 1)
+        step = max(_MOST_NUMBERS // (n_values * largest * len(people)), 1)
         odds_of_parts, linked_of_parts = [], []
         for start in range(0, n_values, step):
-            rows = slice(start, start + step)
-            odds, linked = least_odds(people, counts, chances, is_secret, amounts, rows)
+            odds, odds_of_linked = least_odds(
+                people,
+                counts,
+                chances,
+                is_secret,
+                amounts=(min(n_ruled_out, n_values - 1), n_known, n_linked),
+                rows=slice(start, start + step),
+            )
             odds_of_parts.append(odds)
-            linked_of_parts.append(linked)
+            linked_of_parts.append(odds_of_linked)
         return np.concatenate(odds_of_parts, axis=1), np.concatenate(linked_of_parts, axis=2)
 
-    def _odds_or_not(self, shape: _Shape, amounts: Amounts) -> tuple[FloatArray, FloatArray]:
-        """The odds of `_odds_of` with binary priors: people have each value or not.
+    def _least_odds_binary(self, batch: _Batch, amounts: Amounts) -> tuple[FloatArray, FloatArray]:
+        """The odds of `_least_odds_of_batch` where people have each value or not.
 
-        A small problem of two values for each value of each case. Results are by case, value and
-        signature; for linked people, one after another before these.
+        Each value of each case is a problem of two values: had, and not had. The first result is by
+        case, value and signature; the second is by linked person and these.
         """
-        ruled_out, n_known, n_linked = amounts
-        counts, n_values = shape.counts, shape.counts.shape[1]
-        cells = shape.signatures[:, None, :], shape.values[:, :, None]
-        chances = self.matrix.chances[cells]  # (cases, values, signatures)
-        other_counts = shape.people.sum(axis=1)[:, None] - counts
-        people = np.repeat(shape.people, n_values, axis=0)
-        pairs = np.stack([chances, self.matrix.complements[cells]], axis=2)
-        pairs = pairs.reshape(-1, 2, chances.shape[2])
-        none, first = np.zeros((len(pairs), 2), dtype=bool), slice(0, 1)
-        remaining = _count_left(counts, other_counts, ruled_out)
-        # Two values: had, and not had; of the latter those who are not ruled out.
-        of_target = np.stack([counts, remaining], axis=2).reshape(-1, 2)
-        of_linked = np.stack([counts, other_counts], axis=2).reshape(-1, 2)
-        odds, _ = least_odds(people, of_target, pairs, none, (0, n_known, 0), first)
-        _, linked = least_odds(people, of_linked, pairs, none, (0, n_known, n_linked), first)
-        return odds.reshape(chances.shape), linked.reshape(n_linked, *chances.shape)
+        n_ruled_out, n_known, n_linked = amounts
+        n_values = batch.counts.shape[1]
+        n_others = batch.people.sum(axis=1)[:, None] - batch.counts
+        people = np.repeat(batch.people, n_values, axis=0)
+        cells = batch.signatures[:, None, :], batch.values[:, :, None]
+        had = self.matrix.chances[cells]  # (cases, values, signatures)
+        not_had = self.matrix.complements[cells]
+        chances = np.stack([had, not_had], axis=2).reshape(-1, 2, had.shape[2])
+        no_set = np.zeros((len(chances), 2), dtype=bool)
 
-    def bound(self, codes: Sequence[int], case: int, position: int) -> Fraction | None:
+        def odds_against_having(n_without: IntArray, links: int) -> tuple[FloatArray, FloatArray]:
+            """The odds of everybody, and of those linked, if so many others do not have a value."""
+            counts = np.stack([batch.counts, n_without], axis=2).reshape(-1, 2)
+            facts = 0, n_known, links  # `n_without` says already who is ruled out
+            only_had = slice(0, 1)
+            return least_odds(people, counts, chances, no_set, amounts=facts, rows=only_had)
+
+        n_left = _count_after_ruling_out(batch.counts, n_others, n_ruled_out)
+        odds, _ = odds_against_having(n_left, 0)
+        # For linked people, no value is ruled out.
+        _, odds_of_linked = odds_against_having(n_others, n_linked)
+        return odds.reshape(had.shape), odds_of_linked.reshape(n_linked, *had.shape)
+
+    def bound_as_fraction(self, codes: Sequence[int], case: int, position: int) -> Fraction | None:
         """The bound of some values for people of one signature of a case, as a fraction.
 
         None where too many linked people would have to be compared.
         """
-        odds = self._exact(codes, case, position, self.amounts[:2], 0)[0]
-        # Certain, or impossible.
-        if odds in (0, inf):
-            return Fraction(odds == 0)
-        odds_of_linked = self._exact_linked(tuple(codes))
+        n_ruled_out, n_known, _ = self.amounts
+        odds, *_ = self._exact_odds(codes, case, position, n_ruled_out, n_known, n_linked=0)
+        if odds == inf:
+            return Fraction(0)
+        if odds == 0:
+            return Fraction(1)
+        odds_of_linked = self._exact_odds_of_linked(tuple(codes))
         if odds_of_linked is None:
             return None
-        factor = prod(Fraction(x) / (1 + Fraction(x)) for x in odds_of_linked if x != inf)
-        return 1 / (1 + Fraction(odds) * factor)
+        chance_nobody_linked = prod(
+            Fraction(x) / (1 + Fraction(x)) for x in odds_of_linked if x != inf
+        )
+        return 1 / (1 + Fraction(odds) * chance_nobody_linked)
 
     @cached_property
-    def _linked(self) -> dict[tuple[int, ...], list[Fraction | float] | None]:
-        """The cached results of `_exact_linked`, by values."""
+    def _odds_of_linked_cache(self) -> dict[tuple[int, ...], list[Fraction | float] | None]:
+        """The results of `_exact_odds_of_linked` so far, by values."""
         return {}
 
-    def _exact_linked(self, codes: tuple[int, ...]) -> list[Fraction | float] | None:
+    def _exact_odds_of_linked(self, codes: tuple[int, ...]) -> list[Fraction | float] | None:
         """For each linked person, the least odds of anybody against these values, as fractions.
 
-        None if so many people come near the least odds that fractions would take too long. Kept by
-        values.
+        None if so many people come near the least odds that fractions would take too long.
         """
-        if codes in self._linked or not self.amounts[2]:
-            return self._linked.get(codes, [])
-        bags = self.posteriors.cases
-        holds = np.add.reduceat(np.isin(bags.values, codes), bags.value_offsets[:-1])
-        cases = np.flatnonzero(holds)
-        linked = self._odds(codes, cases)[1][:, :1]
-        odds_of_ties: list[Fraction | float] = [inf] * len(linked)
-        least_odds: list[Fraction | float] | None = odds_of_ties
-        if not linked.all() and not self._extreme:
-            least_odds = [Fraction(0)]  # as soon as one of them is certain
-        elif len(linked):
-            # Floats find the people who may have the least odds.
-            ceiling = (linked * (1 + 4 * self._error))[:, :, None] if not self._extreme else inf
-            nearly_lowest = []
-            for shape in self._shapes(cases):
-                of_linked = self._odds_of(shape, codes, len(linked))[1][..., 0]
-                tied = ((of_linked <= ceiling) & np.isfinite(of_linked)).any(axis=0)
-                nearly_lowest += [
-                    (int(shape.cases[case]), position) for case, position in np.argwhere(tied)
-                ]
-            if len(nearly_lowest) <= _MOST_TIES:
-                amounts = 0, self.amounts[1]
-                for case, position in nearly_lowest:
-                    odds = self._exact(codes, case, int(position), amounts, len(linked))[1:]
-                    odds_of_ties = list(map(min, odds_of_ties, odds))
-                least_odds = odds_of_ties
-            else:
-                least_odds = None
-        self._linked[codes] = least_odds
-        return least_odds
+        _, _, n_linked = self.amounts
+        if not n_linked:
+            return []
+        cache = self._odds_of_linked_cache
+        if codes not in cache:
+            cache[codes] = self._work_out_odds_of_linked(codes)
+        return cache[codes]
 
-    def _exact(
-        self, codes: Sequence[int], case: int, position: int, amounts: tuple[int, int], links: int
+    def _work_out_odds_of_linked(self, codes: tuple[int, ...]) -> list[Fraction | float] | None:
+        """The result of `_exact_odds_of_linked`, worked out."""
+        _, n_known, _ = self.amounts
+        groups = self.posteriors.cases
+        holds = np.add.reduceat(np.isin(groups.values, codes), groups.value_offsets[:-1])
+        cases = np.flatnonzero(holds)
+        _, odds_of_linked = self._least_odds_of_cases(codes, cases)
+        least_by_floats, n_linked = odds_of_linked[:, :1], len(odds_of_linked)
+        if not least_by_floats.all() and not self._may_underflow:
+            return [Fraction(0)]  # as soon as one of them is certain
+        # Floats find the people who may have the least odds.
+        ceiling: Any = inf
+        if not self._may_underflow:
+            ceiling = (least_by_floats * (1 + 4 * self._odds_error))[:, :, None]
+        ties: list[tuple[int, int]] = []  # cases, and positions of signatures there
+        for batch in self._batches(cases) if n_linked else ():
+            _, odds_of_batch = self._least_odds_of_batch(batch, codes, n_linked)
+            odds = odds_of_batch[..., 0]
+            is_tie = ((odds <= ceiling) & np.isfinite(odds)).any(axis=0)
+            for row, position in np.argwhere(is_tie).tolist():
+                ties.append((int(batch.cases[row]), position))
+        if len(ties) > _MOST_TIES:
+            return None
+        least: list[Fraction | float] = [inf] * n_linked
+        for case, position in ties:
+            _, *odds_here = self._exact_odds(codes, case, position, 0, n_known, n_linked)
+            least = list(map(min, least, odds_here))
+        return least
+
+    def _exact_odds(
+        self,
+        codes: Sequence[int],
+        case: int,
+        position: int,
+        n_ruled_out: int,
+        n_known: int,
+        n_linked: int,
     ) -> list[Fraction | float]:
         """The exact odds against some values for people of one signature, then for linked people.
 
-        `amounts` are how many values are ruled out, and how many people are known. `position` is
-        that of the signature in the case.
+        The signature is at `position` among those of the case.
         """
-        people, counts, rows, secret = self._case_parts(codes, case)
-        (l, k), n_people = amounts, sum(people)
+        people, counts, priors, secret = self._exact_case(codes, case)
         if self.posteriors.mode == "binary":
             values, bag = zip(*self.posteriors.cases.bag_of(case), strict=True)
             (column,) = np.flatnonzero(np.isin(values, codes)).tolist()
-            counts, l = [counts[0], _exactly_left(bag, column, l)], 0
-        k, m = min(k, n_people), min(links, max(n_people - k, 0))
-        odds = exact_odds(people, counts, rows, position, secret, (min(l, len(counts)), k, m))
-        # Links beyond the people of the group are to nobody.
-        return [*odds, *([inf if odds[0] == inf else Fraction(0)] * (links - m))]
+            n_left = _count_of_one_after_ruling_out(bag, column, n_ruled_out)
+            counts, n_ruled_out = [bag[column], n_left], 0
+        n_people = sum(people)
+        n_known = min(n_known, n_people)
+        n_linked_here = min(n_linked, n_people - n_known)
+        amounts = min(n_ruled_out, len(counts)), n_known, n_linked_here
+        odds = exact_odds(people, counts, priors, position, secret, amounts)
+        # Links to more people than the group has change nothing.
+        odds_of_nobody = inf if odds[0] == inf else Fraction(0)
+        return [*odds, *([odds_of_nobody] * (n_linked - n_linked_here))]
 
-    def _case_parts(
-        self, codes: Sequence[int], case: int
-    ) -> tuple[list[int], list[int], list[list[Fraction]], list[int]]:
-        """People by signature, people by value, priors, and which of the values are a secret.
+    def _exact_case(self, codes: Sequence[int], case: int) -> _ExactCase:
+        """One case, where the values `codes` are a secret.
 
-        For one case; `codes` are the values of the secret. Where each value is had or not had,
-        these are the two values.
+        Where each value is had or not, its two values are the secret and everything else.
         """
-        people, bag = self.posteriors.cases.people_of(case), self.posteriors.cases.bag_of(case)
-        signatures, n = zip(*people, strict=True)
-        values, c = zip(*bag, strict=True)
-        rows = self.matrix.rows(signatures, values)
+        cases = self.posteriors.cases
+        signatures, people = zip(*cases.people_of(case), strict=True)
+        values, counts = zip(*cases.bag_of(case), strict=True)
+        priors = self.matrix.rows(signatures, values)
         secret = [column for column, value in enumerate(values) if value in codes]
         if self.posteriors.mode == "joint":
-            return list(n), list(c), rows, secret
+            return _ExactCase(list(people), list(counts), priors, secret)
         (column,) = secret
-        pairs = [[row[column], 1 - row[column]] for row in rows]
-        return list(n), [c[column], sum(c) - c[column]], pairs, [0]
+        n_others = sum(counts) - counts[column]
+        had_or_not = [[row[column], 1 - row[column]] for row in priors]
+        return _ExactCase(list(people), [counts[column], n_others], had_or_not, secret=[0])
 
     # ---- arrays ---------------------------------------------------------------------------
 
     @cached_property
-    def _error(self) -> float:
+    def _odds_error(self) -> float:
         """Bound of the relative error of odds: terms and sums of one sign, and the priors'."""
         cases = self.posteriors.cases
         terms = cases.sizes.max(initial=0) + cases.n_values.max(initial=0)
         return 2 * ROUNDING * (int(terms) + 32)
 
     @cached_property
-    def _extreme(self) -> bool:
+    def _may_underflow(self) -> bool:
         """True if products of chances may be beyond floats, so that nothing is a lower bound."""
         is_binary = self.posteriors.mode == "binary"
         return _has_tiny(self.matrix.chances) or (is_binary and _has_tiny(self.matrix.complements))
 
-    def _shapes(self, wanted_cases: IntArray) -> Iterator[_Shape]:
+    def _batches(self, wanted_cases: IntArray) -> Iterator[_Batch]:
         """Yield batches of cases with equal numbers of signatures, values and people.
 
         A batch has as many cases as memory allows.
         """
         cases = self.posteriors.cases
-        rows = cases.n_signatures[wanted_cases]
-        columns = cases.n_values[wanted_cases]
-        sizes = cases.sizes[wanted_cases]
-        # One number for the three lengths that make a shape.
-        kinds = rows * (int(columns.max(initial=0)) + 1) + columns
-        kinds = kinds * (int(sizes.max(initial=0)) + 1) + sizes
-        for kind in np.unique(kinds).tolist():
-            same_shape = wanted_cases[kinds == kind]
-            height = int(cases.n_signatures[same_shape[0]])
-            width = int(cases.n_values[same_shape[0]])
-            size = max(_NUMBERS // (width * width * int(cases.sizes[same_shape[0]])), 1)
-            for start in range(0, len(same_shape), size):
-                chunk = same_shape[start : start + size]
-                rows_of_chunk = cases.offsets[chunk][:, None] + np.arange(height)
-                bag = cases.value_offsets[chunk][:, None] + np.arange(width)
-                cells = self.posteriors.offsets[chunk][:, None] + np.arange(height * width)
-                yield _Shape(
-                    chunk,
-                    cells.reshape(len(chunk), height, width),
-                    cases.signatures[rows_of_chunk],
-                    cases.people[rows_of_chunk],
-                    cases.values[bag],
-                    cases.counts[bag],
+        lengths = np.stack([cases.n_signatures, cases.n_values, cases.sizes], axis=1)[wanted_cases]
+        first_of_shape, shape_of_case = equal_rows(lengths)
+        for number, (n_signatures, n_values, size) in enumerate(lengths[first_of_shape].tolist()):
+            same_shape = wanted_cases[shape_of_case == number]
+            cases_at_once = max(_NUMBERS // (n_values * n_values * size), 1)
+            for start in range(0, len(same_shape), cases_at_once):
+                chunk = same_shape[start : start + cases_at_once]
+                signatures = cases.offsets[chunk][:, None] + np.arange(n_signatures)
+                values = cases.value_offsets[chunk][:, None] + np.arange(n_values)
+                first_cell = self.posteriors.offsets[chunk][:, None]
+                cells = first_cell + np.arange(n_signatures * n_values)
+                yield _Batch(
+                    cases=chunk,
+                    cells=cells.reshape(len(chunk), n_signatures, n_values),
+                    signatures=cases.signatures[signatures],
+                    people=cases.people[signatures],
+                    values=cases.values[values],
+                    counts=cases.counts[values],
                 )
 
 
 def _has_tiny(chances: FloatArray) -> bool:
     """True if a chance is above 0 and so small that products of four may underflow."""
-    return bool(((chances > 0) & (chances < _LEAST)).any())
+    return bool(((chances > 0) & (chances < _NO_UNDERFLOW_FROM)).any())
 
 
 def _odds_of_any(odds: FloatArray, is_secret: BoolArray) -> FloatArray:
@@ -423,39 +475,38 @@ def _share(had: FloatArray, remaining: FloatArray) -> FloatArray:
     return had / np.where(had > 0, had + remaining, 1.0)
 
 
-def _chance_without(odds: FloatArray) -> FloatArray:
+def _chance_against(odds: FloatArray) -> FloatArray:
     """The chance that somebody does not have what these odds are against."""
     return np.where(np.isinf(odds), 1.0, odds / (1 + np.where(np.isinf(odds), 0.0, odds)))
 
 
-def _least_left(chances: FloatArray, l: int) -> FloatArray:
+def _sum_without_largest(chances: FloatArray, l: int) -> FloatArray:
     """The sum along the last axis without the l largest."""
     falling = -np.sort(-chances, axis=-1)
     return np.asarray(falling[..., l:].sum(axis=-1, keepdims=True))
 
 
-def _least_left_of_others(chances: FloatArray, l: int) -> FloatArray:
+def _sum_of_others_without_largest(chances: FloatArray, l: int) -> FloatArray:
     """For each place, the sum of the others of its row without the l largest of these."""
-    # Sorted, the largest first.
     falling = -np.sort(-chances, axis=-1)
-    end = np.concatenate([falling, np.zeros_like(falling[..., :1])], axis=-1)
-    following = end[..., [min(l, chances.shape[-1])]]
-    remaining = falling[..., l + 1 :].sum(axis=-1, keepdims=True)
-    # Whoever is not among the l + 1 largest leaves its place to the last of these.
-    return np.asarray(remaining + np.maximum(following - chances, 0.0))
+    with_zero = np.concatenate([falling, np.zeros_like(falling[..., :1])], axis=-1)
+    after_largest = with_zero[..., [min(l, chances.shape[-1])]]
+    without_more = falling[..., l + 1 :].sum(axis=-1, keepdims=True)
+    # Beside one of the l largest, the next one is out, too; a smaller one is itself not summed.
+    return np.asarray(without_more + np.maximum(after_largest - chances, 0.0))
 
 
-def _count_left(counts: IntArray, n_others: IntArray, l: int) -> IntArray:
+def _count_after_ruling_out(counts: IntArray, n_others: IntArray, l: int) -> IntArray:
     """How many people have neither a value nor the l most frequent others, by group and value."""
     falling = np.concatenate([-np.sort(-counts, axis=1), np.zeros_like(counts[:, :1])], axis=1)
     l = min(l, counts.shape[1])
-    tops, following = falling[:, :l].sum(axis=1, keepdims=True), falling[:, [l]]
-    # A value that is itself among the l most frequent leaves its place to the one that follows.
-    n_ruled_out = tops + following - np.maximum(counts, following)
+    most_frequent, following = falling[:, :l].sum(axis=1, keepdims=True), falling[:, [l]]
+    # If the value is itself among the l most frequent, the one that follows is ruled out instead.
+    n_ruled_out = most_frequent + following - np.maximum(counts, following)
     return np.asarray(n_others - n_ruled_out)
 
 
-def least_left(groups: SignatureGroups, l: int) -> IntArray:
+def count_after_ruling_out(groups: SignatureGroups, l: int) -> IntArray:
     """How many people have neither a value nor the l most frequent others of their group.
 
     An entry for each value of each group.
@@ -465,11 +516,12 @@ def least_left(groups: SignatureGroups, l: int) -> IntArray:
         same_length = np.flatnonzero(lengths == length)
         positions = groups.value_offsets[same_length][:, None] + np.arange(length)
         counts = groups.counts[positions]
-        remaining[positions] = _count_left(counts, groups.sizes[same_length][:, None] - counts, l)
+        n_others = groups.sizes[same_length][:, None] - counts
+        remaining[positions] = _count_after_ruling_out(counts, n_others, l)
     return remaining
 
 
-def _exactly_left(counts: Sequence[int], column: int, l: int) -> int:
+def _count_of_one_after_ruling_out(counts: Sequence[int], column: int, l: int) -> int:
     """How many people of one group have neither one value nor the l most frequent others."""
     other_counts = sorted(count for position, count in enumerate(counts) if position != column)
     return sum(other_counts[: max(len(other_counts) - l, 0)])

@@ -87,13 +87,13 @@ def posteriors(
     Under ``joint`` everybody has one value; under ``binary`` each value is had or not, by itself.
     Equal groups are judged once, as one case.
     """
-    first, case_of = groups.distinct()
-    cases = groups.take(first)
-    result = (_joint if mode == "joint" else _binary)(cases, priors, reach)
-    return GroupPosteriors(mode, cases, case_of, *result)
+    first_of_case, case_of = groups.distinct()
+    cases = groups.take(first_of_case)
+    compute = _joint_posteriors if mode == "joint" else _binary_posteriors
+    return GroupPosteriors(mode, cases, case_of, *compute(cases, priors, reach))
 
 
-class _Found(NamedTuple):
+class _Results(NamedTuple):
     """The posteriors of some cases; see `GroupPosteriors`."""
 
     offsets: IntArray
@@ -102,42 +102,45 @@ class _Found(NamedTuple):
     errors: FloatArray
 
 
-def _binary(cases: SignatureGroups, priors: PriorMatrix, reach: int) -> _Found:
+def _binary_posteriors(cases: SignatureGroups, priors: PriorMatrix, reach: int) -> _Results:
     """The posteriors of each case if values are had or not, each value by itself.
 
     They are joint posteriors of two values. With odds ``o = f / (1 - f)`` and c occurrences,
     ``p(t:x) = o_t e_{c-1}(others) / e_c(all)``, where e_c is the elementary symmetric polynomial;
     for one occurrence the paper's Table V (errata, section 3).
     """
-    owner = np.repeat(np.arange(cases.n_groups), cases.n_values)
+    case_of_value = np.repeat(np.arange(cases.n_groups), cases.n_values)
     # A small problem for each value of each case; equal problems are solved once.
-    pairs = _two_values(cases, owner)
-    first, problem_of = pairs.distinct()
-    pairs = pairs.take(first)
-    of_pairs = _joint(pairs, priors.pairs, reach)
+    all_problems = _problems_of_two_values(cases, case_of_value)
+    first, problem_of_value = all_problems.distinct()
+    problems = all_problems.take(first)
+    solved = _joint_posteriors(problems, priors.pairs, reach)
     offsets = cell_offsets(cases)
-    # Signature i of the case, in the problem of each of its values: its first cell is {x}.
-    case = np.repeat(np.arange(cases.n_groups), np.diff(offsets))
-    position = np.arange(int(offsets[-1])) - offsets[case]
-    n_values = cases.n_values[case]
-    problem = problem_of[cases.value_offsets[case] + position % n_values]
-    cells = of_pairs.offsets[problem] + position // n_values * pairs.n_values[problem]
+    case, signature, value = cell_places(cases, offsets)
+    # The cells of a problem: its signatures, and for each the value x itself comes first.
+    problem = problem_of_value[value]
+    position = signature - cases.offsets[case]
+    cells = solved.offsets[problem] + position * problems.n_values[problem]
     errors = np.zeros(cases.n_groups)
-    np.maximum.at(errors, owner, of_pairs.errors[problem_of])
-    return _Found(offsets, of_pairs.probabilities[cells], of_pairs.bounded[cells], errors)
+    np.maximum.at(errors, case_of_value, solved.errors[problem_of_value])
+    return _Results(offsets, solved.probabilities[cells], solved.bounded[cells], errors)
 
 
-def _two_values(cases: SignatureGroups, owner: IntArray) -> SignatureGroups:
+def _problems_of_two_values(cases: SignatureGroups, case_of_value: IntArray) -> SignatureGroups:
     """One group per case and value: the value has code 2x, and all others together code 2x + 1."""
-    cells, offsets = ranges(cases.offsets[owner], cases.offsets[owner + 1])
-    n_others = cases.sizes[owner] - cases.counts
+    cells, offsets = ranges(cases.offsets[case_of_value], cases.offsets[case_of_value + 1])
+    n_others = cases.sizes[case_of_value] - cases.counts
     # Nobody has another value if all have this one.
-    occurs = np.stack([np.ones(len(owner), dtype=bool), n_others > 0], axis=1)
+    occurs = np.stack([np.ones(len(case_of_value), dtype=bool), n_others > 0], axis=1)
     codes = np.stack([2 * cases.values, 2 * cases.values + 1], axis=1)[occurs]
     counts = np.stack([cases.counts, n_others], axis=1)[occurs]
-    value_offsets = np.concatenate(([0], np.cumsum(occurs.sum(axis=1))))
     return SignatureGroups(
-        offsets, cases.signatures[cells], cases.people[cells], value_offsets, codes, counts
+        offsets=offsets,
+        signatures=cases.signatures[cells],
+        people=cases.people[cells],
+        value_offsets=np.concatenate(([0], np.cumsum(occurs.sum(axis=1)))),
+        values=codes,
+        counts=counts,
     )
 
 
@@ -163,38 +166,41 @@ def cell_places(cases: SignatureGroups, offsets: IntArray) -> tuple[IntArray, In
     )
 
 
-def _joint(cases: SignatureGroups, priors: PriorMatrix, reach: int) -> _Found:
+def _joint_posteriors(cases: SignatureGroups, priors: PriorMatrix, reach: int) -> _Results:
     """The posteriors of each case by joint priors.
 
     Cases of one shape are computed together, in floats; those out of reach one by one.
     """
+    offsets = cell_offsets(cases)
+    n_cells = int(offsets[-1])
+    result = _Results(
+        offsets=offsets,
+        probabilities=np.full(n_cells, np.nan),
+        bounded=np.zeros(n_cells, dtype=bool),
+        errors=np.zeros(cases.n_groups),
+    )
+    _, signature, value = cell_places(cases, offsets)
+    chances = priors.chances[cases.signatures[signature], cases.values[value]]
     # Count worlds along values or along signatures (`turned`), whichever has fewer states.
     by_value = states_of(cases.counts, cases.value_offsets)
     by_signature = states_of(cases.people, cases.offsets)
-    states = np.minimum(by_value, by_signature)
-    offsets = cell_offsets(cases)
-    n_cells = int(offsets[-1])
-    result = _Found(
-        offsets, np.full(n_cells, np.nan), np.zeros(n_cells, dtype=bool), np.zeros(cases.n_groups)
-    )
-    _, row, column = cell_places(cases, offsets)
-    chances = priors.chances[cases.signatures[row], cases.values[column]]
+    n_states = np.minimum(by_value, by_signature)
     is_open = np.ones(cases.n_groups, dtype=bool)
     for turned in (False, True):
-        is_reached = (states <= reach) & ((by_signature < by_value) == turned)
-        for same_shape in shapes(cases, np.flatnonzero(is_reached), turned):
+        is_reached = (n_states <= reach) & ((by_signature < by_value) == turned)
+        for same_shape in split_by_shape(cases, np.flatnonzero(is_reached), turned):
             for batch in batches(cases, offsets, same_shape, turned):
-                fits, _ = batch.judge(chances, result.probabilities)
-                is_open[batch.cases] = ~fits
+                is_accurate, _ = batch.fill_in(chances, result.probabilities)
+                is_open[batch.cases] = ~is_accurate
                 result.errors[batch.cases] = batch.error
     # Out of reach for floats, or too small for them: one by one.
     for case in np.flatnonzero(is_open).tolist():
-        _judge_case(cases, priors, result, case, min(reach, _WHOLE_STATES))
+        _fill_in_case(cases, priors, result, case, min(reach, _WHOLE_STATES))
     return result
 
 
-def _judge_case(
-    cases: SignatureGroups, priors: PriorMatrix, result: _Found, case: int, reach: int
+def _fill_in_case(
+    cases: SignatureGroups, priors: PriorMatrix, result: _Results, case: int, reach: int
 ) -> None:
     """Compute the posteriors of one case in whole numbers, or bound them if that is out of reach.
 
@@ -218,7 +224,11 @@ def _judge_case(
 
 @dataclass(frozen=True, eq=False)
 class Batch:
-    """Cases that go through one lattice together; cases run along the last axis of arrays."""
+    """Cases whose worlds are counted together, by one lattice of states.
+
+    Items (signatures, or values) are assigned to kinds (the other of both), level by level. Cases
+    run along the last axis of arrays.
+    """
 
     cases: IntArray
     shape: Lattice
@@ -228,10 +238,10 @@ class Batch:
     level: IntArray
     factors: FloatArray | None
 
-    def judge(
+    def fill_in(
         self, chances: FloatArray, posteriors: FloatArray
     ) -> tuple[NDArray[np.bool_], FloatArray]:
-        """Fill in the posteriors of cells, by their chances, for cases that floats can hold.
+        """Write into `posteriors`, by cell, for the cases of the batch that floats can hold.
 
         Return a mask of these cases, and the logarithm of the weight of all worlds of each.
         """
@@ -268,24 +278,23 @@ def batches(
     Cases are groups that differ; a cell is a signature and a value of a case. Items are signatures
     and kinds are values, or the other way round where `turned`.
     """
-    both_sides = side(cases, chosen, turned), side(cases, chosen, not turned)
-    # All these cases have the same amounts on the side of kinds: one lattice serves them.
-    shape = lattice(tuple(both_sides[0].amounts[0].tolist()))
-    level, n_kinds = np.arange(sum(shape.capacities)), len(shape.capacities)
-    size = max(_NUMBERS // (sum(shape.widths) + len(level) * n_kinds), 16)
+    all_kinds, all_items = side(cases, chosen, turned), side(cases, chosen, not turned)
+    # All these cases have the same amounts of kinds: one lattice serves them.
+    shape = lattice(tuple(all_kinds.amounts[0].tolist()))
+    n_levels, n_kinds = sum(shape.capacities), len(shape.capacities)
+    size = max(_NUMBERS // (sum(shape.widths) + n_levels * n_kinds), 16)
     for start in range(0, len(chosen), size):
         chunk = chosen[start : start + size]
         rows = slice(start, start + size)
-        kinds, items = both_sides[0].part(rows), both_sides[1].part(rows)
+        kinds, items = all_kinds.part(rows), all_items.part(rows)
         # Which item there is at each level; an item is weighed at the last of its levels.
-        signature_of_row = np.tile(np.arange(items.amounts.shape[1]), len(chunk))
-        item = np.repeat(signature_of_row, items.amounts.ravel()).reshape(len(chunk), len(level))
-        n_values = cases.n_values[chunk, None, None]
-        rows_of_chunk = np.arange(len(chunk))[:, None]
-        item_place = items.places[rows_of_chunk, item][:, :, None]
+        every_item = np.tile(np.arange(items.amounts.shape[1]), len(chunk))
+        item = np.repeat(every_item, items.amounts.ravel()).reshape(len(chunk), n_levels)
+        item_place = items.places[np.arange(len(chunk))[:, None], item][:, :, None]
         kind_place = kinds.places[:, None, :]
         signature, value = (kind_place, item_place) if turned else (item_place, kind_place)
         # The cell of each case, level and kind.
+        n_values = cases.n_values[chunk, None, None]
         cells = offsets[chunk][:, None, None] + signature * n_values + value
         # Items that exist: shorter rows were filled up with 0.
         case, i = np.nonzero(items.amounts)
@@ -294,9 +303,14 @@ def batches(
         factors = None
         if turned:
             factors = items.amounts[case, i, None] / np.array(shape.capacities, dtype=float)
-        last_level = items.amounts.cumsum(axis=1)[case, i] - 1
-        cells_by_level = np.ascontiguousarray(cells.transpose(1, 2, 0))
-        yield Batch(chunk, shape, cells_by_level, case, last_level, factors)
+        yield Batch(
+            cases=chunk,
+            shape=shape,
+            cells=np.ascontiguousarray(cells.transpose(1, 2, 0)),
+            case=case,
+            level=items.amounts.cumsum(axis=1)[case, i] - 1,
+            factors=factors,
+        )
 
 
 class Side(NamedTuple):
@@ -327,7 +341,7 @@ def side(cases: SignatureGroups, batch: IntArray, signatures: bool) -> Side:
     return Side(order, sorted_amounts[np.arange(len(batch))[:, None], order])
 
 
-def shapes(cases: SignatureGroups, chosen: IntArray, turned: bool) -> Iterator[IntArray]:
+def split_by_shape(cases: SignatureGroups, chosen: IntArray, turned: bool) -> Iterator[IntArray]:
     """Split cases into batches with equal amounts of values, or of signatures if `turned`.
 
     One lattice of states, and so one computation, serves a batch.

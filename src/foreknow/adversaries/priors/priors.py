@@ -17,7 +17,12 @@ from foreknow.adversaries.adversary import HasCounts
 from foreknow.adversaries.chances import Chances
 from foreknow.adversaries.disclosure import Disclosure, of_value, worst, worst_by_prior
 from foreknow.adversaries.facts.facts import Facts
-from foreknow.adversaries.priors.disclosure import Gain, ReleasePosteriors, judged, judged_set
+from foreknow.adversaries.priors.disclosure import (
+    Gain,
+    ReleasePosteriors,
+    posteriors_of_release,
+    posteriors_with_set,
+)
 from foreknow.adversaries.priors.exchanges import Amounts
 from foreknow.adversaries.priors.settings import PriorsSettings
 from foreknow.adversaries.priors.signature_groups import ValueMode
@@ -125,14 +130,15 @@ class Priors:
         if not sources:
             raise InputError("Priors: give at least one table of probabilities")
         set_fields(self, tables=tuple(map(_table, sources)))
-        sets = [frozenset(table.attributes) for table in self.tables]
-        for position, table in enumerate(self.tables):
+        sets_before: list[frozenset[str]] = []
+        for table in self.tables:
             # What was estimated from the release itself may only serve trials.
             if table.estimated:
                 set_fields(self, needs=self.needs | {Need.TRIAL})
-            if sets[position] in sets[:position]:
+            if frozenset(table.attributes) in sets_before:
                 columns = ", ".join(table.attributes)
                 raise DataError(f"{table.name}: there are two tables for {columns}")
+            sets_before.append(frozenset(table.attributes))
 
     @property
     def in_search(self) -> Facts | None:
@@ -208,10 +214,7 @@ class Priors:
                     f"Priors: attributes {', '.join(map(repr, columns))}: one column plays two "
                     f"roles; the sensitive one is {sensitive!r}"
                 )
-        tables: list[PriorTable] = []
-        for columns_of_set in sets:
-            learned = count_chances(source, columns_of_set, sensitive, added)
-            tables.append(PriorTable(*learned))
+        tables = [PriorTable(*count_chances(source, columns, sensitive, added)) for columns in sets]
         return cls(tables, semantics)
 
     @classmethod
@@ -285,7 +288,7 @@ class Priors:
 
     def disclosures(self, release: HasCounts) -> dict[Label, Disclosure]:
         """The disclosure of each sensitive value."""
-        by_table = [table.disclosures() for table in self._judged(release)]
+        by_table = [table.disclosures() for table in self._posteriors_by_table(release)]
         worst_of_values: dict[Label, Disclosure] = {}
         for value in counts_of(release).values:
             worst_of_values[value] = worst(disclosures[value] for disclosures in by_table)
@@ -304,7 +307,7 @@ class Priors:
 
         If too many ratios are too close to find the highest, an upper bound on all of them.
         """
-        by_table = [table.gains() for table in self._judged(release)]
+        by_table = [table.gains() for table in self._posteriors_by_table(release)]
         worst_of_values: dict[Label, Disclosure] = {}
         for value in counts_of(release).values:
             worst_of_values[value] = worst_by_prior(gains[value] for gains in by_table)
@@ -329,12 +332,10 @@ class Priors:
         who can be found out. A cell holds the people of a group with equal attributes: a release
         does not say which of them have the value.
         """
-        judged_tables = self._judged(release)
-        return (
-            judged_tables[0].chances()
-            if len(judged_tables) == 1 and not any(self.amounts[1:])
-            else None
-        )
+        if len(self.tables) > 1 or self.facts.k or self.facts.m:
+            return None
+        (posteriors,) = self._posteriors_by_table(release)
+        return posteriors.chances()
 
     def disclosure_of_set(
         self, release: HasCounts, members: Sequence[str], name: Label, *, relative: bool = False
@@ -357,7 +358,7 @@ class Priors:
         """
         disclosures = []
         for table in self.tables:
-            posteriors, codes = judged_set(
+            posteriors, codes = posteriors_with_set(
                 release, table, self.semantics, self.amounts, members, name
             )
             disclosures.append(posteriors.of_set(codes, name, relative=relative))
@@ -389,8 +390,11 @@ class Priors:
         """How many ruled out values, known people and links the facts add to the priors."""
         return self.facts.l, self.facts.k, self.facts.m
 
-    def _judged(self, release: HasCounts) -> list[ReleasePosteriors]:
-        return [judged(release, table, self.semantics, self.amounts) for table in self.tables]
+    def _posteriors_by_table(self, release: HasCounts) -> list[ReleasePosteriors]:
+        return [
+            posteriors_of_release(release, table, self.semantics, self.amounts)
+            for table in self.tables
+        ]
 
     def __repr__(self) -> str:
         sets = "; ".join(", ".join(table.attributes) for table in self.tables)

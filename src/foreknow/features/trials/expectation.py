@@ -21,7 +21,7 @@ from foreknow.adversaries.priors.posteriors import (
     batches,
     cell_offsets,
     cell_places,
-    shapes,
+    split_by_shape,
     states_of,
 )
 from foreknow.adversaries.priors.signature_groups import SignatureGroups
@@ -149,7 +149,7 @@ class CaseLayout:
             countable = np.flatnonzero(is_countable & ((by_signature < by_value) == by_signatures))
             amounts = cases.people if by_signatures else cases.counts
             starts = cases.offsets if by_signatures else cases.value_offsets
-            for batch in shapes(cases, countable, by_signatures):
+            for batch in split_by_shape(cases, countable, by_signatures):
                 # A batch is of cases with equal amounts, which go through the program together; so
                 # one of them tells the cost of all.
                 first = batch[0]
@@ -192,7 +192,7 @@ class CaseLayout:
             self._balance(balanced, self._margins_of_balanced, chances, expected, _ROUNDS, weighed)
         failed = []
         for batch in exact:
-            is_judged, expected.weights[batch.cases] = batch.judge(chances, expected.posteriors)
+            is_judged, expected.weights[batch.cases] = batch.fill_in(chances, expected.posteriors)
             if not is_judged.all():  # the weights of worlds are too far apart for floats
                 failed.append(batch.cases[~is_judged])
         if failed:

@@ -15,8 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from foreknow.adversaries.priors.exact import exact_group
-from foreknow.adversaries.priors.known_people import Known as FactsOnTop
-from foreknow.adversaries.priors.known_people import least_left
+from foreknow.adversaries.priors.known_people import FactsOnTop, count_after_ruling_out
 from foreknow.adversaries.priors.posteriors import posteriors
 from foreknow.adversaries.priors.signature_groups import SignatureGroups
 from foreknow.data.arrays import IntArray, count_pairs
@@ -112,7 +111,7 @@ def _robust(groups: SignatureGroups, prior_table: Known) -> NDArray[np.bool_]:
         else None
     )
     # With facts beside the priors, the posterior is the one that these raise it to.
-    upper = posterior.upper() if on_top is None else on_top.of_values.upper
+    upper = posterior.upper() if on_top is None else on_top.bounds_of_values.upper
     # Equal groups are one case. A case has a posterior for each signature and each value.
     starts = posterior.offsets[:-1]
     # NaN means that no world is possible, or that no posterior could be computed: unsafe.
@@ -149,7 +148,7 @@ def _alike(
     limits = prior_table.asked
     l, k, _ = prior_table.amounts
     # With l values ruled out and k people known, c/N becomes c / (c + others who remain).
-    remaining_people = least_left(groups, l)[cells] - k if l or k else sizes - counts
+    remaining_people = count_after_ruling_out(groups, l)[cells] - k if l or k else sizes - counts
     # In whole numbers: c / (c + others) is above num/den if den * c > num * (c + others); a strict
     # limit must not be reached either, hence the 1.
     over = limits.den[signature_and_value] * counts + limits.strict[signature_and_value]
@@ -192,7 +191,7 @@ def _exact_posteriors(
         return exact_group(cases, case, prior_table.priors, prior_table.reading)
 
     def bounds(position: int) -> list[Fraction | None]:
-        return [on_top.bound([value], case, position) for value, _ in bag]
+        return [on_top.bound_as_fraction([value], case, position) for value, _ in bag]
 
     # Known or linked people: only bounds are at hand.
     if any(prior_table.amounts[1:]):
@@ -204,6 +203,6 @@ def _exact_posteriors(
     counts = [count for _, count in bag]
 
     def conditioned(row: Sequence[Fraction]) -> list[Fraction | None]:
-        return [on_top.conditioned(row, [column], counts) for column in range(len(bag))]
+        return [on_top.chance_after_ruling_out(row, [column], counts) for column in range(len(bag))]
 
     return [*map(conditioned, by_priors)]
