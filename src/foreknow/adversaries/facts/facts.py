@@ -133,7 +133,7 @@ class Facts:
         counts = asked_of(self, release)
         if (code := code_of(counts, value)) is None:
             return Disclosure(value, 0.0, lambda: Fraction(0))
-        return self._judge(counts, code)[value]
+        return self._disclosures_by_value(counts, code)[value]
 
     def disclosures(self, release: HasCounts) -> dict[Label, Disclosure]:
         """The disclosure of every sensitive value, in one vectorised pass over the counts.
@@ -143,7 +143,7 @@ class Facts:
         if isinstance(release, Windows):
             of_windows = self._of_windows(release)
             return {of_windows.value: of_windows}
-        return self._judge(asked_of(self, release), None)
+        return self._disclosures_by_value(asked_of(self, release), None)
 
     def chances(self, release: HasCounts) -> Chances:
         """How sure the adversary can be about each person, with that person as the target.
@@ -153,25 +153,22 @@ class Facts:
         """
         counts = asked_of(self, release)
         if isinstance(counts.possible, JointMembers):
-            return self._bounds_by_judge(counts)
-        # The groups that are worst for linked people, by value.
-        fronts = _Fronts(self, counts, attaining(front(counts, self.l, None), self.k, self.m))
+            return self._bounds_by_verifier(counts)
+        worst_profiles = self._worst_profiles(counts, None)
         cells = profiles(counts, min(self.l, counts.n_values))
         # Cells (values of groups) with equal numbers are worked out once.
         first, kind_of_cell = cells.alike()
         kinds = cells.take(first)
         # Put the least V over all groups in the place of the group's.
-        codes, minima = fronts.minima
-        first_of_code = np.searchsorted(codes, kinds.value)
+        codes, minima = worst_profiles.minima
+        place = np.searchsorted(codes, kinds.value)
         terms = theorem2_terms(kinds, self.k, self.m)
-        terms = terms._replace(
-            v_alone=minima.v_alone[first_of_code], v_known=minima.v_known[first_of_code]
-        )
-        ratio = terms.negated_ratio()[kind_of_cell]
+        terms = terms._replace(v_alone=minima.v_alone[place], v_known=minima.v_known[place])
+        odds = terms.negated_ratio()[kind_of_cell]
         if cells.able_terms is not None:  # of several profiles of a cell the worst
-            cells, kind_of_cell, ratio = cells.worst_each(ratio, kind_of_cell)
-        exact = partial(fronts.of_cells, cells)
-        chances = Chances.of_holders(cells.group, cells.value, cells.s, ratio, exact)
+            cells, kind_of_cell, odds = cells.worst_of_cells(odds, kind_of_cell)
+        exact = partial(worst_profiles.chances_of_cells, cells)
+        chances = Chances.of_holders(cells.group, cells.value, cells.s, odds, exact)
         return replace(chances, overlap=counts.semantics != "single", alike=kind_of_cell)
 
     def monotone(self, semantics: Semantics = "single") -> bool:
@@ -200,8 +197,8 @@ class Facts:
         negated : bool
             Whether the facts are negations, for `Negations`; see `PossibleMembers`.
         """
-        # For windows of numbers there are other keys than values.
         limit = as_threshold(threshold)
+        # For windows of numbers there are other keys than values.
         if isinstance(values, Windows):
             amounts = min(self.l, values.counts.n_values), self.k, self.m
             return MinLedger(WindowsMeasure(amounts, limit, values.last), limit)
@@ -226,7 +223,7 @@ class Facts:
 
         return Disclosure(window, float(exact), lambda: exact, witness)
 
-    def _bounds_by_judge(self, counts: GroupCounts) -> Chances:
+    def _bounds_by_verifier(self, counts: GroupCounts) -> Chances:
         """Upper bounds of chances, for rules on impossible values that look at other columns.
 
         The verifier's function works them out for each value of each group.
@@ -244,43 +241,53 @@ class Facts:
 
         return Chances.of_holders(counts.cell_groups, counts.codes, counts.counts, odds, exact)
 
-    def _bounds_beside(self, counts: GroupCounts, code: int | None) -> dict[Label, Disclosure]:
+    def _bounds_of_values(self, counts: GroupCounts, code: int | None) -> dict[Label, Disclosure]:
         """For each value (or only for `code`), an upper bound of its highest posterior.
 
         For schemas with rules on what is impossible that look at other sensitive columns.
         """
         every_cell = np.arange(len(counts.codes))  # a cell is a value of a group
-        bounds = self._bounds_by_judge(counts).fractions(every_cell)
+        bounds = self._bounds_by_verifier(counts).fractions(every_cell)
         highest = dict.fromkeys(range(counts.n_values) if code is None else [code], Fraction(0))
         for value, bound in zip(counts.codes.tolist(), bounds, strict=True):
             if value in highest and bound is not None:
                 highest[value] = max(highest[value], bound)
         disclosures: dict[Label, Disclosure] = {}
         for value, bound in highest.items():
-            label, exact = counts.values[value], partial(Fraction, bound)
-            disclosures[label] = Disclosure(label, float(bound), bounded=True, _bound=exact)
+            label, as_fraction = counts.values[value], partial(Fraction, bound)
+            disclosures[label] = Disclosure(label, float(bound), bounded=True, _bound=as_fraction)
         return disclosures
 
-    def _judge(self, counts: GroupCounts, code: int | None) -> dict[Label, Disclosure]:
+    def _disclosures_by_value(
+        self, counts: GroupCounts, code: int | None
+    ) -> dict[Label, Disclosure]:
         """The disclosure of each value, or only of the one with this code."""
         if isinstance(counts.possible, JointMembers):
-            return self._bounds_beside(counts, code)
-        # Only profiles of groups that attain a minimum matter; fractions are worked out on demand.
-        fronts = _Fronts(self, counts, attaining(front(counts, self.l, code), self.k, self.m))
-        chances, at_most = fronts.chances().tolist(), formulas_of(counts).bounded(counts).tolist()
-        codes = range(counts.n_values) if code is None else [code]
+            return self._bounds_of_values(counts, code)
+        # Fractions and witnesses are worked out on demand.
+        worst_profiles = self._worst_profiles(counts, code)
+        chances = worst_profiles.chances().tolist()
+        is_bounded = formulas_of(counts).bounded(counts).tolist()
         disclosures: dict[Label, Disclosure] = {}
-        for code in codes:
-            label = counts.values[code]
-            exact, witness = partial(fronts.exact, code), partial(fronts.witness, code)
+        for value in range(counts.n_values) if code is None else [code]:
+            label = counts.values[value]
             disclosures[label] = Disclosure(
-                label, chances[code], exact, witness, bounded=at_most[code]
+                label,
+                chances[value],
+                partial(worst_profiles.exact, value),
+                partial(worst_profiles.witness, value),
+                bounded=is_bounded[value],
             )
         return disclosures
 
+    def _worst_profiles(self, counts: GroupCounts, code: int | None) -> _WorstProfiles:
+        """The profiles of groups that attain a minimum, of all values or of one."""
+        undominated = front(counts, self.l, code)
+        return _WorstProfiles(self, counts, attaining(undominated, self.k, self.m))
+
 
 @dataclass(frozen=True)
-class _Fronts:
+class _WorstProfiles:
     """The profiles that attain the minima of every value, and the chances that follow from them."""
 
     facts: Facts
@@ -312,7 +319,9 @@ class _Fronts:
         terms = theorem2_terms(self.profiles, self.facts.k, self.facts.m)
         return self.profiles.value[starts], terms.least(starts)
 
-    def of_cells(self, profiles_of_cells: Profiles, cells: IntArray) -> list[Fraction | None]:
+    def chances_of_cells(
+        self, profiles_of_cells: Profiles, cells: IntArray
+    ) -> list[Fraction | None]:
         """The highest posterior of a target in each of some cells (values of groups), as fractions.
 
         `profiles_of_cells` has the profile of each cell, `cells` the positions of those asked
@@ -320,21 +329,27 @@ class _Fronts:
         """
         targets = profiles_of_cells.take(cells)
         k, m = self.facts.k, self.facts.m
-        families: dict[int, tuple[Fraction, Fraction]] = {}
         # Without relatives, the value does not matter.
         keys = np.stack((targets.value * bool(m), *targets.numbers), axis=1)
         _, first, kind = np.unique(keys, axis=0, return_index=True, return_inverse=True)
-        distinct = targets.take(first)
-        # T(l, 0) and T(l, k) of the target's group, and V(m, k + 1) there.
-        ratios = distinct.t_exact(0), distinct.t_exact(k), distinct.v_exact(m, k + 1)
+        kinds = targets.take(first)
+        link_factors = {
+            value: self._least_link_factors(value) for value in set(kinds.value.tolist())
+        }
+        terms_of_kinds = zip(
+            kinds.value.tolist(),
+            kinds.t_exact(0),
+            kinds.t_exact(k),
+            kinds.v_exact(m, k + 1),
+            strict=True,
+        )
         chances: list[Fraction | None] = []
-        for value, t_alone, t_known, family in zip(distinct.value.tolist(), *ratios, strict=True):
-            if value not in families:
-                families[value] = self._least_link_factors(value)
-            v_alone, v_known = families[value]
+        for value, t_alone, t_known, v_in_target_group in terms_of_kinds:
+            v_alone, v_known = link_factors[value]
             # Theorem 2: all in one group; or known people beside the links, or beside the target.
-            one_group = t_known * family
-            chances.append(1 / (1 + min(one_group, t_alone * v_known, t_known * v_alone)))
+            one_group = t_known * v_in_target_group
+            odds = min(one_group, t_alone * v_known, t_known * v_alone)
+            chances.append(1 / (1 + odds))
         return [chances[i] for i in kind.reshape(-1).tolist()]
 
     def _least_link_factors(self, code: int) -> tuple[Fraction, Fraction]:

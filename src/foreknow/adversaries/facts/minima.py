@@ -14,10 +14,10 @@ from foreknow.adversaries.facts.profiles import (
     Profiles,
     capped,
     formulas_of,
-    negated,
     profiles,
     safe_product,
     t_ratio,
+    with_negations,
 )
 from foreknow.adversaries.ledger import KeyedRatios, Measure
 from foreknow.data.arrays import BoolArray, FloatArray, IntArray
@@ -59,7 +59,11 @@ def theorem2_terms(cells: Profiles, k: Amount, m: Amount) -> Theorem2Terms:
     """Compute the five ratios of each profile."""
     t_known = cells.t(k)
     return Theorem2Terms(
-        safe_product(t_known, cells.v(m, k + 1)), cells.t(0), t_known, cells.v(m, 0), cells.v(m, k)
+        one_group=safe_product(t_known, cells.v(m, k + 1)),
+        t_alone=cells.t(0),
+        t_known=t_known,
+        v_alone=cells.v(m, 0),
+        v_known=cells.v(m, k),
     )
 
 
@@ -103,7 +107,7 @@ class FactsMeasure(Measure):
         """
         if not formulas_of(counts).by_largest:
             return None
-        s = counts.top_sums(1)
+        n, s = counts.sizes, counts.top_sums(1)
         if self.is_wanted is not None and not self.is_wanted.all():
             if parts > 1:
                 return None
@@ -111,11 +115,12 @@ class FactsMeasure(Measure):
             holders = np.where(self.is_wanted[counts.codes], counts.counts, 0)
             s = np.maximum.reduceat(holders, counts.offsets[:-1])
         # That value and the l most frequent others: see `OneValue.excluded`.
-        largest = np.minimum(counts.top_sums(self.l + 1), counts.top_sums(self.l) + s)
-        n_known, n = capped(parts * (self.k + 1)), counts.sizes
-        odds = t_ratio(n, np.maximum(s, 1), n - largest, parts * self.k)
-        odds *= (np.maximum(n - n_known - s, 0) / np.maximum(n - n_known, 1)) ** capped(self.m)
-        return (s > 0) & (odds < self.least * (1 - CLOSE))
+        excluded = np.minimum(counts.top_sums(self.l + 1), counts.top_sums(self.l) + s)
+        t = t_ratio(n, np.maximum(s, 1), slack=n - excluded, k=parts * self.k)
+        n_free = n - capped(parts * (self.k + 1))
+        share_without = np.maximum(n_free - s, 0) / np.maximum(n_free, 1)
+        odds = t * share_without ** capped(self.m)
+        return np.asarray((s > 0) & (odds < self.least * (1 - CLOSE)))
 
     def cells(self, counts: GroupCounts, groups: BoolArray | None = None) -> KeyedRatios:
         """The cells (values of groups) of the wanted values, with five ratios each."""
@@ -125,15 +130,17 @@ class FactsMeasure(Measure):
                 f"{counts.semantics!r}"
             )
         in_order = self._profiles(counts, groups).by_value()
-        ratios = np.stack(theorem2_terms(in_order, self.k, self.m))
         return KeyedRatios(
-            in_order.value, in_order.group, ratios, in_order if self.has_fractions else None
+            key=in_order.value,
+            group=in_order.group,
+            ratios=np.stack(theorem2_terms(in_order, self.k, self.m)),
+            detail=in_order if self.has_fractions else None,
         )
 
     def _profiles(self, counts: GroupCounts, groups: BoolArray | None = None) -> Profiles:
         """The profiles of the wanted values in all groups, or in those where `groups` is True."""
         if self.negated:
-            counts = negated(counts)
+            counts = with_negations(counts)
         if groups is None:
             return profiles(counts, self.l, self.is_wanted)
         inside = groups[counts.cell_groups]
@@ -175,7 +182,8 @@ class FactsMeasure(Measure):
     def attaining(self, cells: KeyedRatios, minima: FloatArray) -> KeyedRatios:
         """The profiles that may attain a minimum, one for each kind."""
         nearly_lowest = cells.take(_are_near(cells.ratios, minima[:, cells.key], self.m))
-        return nearly_lowest.take(nearly_lowest.detail.alike()[0])
+        first_of_kind, _ = nearly_lowest.detail.alike()
+        return nearly_lowest.take(first_of_kind)
 
     def exact(self, detail: Any) -> Fraction:
         """The breach probability of one value."""
@@ -208,28 +216,26 @@ def exact_minimum(candidates: Profiles, k: int, m: int) -> ExactMinimum:
     """
     if len(candidates) > _FEW:
         candidates = attaining(candidates, k, m)
-    # Everything as fractions.
-    cells = range(len(candidates))
     t_known, t_alone = candidates.t_exact(k), candidates.t_exact(0)
     v_alone, v_known = candidates.v_exact(m, 0), candidates.v_exact(m, k)
-    one_group = [t * v for t, v in zip(t_known, candidates.v_exact(m, k + 1), strict=True)]
-
-    def first_least(ratios: list[Fraction]) -> int:
-        """The position of the least, the first of equal ones."""
-        return min(cells, key=ratios.__getitem__)
-
-    # All in one group; then in two groups, with the known people in either.
+    v_in_target_group = candidates.v_exact(m, k + 1)
+    one_group = [t * v for t, v in zip(t_known, v_in_target_group, strict=True)]
     groups = candidates.group.tolist()
-    best_cell = first_least(one_group)
-    options = [
-        ExactMinimum(one_group[best_cell], groups[best_cell], groups[best_cell], "one group")
-    ]
+
+    def least_and_its_group(ratios: list[Fraction]) -> tuple[Fraction, int]:
+        """The least ratio and its group, the first of equal ones."""
+        least = min(ratios)
+        return least, groups[ratios.index(least)]
+
+    ratio, group = least_and_its_group(one_group)
+    options = [ExactMinimum(ratio, target=group, family=group, place="one group")]
+    # In two groups, with the known people in either.
     splits: list[tuple[list[Fraction], list[Fraction], Place]] = [
         (t_alone, v_known, "with family"),
         (t_known, v_alone, "with target"),
     ]
-    for ts, vs, known_at in splits:
-        target, family = first_least(ts), first_least(vs)
-        ratio = ts[target] * vs[family]
-        options.append(ExactMinimum(ratio, groups[target], groups[family], known_at))
+    for ts, vs, place in splits:
+        t, target_group = least_and_its_group(ts)
+        v, family_group = least_and_its_group(vs)
+        options.append(ExactMinimum(t * v, target=target_group, family=family_group, place=place))
     return min(options, key=lambda option: option.ratio)

@@ -277,7 +277,9 @@ class Profiles:
 
     def _of_columns(self, columns: Iterable[Any]) -> Profiles:
         value, group, n, s, slack, kind, able_terms = columns
-        return Profiles(value, group, n, s, slack, kind, self.counts, self.l, able_terms)
+        return Profiles(
+            value, group, n, s, slack, kind, counts=self.counts, l=self.l, able_terms=able_terms
+        )
 
     def take(self, index: NDArray[Any] | slice) -> Profiles:
         """The profiles at an index or mask."""
@@ -297,7 +299,7 @@ class Profiles:
         # All or none must have terms for people who cannot have a value.
         if any(profiles.able_terms is not None for profiles in to_join):
             to_join = [
-                profiles if profiles.able_terms is not None else profiles._of_all
+                profiles if profiles.able_terms is not None else profiles._with_able_terms
                 for profiles in to_join
             ]
         joined: list[Any] = []
@@ -307,7 +309,7 @@ class Profiles:
         return self._of_columns(joined)
 
     @property
-    def _of_all(self) -> Profiles:
+    def _with_able_terms(self) -> Profiles:
         """The same profiles with terms for people who cannot have the value: there are none."""
         return replace(self, able_terms=np.zeros((len(self), 3), dtype=np.int64))
 
@@ -330,13 +332,13 @@ class Profiles:
 
         Profiles of one kind have the same value and equal numbers, so no fraction tells them apart.
         """
-        kind = _classes([*self.numbers, self.value])
+        kind = _numbers_of_rows([*self.numbers, self.value])
         first = np.empty(int(kind.max(initial=-1)) + 1, dtype=np.int64)
         # Written from the last to the first, so that the first one stays.
         first[kind[::-1]] = np.arange(len(kind) - 1, -1, -1)
         return first, kind
 
-    def told_of(self, k: int) -> Profiles:
+    def once_known(self, k: int) -> Profiles:
         """The profiles once k people are known: their T(l, 0) is T(l, k) of these.
 
         For cells of groups in which not everybody can have each value. Known people come off the
@@ -349,7 +351,7 @@ class Profiles:
             self, slack=self.slack - n_known, able_terms=np.maximum(self.able_terms - fewer, 0)
         )
 
-    def worst_each(
+    def worst_of_cells(
         self, ratio: FloatArray, kind: IntArray
     ) -> tuple[Profiles, IntArray, FloatArray]:
         """The profile with the least ratio in each cell, its kind and its ratio.
@@ -357,7 +359,7 @@ class Profiles:
         A cell is a value of a group; it may have several profiles, one for each way to rule values
         out.
         """
-        cell = _classes([self.value, self.group])
+        cell = _numbers_of_rows([self.value, self.group])
         # By cell, and within it by ratio: the first of each cell is its least.
         order = np.lexsort((ratio, cell))
         first = order[np.searchsorted(cell[order], np.arange(int(cell.max(initial=-1)) + 1))]
@@ -486,7 +488,16 @@ class OneValue:
         """
         group, s = counts.cell_groups[cells], counts.counts[cells]
         slack, kind = self.slack(counts, l, cells, group, s)
-        return Profiles(counts.codes[cells], group, counts.sizes[group], s, slack, kind, counts, l)
+        return Profiles(
+            value=counts.codes[cells],
+            group=group,
+            n=counts.sizes[group],
+            s=s,
+            slack=slack,
+            kind=kind,
+            counts=counts,
+            l=l,
+        )
 
     def slack(
         self, counts: GroupCounts, l: int, cells: Any, group: IntArray, s: IntArray
@@ -551,29 +562,48 @@ class OneValue:
         takes are named: links are dropped first, then known people, then values.
         """
         l, k, m = amounts
-        bag, value = counts.bag(minimum.target), counts.values[code]
-        s = bag.pop(value)
-        used = _by_frequency(bag)[:l]
-        frequent = [bag[label] for label in used]
-        n, family_n = int(counts.sizes[minimum.target]), int(counts.sizes[minimum.family])
-        family_s = counts.bag(minimum.family)[value]
-        with_target, with_family = minimum.place != "with family", minimum.place != "with target"
+        bag = counts.bag(minimum.target)
+        bag.pop(counts.values[code])
+        ruled_out = _by_frequency(bag)[:l]
+        # Of odds of 0, the adversary is certain.
+        if minimum.ratio == 0:
+            counts_ruled_out = [bag[label] for label in ruled_out]
+            l, k, m = self._fewest_for_certainty(counts, code, counts_ruled_out, k, m, minimum)
+            ruled_out = ruled_out[:l]
+        return ruled_out, self.known_people(counts, code, ruled_out, k, minimum), m
 
-        def is_certain(out: int, k: int, m: int) -> bool:
+    def _fewest_for_certainty(
+        self,
+        counts: GroupCounts,
+        code: int,
+        counts_ruled_out: list[int],
+        k: int,
+        m: int,
+        minimum: ExactMinimum,
+    ) -> Amounts:
+        """The fewest values ruled out, people known and links (l, k, m) that make it certain.
+
+        `counts_ruled_out` says how many people have each of the values that may be ruled out.
+        """
+        value = counts.values[code]
+        n, family_n = int(counts.sizes[minimum.target]), int(counts.sizes[minimum.family])
+        s, family_s = counts.bag(minimum.target)[value], counts.bag(minimum.family)[value]
+        known_beside_target = minimum.place != "with family"
+        known_beside_family = minimum.place != "with target"
+
+        def is_certain(l: int, k: int, m: int) -> bool:
             """True if the odds are 0 with so many values ruled out, people known, and links."""
-            slack = self.slack_exact(n, s, frequent[:out])
-            if self.t_exact(n, s, slack, k if with_target else 0) == 0:
+            slack = self.slack_exact(n, s, counts_ruled_out[:l])
+            if self.t_exact(n, s, slack, k if known_beside_target else 0) == 0:
                 return True
-            n_taken = (k if with_family else 0) + (minimum.target == minimum.family)
+            n_taken = (k if known_beside_family else 0) + (minimum.target == minimum.family)
             return self.v_exact(family_n, family_s, m, n_taken) == 0
 
-        # Certain: find the least number of each that suffices, by bisection.
-        if not minimum.ratio:
-            l, k, m = len(used), min(k, n + family_n), min(m, family_n)
-            m = bisect_left(range(m), True, key=lambda fewer: is_certain(l, k, fewer))
-            k = bisect_left(range(k), True, key=lambda fewer: is_certain(l, fewer, m))
-            l = bisect_left(range(l), True, key=lambda fewer: is_certain(fewer, k, m))
-        return used[:l], self.known_people(counts, code, used[:l], k, minimum), m
+        l, k, m = len(counts_ruled_out), min(k, n + family_n), min(m, family_n)
+        m = bisect_left(range(m), True, key=lambda fewer: is_certain(l, k, fewer))
+        k = bisect_left(range(k), True, key=lambda fewer: is_certain(l, fewer, m))
+        l = bisect_left(range(l), True, key=lambda fewer: is_certain(fewer, k, m))
+        return l, k, m
 
     def known_people(
         self, counts: GroupCounts, code: int, used: list[Label], k: int, minimum: ExactMinimum
@@ -631,20 +661,18 @@ class SetOfValues(SeveralValues):
         # For each group that occurs, its l + 1 largest counts; 0 where it has fewer values.
         present, position = np.unique(group, return_inverse=True)
         starts, ends = counts.offsets[present], counts.offsets[present + 1]
-        tops = np.zeros((len(present), l + 1), dtype=np.int64)
+        largest_counts = np.zeros((len(present), l + 1), dtype=np.int64)
         for i in range(l + 1):
             is_present = starts + i < ends
-            tops[is_present, i] = counts.counts[top_cells[starts[is_present] + i]]
-        # All l+1 most frequent values but the target's own, or but the last.
-        column = np.arange(l)
-        other_counts = tops[
-            position[:, None], column + (column >= np.minimum(rank[cells], l)[:, None])
-        ]
+            largest_counts[is_present, i] = counts.counts[top_cells[starts[is_present] + i]]
+        # Skip the cell's own value if it is among them, and else the last.
+        column, skipped = np.arange(l), np.minimum(rank[cells], l)[:, None]
+        other_counts = largest_counts[position[:, None], column + (column >= skipped)]
         # A person lacks a value that c of n people have with the chance (n - c) / n, whatever else.
         n, chance = counts.sizes[group], np.ones(len(group))
-        for occurrences in other_counts.T:
-            chance = safe_product(chance, (n - occurrences) / n)
-        return chance, _classes([*other_counts.T, n])
+        for n_holders in other_counts.T:
+            chance = safe_product(chance, (n - n_holders) / n)
+        return chance, _numbers_of_rows([*other_counts.T, n])
 
     def columns(self, l: int) -> int:
         """How many columns of cells are worked on at once."""
@@ -734,8 +762,8 @@ class SomeCannot(OneValue):
         others tell what other people lack, which says no more than what these have.
         """
         possible: Any = counts.possible
-        partly_had, _ = _partly_had(counts)
-        is_divided = np.asarray(partly_had.any(axis=1))
+        some_cannot, _ = _kinds_that_some_cannot_have(counts)
+        is_divided = np.asarray(some_cannot.any(axis=1))
         if not is_divided.any():
             return super().profiles(counts, l, cells)
         wanted_cells = np.arange(len(counts.codes))[cells]
@@ -758,10 +786,11 @@ class SomeCannot(OneValue):
         profiles_to_join = [super().profiles(counts, l, plain_cells)] if len(plain_cells) else []
         # Negations beyond those about the target tell about others; facts are all about the target.
         for n_ruled_out in range(l + 1) if possible.negated else [l]:
-            ruled_out = _profiles_of_divided(divided_counts, n_ruled_out, positions)
-            rest_left = ruled_out.told_of(l - n_ruled_out)
+            of_divided = _profiles_of_divided(divided_counts, n_ruled_out, positions)
+            of_divided = of_divided.once_known(l - n_ruled_out)
+            # Back to the numbers of groups in all counts.
             profiles_to_join.append(
-                replace(rest_left, group=groups[rest_left.group], counts=counts)
+                replace(of_divided, group=groups[of_divided.group], counts=counts)
             )
         return profiles_to_join[0].join(*profiles_to_join[1:])
 
@@ -775,16 +804,16 @@ class SomeCannot(OneValue):
         A kind is values that the same people can have. Shape (values,).
         """
         possible: Any = counts.possible
-        values = np.zeros(counts.n_values, dtype=bool)
-        partly, _ = _partly_had(counts)
+        is_bounded = np.zeros(counts.n_values, dtype=bool)
+        some_cannot, _ = _kinds_that_some_cannot_have(counts)
         # For each cell, how many kinds of its group not everybody can have, other than its own.
-        n_other_kinds = partly.sum(axis=1)[counts.cell_groups]
+        n_other_kinds = some_cannot.sum(axis=1)[counts.cell_groups]
         if not possible.negated:  # of one kind alone, odds are exact
             of_cell = counts.cell_groups, possible.kind[counts.codes]
             is_open = possible.most > possible.members
-            n_other_kinds += is_open[of_cell] - partly[of_cell].astype(np.int64)
-        values[counts.codes[n_other_kinds > 0]] = True
-        return values
+            n_other_kinds += is_open[of_cell] - some_cannot[of_cell].astype(np.int64)
+        is_bounded[counts.codes[n_other_kinds > 0]] = True
+        return is_bounded
 
     def spelled(
         self, counts: GroupCounts, code: int, amounts: Amounts, minimum: ExactMinimum
@@ -803,18 +832,16 @@ class SomeCannot(OneValue):
         # One profile for each number of values of the kind that are ruled out: the least odds
         # decide.
         ways = profiles(target_counts, l, np.arange(counts.n_values) == code)
-        ratios = ways.t_exact(0 if minimum.place == "with family" else k)
-        n_of_kind = ratios.index(min(ratios)) if len(ratios) > 1 or of_kind else 0
-        used = [*of_kind[:n_of_kind], *of_anybody[: l - n_of_kind]]
-        other_people, people = _bag_of_others(counts, code, used, minimum), dict[Label, int]()
+        odds = ways.t_exact(0 if minimum.place == "with family" else k)
+        n_of_kind = odds.index(min(odds)) if len(odds) > 1 or of_kind else 0
+        ruled_out = [*of_kind[:n_of_kind], *of_anybody[: l - n_of_kind]]
+        others, known_people = _bag_of_others(counts, code, ruled_out, minimum), dict[Label, int]()
         # Known people have values of that kind first: nothing lowers the odds more.
         for bag in _by_kind(counts, minimum.known_group, code):
-            available = {}
-            for value, n in other_people.items():
-                if value in bag:
-                    available[value] = n
-            people |= _most_frequent_people(available, k - sum(people.values()))
-        return used, people, m
+            available = {value: n for value, n in others.items() if value in bag}
+            n_to_name = k - sum(known_people.values())
+            known_people |= _most_frequent_people(available, n_to_name)
+        return ruled_out, known_people, m
 
 
 _FORMULAS: dict[Semantics, OneValue] = {
@@ -834,29 +861,32 @@ def _by_kind(
     `code`, if not everybody in the group can have that; values of other kinds that not everybody
     can have are in neither.
     """
-    bag, codes = counts.bag(group), counts.values.codes
     possible: Any = counts.possible
+    bag = counts.bag(group)
     bag.pop(counts.values[code], None)
-    cannot, kind = possible.members[group] < counts.sizes[group], possible.kind[code]
+    some_cannot_have = possible.members[group] < counts.sizes[group]  # by kind
     of_kind: dict[Label, int] = {}
     of_anybody: dict[Label, int] = {}
     for value, times in bag.items():
-        kind_of_value = possible.kind[codes[value]]
-        if not cannot[kind_of_value]:
+        kind = possible.kind[counts.values.codes[value]]
+        if not some_cannot_have[kind]:
             of_anybody[value] = times
-        elif kind_of_value == kind:
+        elif kind == possible.kind[code]:
             of_kind[value] = times
     return of_kind, of_anybody
 
 
 def formulas_of(counts: GroupCounts) -> OneValue:
-    """The formulas for counts, by which values people may have; refuses joint values."""
+    """The formulas for counts, by their semantics and by what people cannot have.
+
+    An error if that depends on other sensitive columns.
+    """
     if isinstance(counts.possible, JointMembers):
         raise UnsupportedError("impossible-linked", "this analysis")
     return _SOME_CANNOT if counts.possible.restricts else _FORMULAS[counts.semantics]
 
 
-def negated(counts: GroupCounts) -> GroupCounts:
+def with_negations(counts: GroupCounts) -> GroupCounts:
     """The counts for an adversary who knows that people lack values."""
     possible: Any = counts.possible
     return (
@@ -893,7 +923,7 @@ def _most_frequent_people(bag: dict[Label, int], n_people: int) -> dict[Label, i
     return chosen
 
 
-def _partly_had(counts: GroupCounts) -> tuple[NDArray[np.bool_], IntArray]:
+def _kinds_that_some_cannot_have(counts: GroupCounts) -> tuple[NDArray[np.bool_], IntArray]:
     """Which kinds of values in each group not all can have, and how many people have each kind.
 
     A kind is values that the same people can have. Both have the shape (groups, kinds).
@@ -917,63 +947,94 @@ def _profiles_of_divided(counts: GroupCounts, l: int, cells: Any) -> Profiles:
     of them are of the kind, and the others of the rest: each way is a profile.
     """
     possible: Any = counts.possible
-    of_cell, n_kinds = possible.kind[counts.codes], possible.can.shape[1]
-    key, members = counts.cell_groups * n_kinds + of_cell, possible.members
-    partly, holders = _partly_had(counts)
-    taken_out = np.where(partly, holders, 0)
-    # Each group, and each kind that not all of it can have, by itself.
-    key_of_cell = np.where(partly.ravel()[key], key, counts.n_groups * n_kinds + counts.cell_groups)
-    order = np.argsort(key_of_cell, kind="stable")
+    kind_of_cell, n_kinds = possible.kind[counts.codes], possible.can.shape[1]
+    part_of_cell, parts = _parts_of_divided(counts)
+    first_rest = counts.n_groups * n_kinds
+    # The cells that are asked about, and the part that each is in.
+    group, value, s = counts.cell_groups[cells], counts.codes[cells], counts.counts[cells]
+    own_part, kind = part_of_cell[cells], kind_of_cell[cells]
+    of_rest = own_part >= first_rest
+    # Ways to rule values out: i of the cell's own part, and the others of the rest of its group.
+    n_other_values = np.diff(parts.offsets)[own_part] - 1
+    n_ways = np.where(of_rest, 1, np.minimum(l, n_other_values) + 1)
+    # From here on, an entry for each way of each cell.
+    way, _ = ranges(np.zeros_like(n_ways), n_ways)
+    cell_of_way = np.repeat(np.arange(len(n_ways)), n_ways)
+    group, value, s = group[cell_of_way], value[cell_of_way], s[cell_of_way]
+    own_part, kind, of_rest = own_part[cell_of_way], kind[cell_of_way], of_rest[cell_of_way]
+    rest_part = first_rest + group
+    n_ruled_out_in_part = np.where(of_rest, l, way)
+    # How many people of the part have excluded values, and of the rest of the group.
+    excluded, excluded_of_rest = np.zeros_like(s), np.zeros_like(s)
+    for n_ruled_out in range(l + 1):
+        positions = np.flatnonzero(n_ruled_out_in_part == n_ruled_out)
+        # As in `OneValue.excluded`, within the part.
+        excluded[positions] = np.minimum(
+            parts.top_sums(n_ruled_out + 1, own_part[positions]),
+            parts.top_sums(n_ruled_out, own_part[positions]) + s[positions],
+        )
+        positions = positions[~of_rest[positions]]
+        excluded_of_rest[positions] = parts.top_sums(l - n_ruled_out, rest_part[positions])
+    n_able = _fewest_who_can(counts)
+    n = np.where(of_rest, parts.sizes[rest_part], n_able[group, kind])
+    # See `t_able_exact`; the rest needs no second term.
+    n_others = np.maximum(n - parts.sizes[own_part], 0)
+    able_terms = np.stack([n_others, excluded_of_rest, parts.sizes[rest_part]], axis=1)
+    able_terms[of_rest] = 0
+    return Profiles(
+        value=value,
+        group=group,
+        n=n,
+        s=s,
+        slack=parts.sizes[own_part] - excluded,
+        kind=None,
+        counts=counts,
+        l=l,
+        able_terms=able_terms,
+    )
+
+
+def _parts_of_divided(counts: GroupCounts) -> tuple[IntArray, GroupCounts]:
+    """The part of each cell, and the counts of the parts, as if each were a group.
+
+    Each kind of values that not all of a group can have is a part by itself: of kind j in group g
+    it has the number g times the number of kinds, plus j. All other values of a group are its rest:
+    these parts come after all others, in order of group.
+    """
+    possible: Any = counts.possible
+    n_kinds = possible.can.shape[1]
+    part_of_kind = counts.cell_groups * n_kinds + possible.kind[counts.codes]
+    rest = counts.n_groups * n_kinds + counts.cell_groups
+    some_cannot, _ = _kinds_that_some_cannot_have(counts)
+    part_of_cell = np.where(some_cannot.ravel()[part_of_kind], part_of_kind, rest)
+    order = np.argsort(part_of_cell, kind="stable")
     n_parts = counts.n_groups * (n_kinds + 1)
-    sizes = np.bincount(key_of_cell, counts.counts, n_parts).astype(np.int64)
-    ends = np.cumsum(np.bincount(key_of_cell, minlength=n_parts))
+    sizes = np.bincount(part_of_cell, counts.counts, n_parts).astype(np.int64)
+    ends = np.cumsum(np.bincount(part_of_cell, minlength=n_parts))
     offsets = np.concatenate(([0], ends))
-    # As if each such part of a group were a group.
-    divided_counts = GroupCounts.counted(
+    parts = GroupCounts.counted(
         *(sizes, offsets, counts.codes[order], counts.counts[order]),
         values=counts.values,
         semantics=counts.semantics,
     )
-    # The cells that are asked about, and the part that each is in.
-    group, value, s = counts.cell_groups[cells], counts.codes[cells], counts.counts[cells]
-    own_part, kind = key_of_cell[cells], of_cell[cells]
-    of_rest = own_part >= counts.n_groups * n_kinds
-    # Ways to rule values out: i of the cell's own part, and the others of the rest of its group.
-    ways = np.where(of_rest, 1, np.minimum(l, np.diff(divided_counts.offsets)[own_part] - 1) + 1)
-    # From here on, an entry for each way of each cell.
-    way, _ = ranges(np.zeros_like(ways), ways)
-    repeated = np.repeat(np.arange(len(ways)), ways)
-    group, value, s = group[repeated], value[repeated], s[repeated]
-    own_part, kind, of_rest = own_part[repeated], kind[repeated], of_rest[repeated]
-    # For each profile: how many values of its own part are ruled out.
-    inside = np.where(of_rest, l, way)
-    # How many people of the part have excluded values, and of the rest of the group.
-    excluded, out = np.zeros_like(s), np.zeros_like(s)
-    rest_part = counts.n_groups * n_kinds + group
-    for n_ruled_out in range(l + 1):
-        positions = np.flatnonzero(inside == n_ruled_out)
-        # As in `OneValue.excluded`, within the part.
-        excluded[positions] = np.minimum(
-            divided_counts.top_sums(n_ruled_out + 1, own_part[positions]),
-            divided_counts.top_sums(n_ruled_out, own_part[positions]) + s[positions],
-        )
-        positions = positions[~of_rest[positions]]
-        out[positions] = divided_counts.top_sums(l - n_ruled_out, rest_part[positions])
-    slack, n = divided_counts.sizes[own_part] - excluded, divided_counts.sizes[rest_part]
-    for kind_code in range(n_kinds):  # who can have a value, but for those who have others
-        positions = np.flatnonzero(~of_rest & (kind == kind_code))
-        able_of_both = possible.people @ (possible.might & possible.can[:, [kind_code]])
+    return part_of_cell, parts
+
+
+def _fewest_who_can(counts: GroupCounts) -> IntArray:
+    """How many people of each group can have each kind of values, but for those who have others.
+
+    At least so many: others are those of kinds that not everybody in the group can have.
+    """
+    possible: Any = counts.possible
+    some_cannot, holders = _kinds_that_some_cannot_have(counts)
+    n_fixed = np.where(some_cannot, holders, 0)
+    fewest = np.array(possible.members)
+    for kind in range(fewest.shape[1]):
+        n_able_of_both = possible.people @ (possible.might & possible.can[:, [kind]])
         # At most so many of those who can have the value may be gone with values of another kind.
-        away = np.minimum(
-            np.delete(taken_out, kind_code, 1), np.delete(able_of_both, kind_code, 1)
-        ).sum(axis=1)
-        n[positions] = (members[:, kind_code] - away)[group[positions]]
-    # See `t_able_exact`: others, ruled out among these, and remaining values.
-    free = np.where(of_rest, 0, np.maximum(n - divided_counts.sizes[own_part], 0))
-    able_terms = np.stack(
-        [free, out, np.where(of_rest, 0, divided_counts.sizes[rest_part])], axis=1
-    )
-    return Profiles(value, group, n, s, slack, None, counts, l, able_terms)
+        away = np.minimum(np.delete(n_fixed, kind, 1), np.delete(n_able_of_both, kind, 1))
+        fewest[:, kind] -= away.sum(axis=1)
+    return fewest
 
 
 def ranked_cells(counts: GroupCounts) -> tuple[IntArray, IntArray]:
@@ -992,7 +1053,7 @@ def ranked_cells(counts: GroupCounts) -> tuple[IntArray, IntArray]:
     return remembered(counts, "ranked cells", ranked)
 
 
-def _classes(columns: list[IntArray]) -> IntArray:
+def _numbers_of_rows(columns: list[IntArray]) -> IntArray:
     """A number for each row of some columns, equal for equal rows.
 
     Numbers ascend by the last column first.

@@ -61,39 +61,55 @@ class Pieces(NamedTuple):
     slack: IntArray
 
 
-def own_windows(counts: GroupCounts, last: IntArray, l: int) -> Pieces:
+def pieces_at_own_values(counts: GroupCounts, last: IntArray, l: int) -> Pieces:
     """The window that begins at each value of each group: the worst of a group is among them.
 
     ``last[v]`` is the last value of the window that begins at value v; l values are ruled out.
     """
-    begins = np.arange(len(counts.codes))
-    return _pieces(counts, last, l, counts.codes, counts.codes, counts.cell_groups, begins)
+    return _pieces(
+        counts,
+        last,
+        l,
+        first=counts.codes,
+        last=counts.codes,
+        group=counts.cell_groups,
+        begins=np.arange(len(counts.codes)),
+    )
 
 
-def every_window(counts: GroupCounts, last: IntArray, l: int) -> Pieces:
+def pieces_everywhere(counts: GroupCounts, last: IntArray, l: int) -> Pieces:
     """The pieces at every window: after a value has left, and where a value has entered.
 
     A piece is a run of windows in which a group has the same people. ``last[v]`` is the last value
     of the window that begins at value v; l values are ruled out.
     """
     codes, group = counts.codes, counts.cell_groups
-    # After the value of a cell has left, until the next leaves.
-    # Cells that are not the last of their group: after each, the next one leaves.
+    # After the value of a cell has left, until the next of its group leaves.
     inner = np.flatnonzero(group[1:] == group[:-1])
-    leaving = _pieces(counts, last, l, codes[inner] + 1, codes[inner + 1], group[inner], inner + 1)
+    after_leaving = _pieces(
+        counts,
+        last,
+        l,
+        first=codes[inner] + 1,
+        last=codes[inner + 1],
+        group=group[inner],
+        begins=inner + 1,
+    )
     # Where the value of a cell has entered, until the first that is in there leaves.
     entry = np.searchsorted(last, np.arange(counts.n_values))[codes]
     begins = np.searchsorted(_keys(counts), group * counts.n_values + entry)
-    entered = _pieces(counts, last, l, entry, codes[begins], group, begins)
-    return Pieces(*map(np.concatenate, zip(leaving, entered, strict=True)))
+    after_entering = _pieces(
+        counts, last, l, first=entry, last=codes[begins], group=group, begins=begins
+    )
+    return Pieces(*map(np.concatenate, zip(after_leaving, after_entering, strict=True)))
 
 
-def windows_at(counts: GroupCounts, last: IntArray, l: int, positions: IntArray) -> Pieces:
+def pieces_at(counts: GroupCounts, last: IntArray, l: int, positions: IntArray) -> Pieces:
     """The pieces of each group in some windows."""
     group = np.repeat(np.arange(counts.n_groups), len(positions))
     window = np.tile(positions, counts.n_groups)
     begins = np.searchsorted(_keys(counts), group * counts.n_values + window)
-    return _pieces(counts, last, l, window, window, group, begins)
+    return _pieces(counts, last, l, first=window, last=window, group=group, begins=begins)
 
 
 def _keys(counts: GroupCounts) -> IntArray:
@@ -105,6 +121,7 @@ def _pieces(
     counts: GroupCounts,
     ends_at: IntArray,
     l: int,
+    *,
     first: IntArray,
     last: IntArray,
     group: IntArray,
@@ -122,33 +139,34 @@ def _pieces(
     # A sum over consecutive cells is the difference of two running sums.
     running = np.concatenate(([0], np.cumsum(counts.counts)))
     n, s = counts.sizes[group], running[ends] - running[begins]
-    return Pieces(first, last, group, n, s, n - s - _count_others(counts, l, group, begins, ends))
+    n_ruled_out = _count_ruled_out(counts, l, group, begins, ends)
+    return Pieces(first, last, group, n=n, s=s, slack=n - s - n_ruled_out)
 
 
-def _count_others(
+def _count_ruled_out(
     counts: GroupCounts, l: int, group: IntArray, begins: IntArray, ends: IntArray
 ) -> IntArray:
     """How many people of a group have one of the l most frequent values outside of a window.
 
     Row i is about ``group[i]`` and the window of its cells from ``begins[i]`` up to ``ends[i]``.
     """
-    n_others = np.zeros(len(group), dtype=np.int64)
+    n_people = np.zeros(len(group), dtype=np.int64)
     n_left = np.full(len(group), min(l, counts.n_values))  # l may be beyond every integer type
-    _, ranked = ranked_cells(counts)  # most frequent first
+    _, ranked = ranked_cells(counts)
     # Go through each group's values, the most frequent first, until l outside were found.
-    remaining, position = np.arange(len(group) if l else 0), 0
+    open_rows, rank = np.arange(len(group) if l else 0), 0
     while True:
         # Drop the rows whose group has no further value.
-        place = counts.offsets[group[remaining]] + position
-        has_more = place < counts.offsets[group[remaining] + 1]
-        remaining = remaining[has_more]
-        if not len(remaining):
-            return n_others
+        place = counts.offsets[group[open_rows]] + rank
+        has_more = place < counts.offsets[group[open_rows] + 1]
+        open_rows = open_rows[has_more]
+        if not len(open_rows):
+            return n_people
         cell = ranked[place[has_more]]
-        outside = (cell < begins[remaining]) | (cell >= ends[remaining])
-        n_others[remaining] += np.where(outside, counts.counts[cell], 0)
-        n_left[remaining] -= outside
-        remaining, position = remaining[n_left[remaining] > 0], position + 1
+        is_outside = (cell < begins[open_rows]) | (cell >= ends[open_rows])
+        n_people[open_rows] += np.where(is_outside, counts.counts[cell], 0)
+        n_left[open_rows] -= is_outside
+        open_rows, rank = open_rows[n_left[open_rows] > 0], rank + 1
 
 
 def blocks(counts: GroupCounts) -> Iterator[tuple[int, GroupCounts]]:
@@ -172,7 +190,7 @@ class Triples(NamedTuple):
     place: IntArray
 
 
-def _distinct(
+def _distinct_triples(
     n: IntArray, s: IntArray, slack: IntArray, position: IntArray
 ) -> tuple[Triples, IntArray]:
     """The distinct triples (people, holders, slack), and the number of each piece's triple.
@@ -195,24 +213,27 @@ def worst_window(windows: Windows, amounts: tuple[int, int, int]) -> tuple[Windo
     """
     l, k, m = amounts
     # Of each block: its distinct triples; the triple of each piece; its first and last window.
-    several, codes, spans = [], [], []
+    triples_of_blocks, codes_of_blocks, spans = [], [], []
     for _, block in blocks(windows.counts):
         # Without links, only windows that begin at a value of the group can be worst.
-        pieces = (every_window if m else own_windows)(block, windows.last, l)
-        triples, code = _distinct(pieces.n, pieces.s, pieces.slack, pieces.last)
-        several.append(triples)
+        pieces = (pieces_everywhere if m else pieces_at_own_values)(block, windows.last, l)
+        triples, code = _distinct_triples(pieces.n, pieces.s, pieces.slack, pieces.last)
+        triples_of_blocks.append(triples)
         if m:
-            codes.append(code.astype(np.int32))
+            codes_of_blocks.append(code.astype(np.int32))
             spans.append((pieces.first.astype(np.int32), pieces.last.astype(np.int32)))
-    triples, code = _distinct(*map(np.concatenate, zip(*several, strict=True)))
+    all_columns = map(np.concatenate, zip(*triples_of_blocks, strict=True))
+    triples, code_of_triple = _distinct_triples(*all_columns)
     odds, position = _least_odds_together(triples, k, m)
     if m:
         # From the numbers of triples within a block to those of all blocks.
-        shifts = np.cumsum([0, *(len(triples_of_window.n) for triples_of_window in several)])
-        block_codes = [code[shift + c] for shift, c in zip(shifts, codes, strict=False)]
+        starts = np.cumsum([0, *(len(of_block.n) for of_block in triples_of_blocks)])
+        code = np.concatenate(
+            [code_of_triple[start + c] for start, c in zip(starts, codes_of_blocks, strict=False)]
+        )
         first, last = map(np.concatenate, zip(*spans, strict=True))
         in_two_groups = _least_odds_apart(
-            triples, np.concatenate(block_codes), first, last, windows.counts.n_values, k, m
+            triples, code, first, last, windows.counts.n_values, k=k, m=m
         )
         odds, position = min((odds, position), in_two_groups)
     return windows.window(position), 1 / (1 + odds)
@@ -222,10 +243,10 @@ def _least_odds_together(triples: Triples, k: int, m: int) -> tuple[Fraction, in
     """The least odds with everybody in one group, and the first window at which they are."""
     n, s, slack, _ = triples
     ratio = safe_product(t_ratio(n, s, slack, k), v_ratio(n, s, m, k + 1))
+    # Floats find the near ones; fractions decide.
     nearly_lowest = np.flatnonzero(ratio <= ratio.min() * (1 + CLOSE))
     candidates: list[tuple[Fraction, int]] = []
     rows = zip(*(column[nearly_lowest].tolist() for column in triples), strict=True)
-    # Floats find the near ones; fractions decide.
     for n, s, slack, position in rows:
         odds = t_exact(n, s, Fraction(slack), k) * v_exact(n, s, m, k + 1)
         candidates.append((odds, position))
@@ -248,35 +269,34 @@ def _least_odds_apart(
     from ``first[i]`` to ``last[i]``. T is the odds against the target's secret, V the chance that
     no linked person has it.
     """
-    ranked: dict[tuple[str, int], _Ranked] = {}
+    n, s, slack, _ = triples
+    ranked: dict[tuple[str, int], _RankedRatio] = {}
     for n_known in {0, k}:
-        t = t_ratio(*triples[:3], n_known)
-        v = v_ratio(*triples[:2], m, n_known)
-        ranked["t", n_known] = _Ranked.of(triples, t, _t_of(triples, n_known), 1)
-        ranked["v", n_known] = _Ranked.of(triples, v, _v_of(triples, m, n_known), m)
+        ratio, exact = t_ratio(n, s, slack, n_known), _exact_t(triples, n_known)
+        ranked["t", n_known] = _RankedRatio.of(triples, ratio, exact, factors=1)
+        ratio, exact = v_ratio(n, s, m, n_known), _exact_v(triples, m, n_known)
+        ranked["v", n_known] = _RankedRatio.of(triples, ratio, exact, factors=m)
     # From the rank of each triple to that of each piece; then the least at each window.
     ranks = [ranking.rank[code] for ranking in ranked.values()]
-    lowest = dict(zip(ranked, _least_over(first, last, ranks, n_windows), strict=True))
-    positions = np.flatnonzero(lowest["t", 0] < _NOWHERE)  # a value may be had by nobody
-    best: tuple[Fraction, int] | None = None
+    lowest = dict(zip(ranked, _least_ranks_by_window(first, last, ranks, n_windows), strict=True))
+    windows = np.flatnonzero(lowest["t", 0] < _NOWHERE)  # a value may be had by nobody
+    candidates: list[tuple[Fraction, int]] = []
     for target, family in ((("t", 0), ("v", k)), (("t", k), ("v", 0))):
-        of_target, of_family = ranked[target], ranked[family]
-        target_ratio = of_target.ratio[lowest[target][positions]]
-        odds = safe_product(target_ratio, of_family.ratio[lowest[family][positions]])
+        t, v = ranked[target], ranked[family]
+        t_ranks, v_ranks = lowest[target][windows], lowest[family][windows]
+        odds = safe_product(t.ratio[t_ranks], v.ratio[v_ranks])
         # Floats find the near windows; each distinct pair is compared by fractions.
-        nearly_lowest = positions[odds <= odds.min() * (1 + CLOSE)]
-        pairs = np.stack((lowest[target][nearly_lowest], lowest[family][nearly_lowest]))
+        is_near = odds <= odds.min() * (1 + CLOSE)
+        pairs = np.stack((t_ranks[is_near], v_ranks[is_near]))
         _, rows = np.unique(pairs, axis=1, return_index=True)
-        for row in rows.tolist():
-            target_place, family_place = map(int, pairs[:, row])
-            product = of_target.exact(target_place) * of_family.exact(family_place)
-            candidate = product, int(nearly_lowest[row])
-            best = candidate if best is None else min(best, candidate)
-    assert best is not None
-    return best
+        for window, t_rank, v_rank in zip(
+            windows[is_near][rows].tolist(), *pairs[:, rows].tolist(), strict=True
+        ):
+            candidates.append((t.exact(t_rank) * v.exact(v_rank), window))
+    return min(candidates)
 
 
-def _t_of(triples: Triples, n_known: int) -> Callable[[int], Fraction]:
+def _exact_t(triples: Triples, n_known: int) -> Callable[[int], Fraction]:
     """A function that gives T(l, k) of triple i as a fraction, with `n_known` people known."""
 
     def exact(i: int) -> Fraction:
@@ -286,13 +306,13 @@ def _t_of(triples: Triples, n_known: int) -> Callable[[int], Fraction]:
     return exact
 
 
-def _v_of(triples: Triples, m: int, n_known: int) -> Callable[[int], Fraction]:
+def _exact_v(triples: Triples, m: int, n_known: int) -> Callable[[int], Fraction]:
     """A function that gives V(m, k) of triple i as a fraction, with `n_known` people known."""
     return lambda i: v_exact(int(triples.n[i]), int(triples.s[i]), m, n_known)
 
 
 @dataclass(frozen=True)
-class _Ranked:
+class _RankedRatio:
     """A ratio of each triple by its rank, which is that of the exact ratio."""
 
     rank: NDArray[Any]  # of each triple
@@ -302,7 +322,7 @@ class _Ranked:
     @classmethod
     def of(
         cls, triples: Triples, ratio: FloatArray, exact: Callable[[int], Fraction], factors: int
-    ) -> _Ranked:
+    ) -> _RankedRatio:
         """Rank triples by their ratio, the lowest first.
 
         Close floats may be in the wrong order, if they are quotients of several factors or of large
@@ -323,7 +343,7 @@ class _Ranked:
         return cls(rank, ratio[order], lambda position: exact(int(order[position])))
 
 
-def _least_over(
+def _least_ranks_by_window(
     first: IntArray, last: IntArray, ranks: list[NDArray[Any]], n_windows: int
 ) -> list[NDArray[Any]]:
     """For each window the least of each rank over the ranges that contain the window.
@@ -380,17 +400,23 @@ class WindowsMeasure(FactsMeasure):
         windows = len(self.last)
         # The last window of each part; parts have about the same number of windows.
         ends = -(-np.arange(1, self.n_parts + 1) * windows // self.n_parts) - 1
-        columns: list[list[Any]] = [[], [], [], [], []]
-        for start, block in blocks(counts):
-            several = [own_windows(block, self.last, self.l)]
-            if self.m:
-                several.append(windows_at(block, self.last, self.l, ends))
-            for pieces in several:
-                piece = np.searchsorted(ends, pieces.first)
-                arrays = piece, start + pieces.group, pieces.n, pieces.s, pieces.slack
-                for column, array in zip(columns, arrays, strict=True):
-                    column.append(array)
         nothing = np.zeros(0, dtype=np.int64)
-        value, group, n, s, slack = (np.concatenate([nothing, *column]) for column in columns)
-        window_profiles = Profiles(value, group, n, s, slack, None, counts, self.l)
-        return window_profiles if groups is None else window_profiles.take(groups[group])
+        all_pieces = [Pieces(*[nothing] * 6)]
+        for first_group, block in blocks(counts):
+            pieces_of_block = [pieces_at_own_values(block, self.last, self.l)]
+            if self.m:
+                pieces_of_block.append(pieces_at(block, self.last, self.l, ends))
+            for pieces in pieces_of_block:
+                all_pieces.append(pieces._replace(group=first_group + pieces.group))
+        joined = Pieces(*map(np.concatenate, zip(*all_pieces, strict=True)))
+        window_profiles = Profiles(
+            value=np.searchsorted(ends, joined.first),
+            group=joined.group,
+            n=joined.n,
+            s=joined.s,
+            slack=joined.slack,
+            kind=None,
+            counts=counts,
+            l=self.l,
+        )
+        return window_profiles if groups is None else window_profiles.take(groups[joined.group])

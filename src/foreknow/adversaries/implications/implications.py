@@ -19,7 +19,7 @@ from foreknow.adversaries.adversary import HasCounts, KnowledgeReach, Ledger, wh
 from foreknow.adversaries.chances import Chances
 from foreknow.adversaries.disclosure import Disclosure
 from foreknow.adversaries.facts.facts import Facts
-from foreknow.adversaries.facts.profiles import negated
+from foreknow.adversaries.facts.profiles import with_negations
 from foreknow.adversaries.implications.minima import (
     Attained,
     ImplicationsMeasure,
@@ -373,7 +373,7 @@ class Negations:
     def _counts(self, release: HasCounts) -> HasCounts:
         counts = asked_of(self, release)
         require(self, several_values(counts.semantics))
-        lacking = negated(counts)
+        lacking = with_negations(counts)
         return release if lacking is counts else lacking
 
 

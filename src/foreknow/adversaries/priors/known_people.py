@@ -70,7 +70,7 @@ class _ExactCase(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class FactsOnTop:
-    """What facts of some amounts make of the posteriors of a release.
+    """The posteriors of a release once facts of some amounts are known beside the priors.
 
     `amounts` are how many values are ruled out for the target, and how many other people are known
     and linked.
@@ -295,9 +295,9 @@ class FactsOnTop:
         def odds_against_having(n_without: IntArray, links: int) -> tuple[FloatArray, FloatArray]:
             """The odds of everybody, and of those linked, if so many others do not have a value."""
             counts = np.stack([batch.counts, n_without], axis=2).reshape(-1, 2)
-            facts = 0, n_known, links  # `n_without` says already who is ruled out
+            amounts_left = 0, n_known, links  # `n_without` says already who is ruled out
             only_had = slice(0, 1)
-            return least_odds(people, counts, chances, no_set, amounts=facts, rows=only_had)
+            return least_odds(people, counts, chances, no_set, amounts=amounts_left, rows=only_had)
 
         n_left = _count_after_ruling_out(batch.counts, n_others, n_ruled_out)
         odds, _ = odds_against_having(n_left, 0)
