@@ -370,7 +370,7 @@ def test_proposals_alone_and_together(kind, semantics, rising, data):
         one_by_one.commit(*proposal(groups, change, semantics))
     assert search.right(stands(one_by_one, semantics), reached, ledger)
     if kind is fk.Facts or kind is fk.Negations:  # whose minima are those of values
-        assert np.array_equal(ledger.standing(), one_by_one.standing())
+        assert np.array_equal(ledger.present_minima(), one_by_one.present_minima())
     if rising and reached:  # and it knows every group that is there
         ledger.commit(search.counted(reached), search.counted([]))
         assert stands(ledger, semantics)

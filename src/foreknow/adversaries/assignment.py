@@ -33,16 +33,16 @@ def possible(
     if world is None:
         return None
     n_signatures, n_values = support.shape
-    n = n_signatures + n_values
+    n_nodes = n_signatures + n_values
     # A graph: a signature leads to values that it may take, a value to signatures that can give it
     # away. Then add paths of every length (Warshall's algorithm).
-    reach = np.eye(n, dtype=bool)
-    reach[:n_signatures, n_signatures:] |= support
-    reach[n_signatures:, :n_signatures] |= (world > 0).T
-    for middle in range(n):
-        reach |= reach[:, [middle]] & reach[middle]
+    leads_to = np.eye(n_nodes, dtype=bool)
+    leads_to[:n_signatures, n_signatures:] |= support
+    leads_to[n_signatures:, :n_signatures] |= (world > 0).T
+    for middle in range(n_nodes):
+        leads_to |= leads_to[:, [middle]] & leads_to[middle]
     # A signature may take a value if the value leads back to it: a cycle of exchanges.
-    return support & reach[n_signatures:, :n_signatures].T
+    return support & leads_to[n_signatures:, :n_signatures].T
 
 
 def some_world(
@@ -61,7 +61,7 @@ def some_world(
             if path is None:
                 return None
             takes, gives = path
-            last_value = takes[0][1]
+            _, last_value = takes[0]
             # As many people at once as the path allows: those who still lack a value, the values
             # that remain, and the people who give theirs away.
             flow = min([amount, remaining[last_value], *(int(world[cell]) for cell in gives)])

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
+from itertools import compress
 from operator import le, lt
 from typing import Any, Protocol
 
@@ -177,19 +178,24 @@ def worst_by_prior(disclosures: Iterable[Disclosure]) -> Disclosure:
     if not any(gains):
         return worst(candidates)
     threshold = max(gains) * (1 - CLOSE)
-    pairs = zip(candidates, gains, strict=True)
-    nearly_worst = []
-    for candidate, gain in pairs:
-        if gain >= threshold:
-            nearly_worst.append(candidate)
+    is_near = [gain >= threshold for gain in gains]
+    nearly_worst = list(compress(candidates, is_near))
     if len(nearly_worst) == 1:
         return nearly_worst[0]
-    # In doubt, one without a fraction counts as higher.
-    return max(nearly_worst, key=lambda d: (_rank(d)[0], _rank(d)[1] / (d.prior or 1)))
+
+    def exact_gain(disclosure: Disclosure) -> tuple[bool, Fraction]:
+        """In doubt, one without a fraction counts as higher."""
+        lacks_fraction, probability = _rank(disclosure)
+        return lacks_fraction, probability / (disclosure.prior or 1)
+
+    return max(nearly_worst, key=exact_gain)
 
 
 def _rank(disclosure: Disclosure) -> tuple[bool, Fraction]:
-    """The sort key: the fraction. One without a fraction is highest, unless it is only a bound."""
+    """The sort key: whether the probability has no fraction, and the probability.
+
+    One without a fraction is highest, unless it is only a bound.
+    """
     fraction = disclosure.settled
     if fraction is not None:
         return False, fraction

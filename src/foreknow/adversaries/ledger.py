@@ -28,7 +28,7 @@ from foreknow_judge.errors import InputError
 from foreknow_judge.numbers import CLOSE
 
 # How many answers of fractions are remembered.
-_SETTLED = 1 << 16
+_MOST_VERDICTS = 1 << 16
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,18 +50,17 @@ class KeyedRatios:
         if index.dtype == bool:
             index = np.flatnonzero(index)
         detail = None if self.detail is None else self.detail.take(index)
-        return KeyedRatios(
-            self.key[index], self.group[index], self.ratios.take(index, axis=1), detail
-        )
+        ratios = self.ratios.take(index, axis=1)
+        return KeyedRatios(self.key[index], self.group[index], ratios, detail)
 
     @property
     def starts(self) -> IntArray:
         """The place at which the cells of each key begin."""
-        return _starts(self.key)
+        return _run_starts(self.key)
 
 
 class Measure(ABC):
-    """The measure by which a kind of knowledge serves a ledger."""
+    """The ratios of cells, and the odds that follow from them, for one kind of knowledge."""
 
     @property
     def has_fractions(self) -> bool:
@@ -119,6 +118,7 @@ class MinLedger:
     _lowered: BoolArray = field(init=False)  # keys of which it is not known yet whether they hold
     _unsafe: bool = field(default=False, init=False)
     _verdicts: dict[bytes, bool] = field(init=False, default_factory=dict)
+    # Present groups have numbers: those of each bag, the bag of each, and how many were given.
     _numbers: dict[bytes, list[int]] = field(init=False, default_factory=lambda: defaultdict(list))
     _contents: dict[int, bytes] = field(init=False, default_factory=dict)
     _n_numbers: int = field(default=0, init=False)
@@ -212,11 +212,11 @@ class MinLedger:
         n_keys: int = self._minima.shape[1]
         return n_keys
 
-    def standing(self, leaving: IntArray | None = None) -> FloatArray:
+    def present_minima(self, leaving: IntArray | None = None) -> FloatArray:
         """The minima of every key; where they can rise, without some groups that leave."""
-        return self._minima if self.falling else self.least(self._without(leaving))
+        return self._minima if self.falling else self.minima_over(self._cells_without(leaving))
 
-    def _without(self, leaving: IntArray | None) -> KeyedRatios:
+    def _cells_without(self, leaving: IntArray | None) -> KeyedRatios:
         """The cells that stay when some groups leave, by their numbers in the ledger."""
         if leaving is None or not len(leaving):
             return self._cells
@@ -224,7 +224,7 @@ class MinLedger:
         stays[leaving] = False
         return self._cells.take(stays[self._cells.group])
 
-    def least(self, cells: KeyedRatios) -> FloatArray:
+    def minima_over(self, cells: KeyedRatios) -> FloatArray:
         """The minima over some cells, of every key; keys without a cell get those of no group."""
         minima = np.repeat(self.measure.nowhere, self.n_keys, axis=1)
         if len(cells.key):
@@ -232,34 +232,31 @@ class MinLedger:
             minima[:, cells.key[starts]] = np.minimum.reduceat(cells.ratios, starts, axis=1)
         return minima
 
-    def least_without(self, key: IntArray, group: IntArray) -> FloatArray:
+    def minima_without(self, key: IntArray, group: IntArray) -> FloatArray:
         """For each i, the least ratios of ``key[i]`` over all groups but ``group[i]``.
 
-        A key is what minima are kept apart by, such as a sensitive value. Shape (ratios, keys). If
-        minima only fall, groups that leave do not matter. Where no other group has the key, the
-        ratios are those of a group without it.
+        A key is what minima are kept apart by, such as a sensitive value. Shape (ratios, keys).
+        Where no other group has the key, the ratios are those of a group without it.
         """
-        if self.falling:
-            return self._minima[:, key]
-        first = self.least(self._cells)
-        cells = self._cells
-        without = np.empty((len(first), len(key)))
+        lowest, cells = self.minima_over(self._cells), self._cells
+        without = np.empty((len(lowest), len(key)))
         for i, ratio in enumerate(cells.ratios):
             # For each key, one group that attains the minimum (the first, which is written last),
             # and the minimum over the other groups. Only that group leaves a higher one behind.
-            attained = np.flatnonzero(ratio == first[i, cells.key])
-            group_of_key = np.full(self.n_keys, -1)
-            group_of_key[cells.key[attained[::-1]]] = cells.group[attained[::-1]]
-            other_ratios = np.where(
-                cells.group == group_of_key[cells.key], self.measure.nowhere[i], ratio
-            )
-            second = np.full(self.n_keys, self.measure.nowhere[i, 0])
+            attaining = np.flatnonzero(ratio == lowest[i, cells.key])[::-1]
+            lowest_group = np.full(self.n_keys, -1)
+            lowest_group[cells.key[attaining]] = cells.group[attaining]
+            is_lowest_group = cells.group == lowest_group[cells.key]
+            other_ratios = np.where(is_lowest_group, self.measure.nowhere[i], ratio)
+            second_lowest = np.full(self.n_keys, self.measure.nowhere[i, 0])
             if len(cells.key):
-                second[cells.key[cells.starts]] = np.minimum.reduceat(other_ratios, cells.starts)
-            without[i] = np.where(group_of_key[key] == group, second[key], first[i, key])
+                starts = cells.starts
+                second_lowest[cells.key[starts]] = np.minimum.reduceat(other_ratios, starts)
+            leaves = lowest_group[key] == group
+            without[i] = np.where(leaves, second_lowest[key], lowest[i, key])
         return without
 
-    def safe(self, minima: FloatArray) -> tuple[BoolArray, BoolArray]:
+    def are_safe(self, minima: FloatArray) -> tuple[BoolArray, BoolArray]:
         """Two masks for minima, the least values of what the measure turns into odds.
 
         The first is True where the odds against a secret are surely above the limit. The second is
@@ -273,16 +270,14 @@ class MinLedger:
         close = np.abs(odds - odds_limit) <= margin
         return odds > odds_limit + margin, close & self.exact
 
-    def settles(self, key: int, added: Any) -> bool:
+    def stays_safe_with(self, key: int, added: Any) -> bool:
         """True if one key stays safe, by fractions, if cells with the detail `added` join."""
-        # The cells of the key that the ledger keeps.
         first, last = np.searchsorted(self._cells.key, (key, key + 1))
-        joined = added
-        if first < last:
-            joined = self._cells.detail.take(slice(first, last)).join(added)
-        return self.below(joined)
+        if first == last:  # the ledger keeps no cells of the key
+            return self.is_safe_alone(added)
+        return self.is_safe_alone(self._cells.detail.take(slice(first, last)).join(added))
 
-    def below(self, detail: Any) -> bool:
+    def is_safe_alone(self, detail: Any) -> bool:
         """True if some cells of one key, and no others, stay below the limit, by fractions.
 
         Equal cells have equal bytes (`content`), by which verdicts are remembered.
@@ -293,23 +288,23 @@ class MinLedger:
         return self._verdicts[content]
 
     def count_unsafe(self) -> int:
-        """How many keys are unsafe now.
+        """How many keys are unsafe now; where minima only fall, 1 if any is, and else 0.
 
-        Where minima only fall, an unsafe key stays unsafe: only keys that fell since the last call
-        are looked at, and the result is 1 once any was unsafe.
+        Where minima only fall, an unsafe key stays unsafe: so only keys that fell since the last
+        call are looked at.
         """
         if not self.falling:
-            is_safe, _ = self.safe(self.standing())
+            is_safe, _ = self.are_safe(self.present_minima())
             return int(np.count_nonzero(~is_safe))
         lowered = np.flatnonzero(self._lowered)
         if len(lowered):
             self._lowered[:] = False
-            is_safe, is_close = self.safe(self._minima[:, lowered])
+            is_safe, is_close = self.are_safe(self._minima[:, lowered])
             self._unsafe |= not np.all(is_safe | is_close)
             # Keys that are too close for floats: fractions decide by the cells that are kept.
             no_further_cells = self._cells.detail.take(slice(0)) if is_close.any() else None
             for key in lowered[is_close].tolist():
-                self._unsafe = self._unsafe or not self.settles(key, no_further_cells)
+                self._unsafe = self._unsafe or not self.stays_safe_with(key, no_further_cells)
         return int(self._unsafe)
 
     # ---- changes --------------------------------------------------------------------------
@@ -319,14 +314,14 @@ class MinLedger:
 
         Equal groups are told apart by their order alone: each gets another number.
         """
-        used: dict[bytes, int] = defaultdict(int)
+        n_used: dict[bytes, int] = defaultdict(int)
         numbers = []
-        for key in _contents(counts):
-            present_numbers = self._numbers.get(key, [])
-            if used[key] >= len(present_numbers):
+        for bag in _bags_as_bytes(counts):
+            present_numbers = self._numbers.get(bag, [])
+            if n_used[bag] >= len(present_numbers):
                 raise InternalError("a group is to be replaced that is not in the ledger")
-            numbers.append(present_numbers[used[key]])
-            used[key] += 1
+            numbers.append(present_numbers[n_used[bag]])
+            n_used[bag] += 1
         return np.array(numbers, dtype=np.int64)
 
     def replace(self, leaving: IntArray | None, cells: KeyedRatios, counts: GroupCounts) -> None:
@@ -334,31 +329,30 @@ class MinLedger:
 
         `cells` are the cells of the added groups.
         """
-        present = self._without(leaving)
+        present = self._cells_without(leaving)
         for number in [] if leaving is None else leaving.tolist():
             self._numbers[self._contents.pop(number)].remove(number)
         # New groups get new numbers, under which their bags are remembered.
         numbers = np.arange(counts.n_groups) + self._n_numbers
         self._n_numbers += counts.n_groups
-        for content, number in zip(_contents(counts), numbers.tolist(), strict=True):
-            self._numbers[content].append(number)
-            self._contents[number] = content
-        self._cells = _join_cells(
-            present, KeyedRatios(cells.key, numbers[cells.group], cells.ratios)
-        )
+        for bag, number in zip(_bags_as_bytes(counts), numbers.tolist(), strict=True):
+            self._numbers[bag].append(number)
+            self._contents[number] = bag
+        added = KeyedRatios(cells.key, numbers[cells.group], cells.ratios)
+        self._cells = _join_cells(present, added)
 
-    def fold(self, cells: KeyedRatios) -> None:
+    def lower_minima(self, cells: KeyedRatios) -> None:
         """Lower minima that only fall by some cells, and keep the cells that attain one."""
         if not len(cells.key):
             return
-        self._minima = np.minimum(self._minima, self.least(cells))
+        self._minima = np.minimum(self._minima, self.minima_over(cells))
         if self.measure.has_fractions:
             attaining = self.measure.attaining(cells, self._minima)
             self._cells = self.measure.attaining(_join_cells(self._cells, attaining), self._minima)
         # Whether these keys are still safe is asked later.
         self._lowered[cells.key] = True
         # Bound the memory of remembered verdicts.
-        if len(self._verdicts) > _SETTLED:
+        if len(self._verdicts) > _MOST_VERDICTS:
             self._verdicts.clear()
 
 
@@ -374,7 +368,7 @@ def _join_cells(first: KeyedRatios, second: KeyedRatios) -> KeyedRatios:
     return KeyedRatios(key[order], group, ratios, detail)
 
 
-def _contents(counts: GroupCounts) -> Iterator[bytes]:
+def _bags_as_bytes(counts: GroupCounts) -> Iterator[bytes]:
     """The bag of each group, as bytes."""
     for g in range(counts.n_groups):
         cells = slice(counts.offsets[g], counts.offsets[g + 1])
@@ -382,7 +376,7 @@ def _contents(counts: GroupCounts) -> Iterator[bytes]:
         yield b"".join(array.tobytes() for array in arrays)
 
 
-def _starts(*columns: IntArray) -> IntArray:
+def _run_starts(*columns: IntArray) -> IntArray:
     """The places at which runs of equal rows begin."""
     new = np.ones(len(columns[0]), dtype=bool)
     new[1:] = np.logical_or.reduce([column[1:] != column[:-1] for column in columns])
@@ -396,8 +390,8 @@ class MinEvaluation:
     ledger: MinLedger
     removed: GroupCounts | None
     added: GroupCounts
-    owner: IntArray
-    leaving: IntArray | None
+    owner: IntArray  # the proposal that adds each group of `added`
+    leaving: IntArray | None  # the proposal with which each group of `removed` leaves
 
     @cached_property
     def _n_proposals(self) -> int:
@@ -427,7 +421,7 @@ class MinEvaluation:
         """
         cells = self._cells
         owner = self.owner[cells.group]
-        starts = _starts(cells.key, owner)
+        starts = _run_starts(cells.key, owner)
         if not len(starts):
             return starts, starts, starts, cells.ratios
         # Each cell is a pair by itself: nothing to take the minimum of.
@@ -445,50 +439,67 @@ class MinEvaluation:
         ledger = self.ledger
         if not self._possible.any():
             return self._possible
+        return self._safe_each_falling() if ledger.falling else self._safe_each_rising()
+
+    def _safe_each_falling(self) -> BoolArray:
+        """The result of `safe_each` where minima only fall."""
+        ledger = self.ledger
         starts, key, owner, minima = self._pairs
-        # The ledger's number of the group that leaves with each proposal; -1 if it does not matter.
+        possible: BoolArray = self._possible & (not ledger.count_unsafe())
+        if not len(key):
+            return possible
+        # The minima after each proposal: of its new groups and of those that stay.
+        total = np.minimum(minima, ledger.present_minima()[:, key])
+        is_safe, is_close = ledger.are_safe(total)
+        possible[owner[~is_safe & ~is_close]] = False
+        ends, detail = np.append(starts[1:], len(self._cells.key)), self._cells.detail
+        for pair in np.flatnonzero(is_close & possible[owner]):
+            if possible[owner[pair]]:
+                cells = slice(starts[pair], ends[pair])
+                # The worst by itself is soon found unsafe, and more cells lower no risk.
+                odds = ledger.measure.odds(self._cells.ratios[:, cells])
+                worst = detail.take(starts[pair] + np.argmin(odds, keepdims=True))
+                possible[owner[pair]] = ledger.is_safe_alone(worst) and ledger.stays_safe_with(
+                    int(key[pair]), detail.take(cells)
+                )
+        return possible
+
+    def _safe_each_rising(self) -> BoolArray:
+        """The result of `safe_each` where minima can rise, as groups leave.
+
+        Then a proposal is safe if no key that it touches is unsafe afterwards, and each key that is
+        unsafe now is among those that it makes safe.
+        """
+        ledger = self.ledger
+        _, key, owner, minima = self._pairs
+        # The ledger's number of the group that leaves with each proposal; -1 if none does.
         number = np.full(self._n_proposals, -1)
-        if self.removed is not None and self.leaving is not None and not ledger.falling:
+        if self.removed is not None and self.leaving is not None:
             number[self.leaving] = self._numbers
             # Keys of the group that leaves may have higher minima then: they are touched, too.
-            old = ledger.measure.cells(self.removed)
-            key = np.concatenate((key, old.key))
-            owner = np.concatenate((owner, self.leaving[old.group]))
-            minima = np.concatenate(
-                (minima, np.repeat(ledger.measure.nowhere, len(old.key), 1)), axis=1
-            )
+            left = ledger.measure.cells(self.removed)
+            key = np.concatenate((key, left.key))
+            owner = np.concatenate((owner, self.leaving[left.group]))
+            nowhere = np.repeat(ledger.measure.nowhere, len(left.key), axis=1)
+            minima = np.concatenate((minima, nowhere), axis=1)
             # One pair for each proposal and key that it touches.
             order = np.lexsort((key, owner))
             key, owner = key[order], owner[order]
-            pairs = _starts(key, owner)
-            if len(pairs):
-                minima = np.minimum.reduceat(minima.take(order, axis=1), pairs, axis=1)
-            key, owner = key[pairs], owner[pairs]
+            starts = _run_starts(key, owner)
+            if len(starts):
+                minima = np.minimum.reduceat(minima.take(order, axis=1), starts, axis=1)
+            key, owner = key[starts], owner[starts]
         if not len(key):
             return self._possible & (not ledger.count_unsafe())
         # The minima after each proposal: of its new groups and of those that stay.
-        total = np.minimum(minima, ledger.least_without(key, number[owner]))
-        safe, close = ledger.safe(total)
-        if ledger.falling:
-            possible: BoolArray = self._possible & (not ledger.count_unsafe())
-            possible[owner[~safe & ~close]] = False
-            ends, detail = np.append(starts[1:], len(self._cells.key)), self._cells.detail
-            for pair in np.flatnonzero(close & possible[owner]):
-                if possible[owner[pair]]:
-                    cells = slice(starts[pair], ends[pair])
-                    # The worst by itself is soon found unsafe, and more cells lower no risk.
-                    odds = ledger.measure.odds(self._cells.ratios[:, cells])
-                    worst = detail.take(starts[pair] + np.argmin(odds, keepdims=True))
-                    possible[owner[pair]] = ledger.below(worst) and ledger.settles(
-                        int(key[pair]), detail.take(cells)
-                    )
-            return possible
-        # Minima can rise: a proposal is safe if no key that it touches is unsafe afterwards, and
-        # each key that is unsafe now is among those that it makes safe.
-        unsafe = ~ledger.safe(ledger.standing())[0]
-        mended = np.bincount(owner[safe], unsafe[key[safe]], minlength=self._n_proposals)
-        broken = np.bincount(owner[~safe], minlength=self._n_proposals)
-        return np.asarray((broken == 0) & (mended == np.count_nonzero(unsafe)))
+        total = np.minimum(minima, ledger.minima_without(key, number[owner]))
+        is_safe, _ = ledger.are_safe(total)
+        is_safe_now, _ = ledger.are_safe(ledger.present_minima())
+        n_broken = np.bincount(owner[~is_safe], minlength=self._n_proposals)
+        n_mended = np.bincount(
+            owner[is_safe], ~is_safe_now[key[is_safe]], minlength=self._n_proposals
+        )
+        return np.asarray((n_broken == 0) & (n_mended == np.count_nonzero(~is_safe_now)))
 
     def safe_jointly(self, chosen: BoolArray) -> bool:
         """True if the release stays safe when all the chosen proposals are carried out together.
@@ -501,24 +512,24 @@ class MinEvaluation:
             return False
         _, key, owner, minima = self._pairs
         is_of_chosen = chosen[owner]
-        key, total = key[is_of_chosen], ledger.standing(self._leaving(chosen))
+        key, total = key[is_of_chosen], ledger.present_minima(self._leaving(chosen))
         if ledger.falling and not len(key):
             return True
         # Pairs are in order of key: one minimum for each key over all chosen proposals.
         if len(key):
-            starts = _starts(key)
+            starts = _run_starts(key)
             keys = key[starts]
             new_minima = np.minimum.reduceat(minima[:, is_of_chosen], starts, axis=1)
-            if ledger.falling:
+            if ledger.falling:  # keys that do not fall need no second look
                 total = np.minimum(total[:, keys], new_minima)
             else:
                 total[:, keys] = np.minimum(total[:, keys], new_minima)
-        safe, close = ledger.safe(total)
-        if not np.all(safe | close):
+        is_safe, is_close = ledger.are_safe(total)
+        if not np.all(is_safe | is_close):
             return False
-        for position in np.flatnonzero(close):
+        for position in np.flatnonzero(is_close):
             cells = (self._cells.key == keys[position]) & chosen[self.owner[self._cells.group]]
-            if not ledger.settles(int(keys[position]), self._cells.detail.take(cells)):
+            if not ledger.stays_safe_with(int(keys[position]), self._cells.detail.take(cells)):
                 return False
         return True
 
@@ -532,8 +543,8 @@ class MinEvaluation:
         if self.ledger.falling:
             _, key, owner, minima = self._pairs
             # At least as bad as the release is now; then by the keys that each proposal lowers.
-            worst = np.full(self._n_proposals, self._shares(self.ledger.standing()).max())
-            total = np.minimum(minima, self.ledger.standing()[:, key])
+            worst = np.full(self._n_proposals, self._shares(self.ledger.present_minima()).max())
+            total = np.minimum(minima, self.ledger.present_minima()[:, key])
             np.maximum.at(worst, owner, self._shares(total))
             return worst
         # Minima can rise: work out every key for each proposal.
@@ -541,8 +552,8 @@ class MinEvaluation:
         for proposal in range(self._n_proposals):
             mask = np.arange(self._n_proposals) == proposal
             minima = np.minimum(
-                self.ledger.standing(self._leaving(mask)),
-                self.ledger.least(self._cells_of_chosen(mask)),
+                self.ledger.present_minima(self._leaving(mask)),
+                self.ledger.minima_over(self._cells_of_chosen(mask)),
             )
             shares.append(self._shares(minima).max(initial=0.0))
         return np.array(shares)
@@ -558,14 +569,14 @@ class MinEvaluation:
             return
         cells = self._cells_of_chosen(chosen)
         if self.ledger.falling:
-            self.ledger.fold(cells)
+            self.ledger.lower_minima(cells)
             return
         # Number the added groups of the chosen proposals from 0.
         chosen_groups = np.flatnonzero(chosen[self.owner])
         new_number = np.full(self.added.n_groups, -1)
         new_number[chosen_groups] = np.arange(len(chosen_groups))
-        moved = KeyedRatios(cells.key, new_number[cells.group], cells.ratios)
-        self.ledger.replace(self._leaving(chosen), moved, self.added.take(chosen_groups))
+        renumbered = KeyedRatios(cells.key, new_number[cells.group], cells.ratios)
+        self.ledger.replace(self._leaving(chosen), renumbered, self.added.take(chosen_groups))
 
     def _cells_of_chosen(self, chosen: BoolArray) -> KeyedRatios:
         """The cells of the groups that the chosen proposals add."""

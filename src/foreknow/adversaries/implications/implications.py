@@ -34,7 +34,7 @@ from foreknow.adversaries.implications.minima import (
 )
 from foreknow.adversaries.ledger import MinLedger
 from foreknow.adversaries.release_counts import asked_of, code_of
-from foreknow.data.arrays import BoolArray
+from foreknow.data.arrays import BoolArray, IntArray
 from foreknow.data.counts import GroupCounts, Semantics
 from foreknow.data.labels.labels import Label, in_order
 from foreknow.hints import Plain, hints
@@ -163,12 +163,12 @@ class Implications:
         cells = Targets.of(counts)
         _, odds = atoms_and_odds(counts, k, cells)
         ratios = ratio(odds, spread(attained.least[: k + 1])[:, None])
+
+        def chances_as_fractions(positions: IntArray) -> list[Fraction | None]:
+            return attained.chances(k, cells.take(positions))
+
         return Chances.of_holders(
-            cells.group,
-            cells.code,
-            cells.holders,
-            ratios,
-            lambda positions: attained.chances(k, cells.take(positions)),
+            cells.group, cells.code, cells.holders, odds=ratios, exact=chances_as_fractions
         )
 
     def monotone(self, semantics: Semantics = "single") -> bool:
@@ -432,19 +432,23 @@ def witness_of(counts: GroupCounts, plan: Plan) -> ImplicationsWitness:
 
     An atom says that a person has a value: "if that is so, then the target has the target's value".
     """
-    implications = [*_about_own(counts, plan)]
-    for group, atoms in plan.other_groups:
+    implications = [*_implications_about_target_group(counts, plan)]
+    for group, n_atoms in plan.other_groups:
         bag = counts.bag(group)
         # The worst atoms are about the most frequent values of a group.
         frequent = sorted(in_order(bag), key=bag.__getitem__, reverse=True)
-        _, sizes = exact_atoms(int(counts.sizes[group]), [bag[value] for value in frequent], atoms)
-        implications += _implications_about(counts, group, frequent, sizes)
+        frequencies = [bag[value] for value in frequent]
+        _, sizes = exact_atoms(int(counts.sizes[group]), frequencies, n_atoms)
+        implications += _implications_about_others(counts, group, frequent, sizes)
     return ImplicationsWitness(
-        counts.values[plan.code], counts.group_label(plan.group), tuple(implications), plan.group
+        value=counts.values[plan.code],
+        target_group=counts.group_label(plan.group),
+        implications=tuple(implications),
+        target_position=plan.group,
     )
 
 
-def _about_own(counts: GroupCounts, plan: Plan) -> Iterator[Implication]:
+def _implications_about_target_group(counts: GroupCounts, plan: Plan) -> Iterator[Implication]:
     """Yield the implications of the worst case that are about the target's own group.
 
     First those that say which values the target does not have, then those about others.
@@ -453,19 +457,18 @@ def _about_own(counts: GroupCounts, plan: Plan) -> Iterator[Implication]:
     n = int(counts.sizes[plan.group])
     frequencies = sorted(bag.values(), reverse=True)
     _, n_negated, sizes = exact_target(n, frequencies, bag[value], plan.target_atoms)
-    # The most frequent values besides the target's own.
-    negated = sorted(
-        (label for label in in_order(bag) if label != value), key=bag.__getitem__, reverse=True
-    )[:n_negated]
+    other_values = [label for label in in_order(bag) if label != value]
+    negated = sorted(other_values, key=bag.__getitem__, reverse=True)[:n_negated]
+    group_label = counts.group_label(plan.group)
     for label in negated:
-        yield Implication(counts.group_label(plan.group), 0, label, plan.group)
-    # Nobody is said to have what the target is not said to have too.
+        yield Implication(group_label, person=0, value=label, position=plan.group)
+    # Others are asked only about the target's value and those that the target does not have.
     mentioned = {value, *negated}
     frequent = sorted(in_order(mentioned), key=bag.__getitem__, reverse=True)
-    yield from _implications_about(counts, plan.group, frequent, sizes)
+    yield from _implications_about_others(counts, plan.group, frequent, sizes)
 
 
-def _implications_about(
+def _implications_about_others(
     counts: GroupCounts, group: int, frequent: list[Label], sizes: list[int]
 ) -> Iterator[Implication]:
     """Yield the implications that begin with people of a group.

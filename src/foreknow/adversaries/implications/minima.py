@@ -23,7 +23,7 @@ them all of the ``tops[c]``. For example, M(3) is at most 1/6 * 2/5 for this buc
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cache, lru_cache
 from itertools import accumulate
@@ -96,20 +96,20 @@ class Buckets:
         for a in range(self.k + 1):
             # a atoms say which values the target does not have: the a most frequent others. With
             # the value itself, these are the a + 1 most frequent, if it is among them.
-            among = holders >= tops[a + 1] - tops[a]
-            n_free = n - np.where(among, tops[a + 1], tops[a] + holders)
+            is_among = holders >= tops[a + 1] - tops[a]
+            n_free = n - np.where(is_among, tops[a + 1], tops[a] + holders)
             target_odds = n_free / holders
-            sure, unsure = bool(among.all()), not among.any()
+            all_are_among, none_is_among = bool(is_among.all()), not is_among.any()
             for x in range(a, self.k + 1):
                 # Atoms about another person name these values only: a + 1 of them, or a. If fewer
                 # atoms are left, both are the same array.
                 if_among, if_not = self._rest(a + 1, x - a), self._rest(a, x - a)
-                if sure or if_among is if_not:
+                if all_are_among or if_among is if_not:
                     rest_chances = if_among[bucket]
-                elif unsure:
+                elif none_is_among:
                     rest_chances = if_not[bucket]
                 else:
-                    rest_chances = np.where(among, if_among[bucket], if_not[bucket])
+                    rest_chances = np.where(is_among, if_among[bucket], if_not[bucket])
                 np.minimum(odds[x], self._times(target_odds, rest_chances), out=odds[x])
         return odds
 
@@ -187,10 +187,11 @@ def _odds(chances: _ExactChances, holders: int, k: int) -> tuple[Fraction, int, 
     """
     n, tops, options = chances.n, chances.tops, []
     for a in range(min(k, len(tops) - 2) + 1):
-        # As in `Buckets.target_value`.
-        among = holders >= tops[a + 1] - tops[a]
-        n_held, cap = (tops[a + 1], a + 1) if among else (tops[a] + holders, a)
-        options.append((Fraction(n - n_held, holders) * chances.rest(1, cap, k - a), a, cap))
+        # a atoms say which values the target does not have: as in `Buckets.target_value`.
+        is_among = holders >= tops[a + 1] - tops[a]
+        n_held, cap = (tops[a + 1], a + 1) if is_among else (tops[a] + holders, a)
+        target_odds = Fraction(n - n_held, holders)
+        options.append((target_odds * chances.rest(1, cap, k - a), a, cap))
     return min(options)
 
 
@@ -220,9 +221,8 @@ class _ExactChances:
             if free <= self.tops[c]:
                 options.append((Fraction(0), c))
                 break
-            options.append(
-                (Fraction(free - self.tops[c], free) * self.rest(i + 1, c, n_atoms - c), c)
-            )
+            chance = Fraction(free - self.tops[c], free)  # that all c fail
+            options.append((chance * self.rest(i + 1, c, n_atoms - c), c))
         return options
 
     def sizes(self, i: int, cap: int, n_atoms: int) -> list[int]:
@@ -235,9 +235,9 @@ class _ExactChances:
         lowest = self.rest(i, cap, n_atoms)
         for chance, c in options:
             if chance == lowest:
-                # Some atom holds for sure, so nobody else needs to be asked about.
-                certain = self.n - i <= self.tops[c]  # whoever else is asked about
-                return [c] if certain else [c, *self.sizes(i + 1, c, n_atoms - c)]
+                # If some atom holds for sure, nobody else needs to be asked about.
+                is_certain = self.n - i <= self.tops[c]
+                return [c] if is_certain else [c, *self.sizes(i + 1, c, n_atoms - c)]
         return []
 
 
@@ -368,14 +368,17 @@ class ImplicationsMeasure(Measure):
             targets = Targets.most_frequent(counts)
         else:
             targets = Targets.of(counts, self.is_wanted)
-        atoms, against = atoms_and_odds(counts, self.k, targets)
-        odds = np.full(atoms.shape, np.inf)
-        for row, of_targets in zip(odds, against, strict=True):
-            # From targets to groups.
-            np.minimum.at(row, targets.group, of_targets)
+        chances, odds_of_targets = atoms_and_odds(counts, self.k, targets)
+        odds_of_groups = np.full(chances.shape, np.inf)
+        for odds, of_targets in zip(odds_of_groups, odds_of_targets, strict=True):
+            np.minimum.at(odds, targets.group, of_targets)
         all_groups = np.arange(counts.n_groups)
-        keyed = KeyedRatios(np.zeros_like(all_groups), all_groups, np.concatenate((atoms, odds)))
-        return keyed if groups is None else keyed.take(groups)
+        all_cells = KeyedRatios(
+            key=np.zeros_like(all_groups),
+            group=all_groups,
+            ratios=np.concatenate((chances, odds_of_groups)),
+        )
+        return all_cells if groups is None else all_cells.take(groups)
 
     def odds(self, minima: FloatArray) -> FloatArray:
         """Least odds against any target."""
@@ -439,15 +442,22 @@ class Attained:
             return None
         products, factors = self._products(k)
         best: Plan | None = None
+        # x atoms about the target's group, and the best way to spend the others.
         for x in range(k + 1):
             candidates = _near_minimum(odds[x])
             first, _ = self._kinds(cells.group[candidates], cells.holders[candidates])
             for cell in candidates[np.sort(first)].tolist():
                 group, holders = int(cells.group[cell]), int(cells.holders[cell])
-                # x atoms about the target's group, and the best way to spend the others.
-                total_odds = exact_target(*self._bucket(group), holders, x)[0] * products[k - x]
+                target_odds, *_ = exact_target(*self._bucket(group), holders, x)
+                total_odds = target_odds * products[k - x]
                 if best is None or total_odds < best.ratio:
-                    best = Plan(total_odds, group, int(cells.code[cell]), x, tuple(factors[k - x]))
+                    best = Plan(
+                        ratio=total_odds,
+                        group=group,
+                        code=int(cells.code[cell]),
+                        target_atoms=x,
+                        other_groups=tuple(factors[k - x]),
+                    )
         return best if best is None else _gather_atoms(best)
 
     def chances(self, k: int, cells: Targets) -> list[Fraction | None]:
@@ -460,10 +470,12 @@ class Attained:
         first, kind = self._kinds(groups, cells.holders)
         highest: list[Fraction | None] = []
         for cell in first.tolist():
-            n, frequencies = self._bucket(int(groups[cell]))
-            target = _ExactChances(n, frequencies), int(cells.holders[cell])
-            lowest = min(_odds(*target, x)[0] * products[k - x] for x in range(k + 1))
-            highest.append(1 / (1 + lowest))
+            bucket, holders = _ExactChances(*self._bucket(int(groups[cell]))), cells.holders[cell]
+            total_odds = []
+            for x in range(k + 1):
+                target_odds, *_ = _odds(bucket, int(holders), x)
+                total_odds.append(target_odds * products[k - x])
+            highest.append(1 / (1 + min(total_odds)))
         return [highest[i] for i in kind.tolist()]
 
     def _products(self, k: int) -> tuple[list[Fraction], list[list[tuple[int, int]]]]:
@@ -472,13 +484,14 @@ class Attained:
         A product is the chance that all these atoms fail; its parts are pairs (group, atoms spent
         there).
         """
-        lowest = self.least_chances()
+        least_chances, groups = zip(*self.least_chances(), strict=True)
         products, factors = [Fraction(1)], [list[tuple[int, int]]()]
         for total in range(1, k + 1):
-            # The group that is spent on first, with h atoms.
-            h = min(range(1, total + 1), key=lambda h: lowest[h][0] * products[total - h])
-            products.append(lowest[h][0] * products[total - h])
-            factors.append([(lowest[h][1], h), *factors[total - h]])
+            # h atoms about one group, and the others in the best way known.
+            options = [least_chances[h] * products[total - h] for h in range(1, total + 1)]
+            h = 1 + options.index(min(options))
+            products.append(options[h - 1])
+            factors.append([(groups[h], h), *factors[total - h]])
         return products, factors
 
     def _bucket(self, group: int) -> tuple[int, list[int]]:
@@ -506,4 +519,4 @@ def _gather_atoms(plan: Plan) -> Plan:
             target_atoms += atoms
         else:
             other_atoms[group] = other_atoms.get(group, 0) + atoms
-    return Plan(plan.ratio, plan.group, plan.code, target_atoms, tuple(other_atoms.items()))
+    return replace(plan, target_atoms=target_atoms, other_groups=tuple(other_atoms.items()))
