@@ -11,7 +11,6 @@ from itertools import chain
 import pandas as pd
 import pyarrow as pa
 import pytest
-from tests.adversaries.releases_priors import priors_table
 from tests.audits.folders import forge, written
 from tests.cli.conftest import desk as desk
 from tests.examples import NIGHTLY
@@ -21,7 +20,6 @@ from tests.oracle.exposed_worlds import (
     found_out_of_sets,
     several_found_out,
 )
-from tests.oracle.priors import binary, joint
 from tests.toys import Silent
 
 import foreknow as fk
@@ -37,12 +35,6 @@ ILL = GroupCounts.from_bags(
 
 def judged(*requirements, counts=ILL, **more):
     return audit(counts, Policy(requirements), **more)
-
-
-@pytest.mark.parametrize("key", ["values", "excluded"])
-def test_what_nobody_has_is_noted(key):
-    notes = judged(Requirement(Facts(), 0.5, name="hiv", **{key: ["HVI"]})).notes
-    assert any("Did you mean 'HIV' for 'HVI'?" in note for note in notes)
 
 
 def test_non_releases_are_refused():
@@ -89,16 +81,6 @@ def test_json_holds_any_value(value):
     table = judged(Requirement(Facts(), 0.5), counts=counts).to_dict()
     table = json.loads(as_json(table), parse_constant=refuse)
     assert table["verdicts"][0]["worst"]["value"] in (value, str(value))
-
-
-def test_repr_states_the_result():
-    unsafe = judged(Requirement(Facts(), 0.9), Requirement(Facts(l=1), 0.5, values=["Flu"]))
-    assert repr(unsafe) == "Audit(release: UNSAFE in 1 of 2 requirements)"
-    verdict = "Verdict(UNSAFE: Facts(l=1, k=0, m=0) reaches 0.6667 for 'Flu', the limit is 0.5)"
-    assert repr(unsafe.verdicts[1]) == verdict
-    safe = judged(Requirement([(Facts(), 0.9), (Facts(l=1), 1)]))
-    assert repr(safe) == "Audit(release: safe, 1 requirement)"
-    assert repr(safe.verdicts[0]).startswith("Verdict(safe: Facts(l=0, k=0, m=0) reaches 0.5 for ")
 
 
 # ---- exposed -------------------------------------------------------------------------------------
@@ -227,69 +209,6 @@ def test_several_values_count_everybody(semantics):
     assert exactly > TIMES
 
 
-class DrawnPriors:
-    """Bags of men and women, whose priors are drawn; `posteriors` are those of an enumeration."""
-
-    def __init__(self, draw, reading="joint"):
-        self.case = Drawn(draw, people=6, values="ab", groups=2)
-        self.rows = {}
-        for sex in "mf":
-            chance = Fraction(draw.randint(1, 9), 10)
-            self.rows[sex,] = {"a": chance, "b": 1 - chance}
-        bags = enumerate(self.case.bags)
-        self.people = [(g, draw.choice("mf"), x) for g, bag in bags for x in bag]
-        gid, sexes, values = map(list, zip(*self.people, strict=True))
-        frame = pa.table({"gid": gid, "sex": sexes, "disease": values})
-        self.release = fk.Release.from_groups(frame, group="gid", sensitive="disease")
-        self.priors = fk.Priors(priors_table(self.rows, ["sex"]), reading)
-        self.posteriors = []  # of each group: of each member what is believed, before, and held
-        for g, bag in enumerate(self.case.bags):
-            rows = [self.rows[sex,] for at, sex, _ in self.people if at == g]
-            if reading == "joint":
-                believed = joint(rows, bag)
-            else:
-                columns = {x: binary(rows, bag, x) for x in {*bag}}
-                believed = [{x: columns[x][t] for x in columns} for t in range(len(rows))]
-            self.posteriors.append([*zip(believed, rows, bag, strict=True)])
-
-
-@pytest.mark.parametrize("reading", ["joint", "binary"])
-def test_priors_expose_the_right_people(reading):
-    draw = random.Random(6)
-    exactly = 0
-    for _ in range(30 * TIMES):
-        own, inclusive = DrawnPriors(draw, reading), draw.random() < 0.5
-        limit = own.case.limit if own.case.limit < 1 or inclusive else Fraction(1, 2)
-        limits = {"below": None, "at_most": limit} if inclusive else {"below": limit}
-        result = exposed(own.release, own.priors, None, **limits)
-
-        def beyond(chance, limit=limit, inclusive=inclusive):
-            return chance > limit if inclusive else chance >= limit
-
-        caught = certain = 0
-        hits = [[any(map(beyond, row.values())) for row, *_ in group] for group in own.posteriors]
-        for row, _, value in chain(*own.posteriors):
-            caught += beyond(row[value])
-            certain += row[value] == 1
-        case = own.case, own.people, own.rows, inclusive
-        suspects = sum(map(sum, hits)), sum(map(any, hits))
-        assert (result.over.suspected, result.over.groups) == suspects, case
-        assert caught <= result.over.people <= suspects[0], case
-        assert certain == result.certain.people, case
-        if not result.over.at_most:
-            exactly += 1
-            assert caught == result.over.people, case
-        assert sum(result.by_chance) == len(own.people)
-        times = Fraction(draw.randint(4, 9), 4)
-        suspects = sum(
-            any(row[x] > min(1, times * prior[x]) for x in row)
-            for row, prior, _ in chain(*own.posteriors)
-        )
-        result = exposed(own.release, own.priors, None, at_most_times=times)
-        assert result.over.suspected == suspects, (case, times)
-    assert exactly > 6 * TIMES
-
-
 def test_several_secrets_count_once():
     """Named sets may overlap: whoever is over the limit by two of them is one person."""
     draw, several = random.Random(12), 0
@@ -343,13 +262,6 @@ def test_silent_adversaries_count_nobody():
 
 
 # ---- limits, and large releases -------------------------------------------------------------
-
-
-def test_relatives_in_other_groups():
-    """A link to the only person with a value elsewhere says who it is; see Theorem 2."""
-    bags = [{"a": 1, "b": 9}, {"a": 1}, {"a": 2, "b": 18}]
-    result = found_in(bags, fk.Facts(m=1), 1, values=["a"])
-    assert (result.over.people, result.certain.people, result.over.groups) == (4, 4, 3)
 
 
 # ---- scope ---------------------------------------------------------------------------------------

@@ -2,18 +2,13 @@
 
 import itertools
 import random
-import unicodedata
 from fractions import Fraction
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
 from tests.audits.folders import written
 from tests.examples import NIGHTLY
-from tests.oracle.labels import rows_of
-from tests.oracle.risks import alone, fewest, fewest_in_population, over, presence
-from tests.people import rows_of as rows_of_alikes
 from tests.utility.brute import members_of
 
 import foreknow as fk
@@ -59,10 +54,6 @@ def coarse(values, groups, expected=None, floor=None, hierarchy=None):
 
 def labels(*given, **more):
     return coarse(*given, **more).labels
-
-
-def facts(below):
-    return fk.Policy([fk.Requirement(fk.Facts(), below=below)])
 
 
 # ---- what members have in common -----------------------------------------------------------------
@@ -135,34 +126,6 @@ def test_labels_match_extents(about):
 
 
 # ---- who reads two groups as one -----------------------------------------------------------------
-
-
-ALIKE = [
-    ["=a", "'=a", "''=a", "a"],
-    [" a", "a", "a ", "\ta", "a\n", "a\r\n"],
-    ["Flu", "flu", "FLU", "ﬂu", *(unicodedata.normalize(form, "Åé") for form in ("NFC", "NFD"))],
-    ["missing", "NULL", "null", "NaN", "None", "*"],
-    ['"a"', "a", "'a'", '""a""', "a,b", '"'],
-    ["007", "7", "7.0", "07"],
-]
-
-
-@pytest.mark.usefixtures("tiny_tables")
-@pytest.mark.thinned(2)
-@pytest.mark.parametrize(("fmt", "escaped"), [("csv", True), ("csv", False), ("parquet", False)])
-@pytest.mark.parametrize("texts", ALIKE)
-def test_lookalike_texts_stay_apart(tmp_path, texts, escaped, fmt):
-    values = [text for text in [*texts, None] for _ in "ab"]
-    groups = [g for g in range(len(texts) + 1) for _ in "ab"]
-    disease = [f"{value}{i % 2}" for i, value in enumerate(values)]
-    microdata = table_of(values, disease, types={"q": "text"})
-    options = fk.PublishOptions(format=fmt, escape_formulas=escaped)
-    written(microdata, facts("3/5"), tmp_path / "out", method=Grouped(*groups), options=options)
-    rows = rows_of(tmp_path / "out" / f"release.{fmt}")
-    read = {row["q"] for row in rows}
-    assert len({(row["q"], row["d"]) for row in rows}) == 2 * len(read)
-    assert len(read) == len(texts) + 1
-    assert escaped or read == {*texts, None}
 
 
 # ---- priors by labels ----------------------------------------------------------------------------
@@ -324,27 +287,6 @@ def test_no_two_labels_are_alike(many, seed):
 # ---- who looks alike in what was written: search, audit, verifier and risk against every row -----
 
 
-TIMES = 120 if NIGHTLY else 1
-QIS = ["age", "sex"]
-# Texts that read as labels where they are none; 1 and 01 are different codes.
-AGES = ["20", "20 to 30", "*", "2*", "a | b", "01", "1", "missing", "=1+1", None]
-
-
-def drawn(draw, kind):
-    size, number = draw.randint(2, 14), kind == "number"
-    ages = draw.sample(range(20, 60), 4) if number else draw.sample(AGES, 3)
-    columns = {"sex": "mf"[: draw.randint(1, 2)], "job": "xy", "ill": "abc"}
-    age = pa.array(draw.choices(ages, k=size), pa.int64() if number else pa.string())
-    return pa.table(
-        {"age": age, **{n: draw.choices(column, k=size) for n, column in columns.items()}}
-    )
-
-
-def policy_of(*asked, **options):
-    schema = fk.Schema(quasi_identifiers=QIS, sensitive="ill", other=["job"])
-    return fk.Policy(asked, schema, fk.PublishOptions(**options))
-
-
 def texts(table):
     return [{n: None if v is None else str(v) for n, v in r.items()} for r in table.to_pylist()]
 
@@ -355,81 +297,6 @@ def published(table, policy, folder, **how):
         return written(table, policy, folder, **how), ""
     except fk.NoSafeRelease as error:
         return None, str(error)
-
-
-@pytest.mark.parametrize("form", ["bucketized", "generalized"])
-def test_everybody_looks_like_so_many(form, tmp_path):
-    draw, held = random.Random(form), 0
-    for place in range((12 if form == "bucketized" else 4) * TIMES):
-        table, k = drawn(draw, draw.choice(["number", "text"])), draw.randint(1, 3)
-        counts_people, knowing = draw.random() < 0.6, draw.choice([None, [], [], ["job"]])
-        knowing = knowing if counts_people else []
-        known = [*QIS, *(["job"] if knowing is None else knowing)]
-        criterion = fk.KAnonymity(k) if counts_people else fk.AlphaK(1, k)
-        requirements = [
-            fk.Requirement(fk.Facts(), 1.0, knowing=[]),
-            fk.Requirement(criterion, knowing=knowing),
-        ]
-        labels = dict.fromkeys(QIS, "exact") if form == "generalized" else {}
-        how = {"form": form, "format": draw.choice(["csv", "parquet"]), "labels": labels}
-        policy, folder = (
-            policy_of(*requirements[draw.randint(0, 1) :], **how),
-            tmp_path / str(place),
-        )
-        method = draw.choice(["mondrian", "fulldomain"])
-        made, said = published(table, policy, folder, method=method)
-        if made is None:
-            if form == "bucketized" and "of everybody as they are" in said:
-                assert fewest(texts(table), known) < k
-                assert 'form = "generalized"' in said
-            continue
-        rows = rows_of_alikes(folder / f"{'people' if labels == {} else 'release'}.{how['format']}")
-        least, held = fewest(rows, known), held + 1
-        assert least >= k
-        assert labels or least == fewest(texts(table), known)
-        fk.verify(folder)
-        fk.verify(folder, policy)
-        risk = fk.risk_report(folder)
-        assert risk.uniques == alone(rows, QIS)
-        assert risk.prosecutor.highest == Fraction(1, fewest(rows, QIS))
-        requirement = fk.Requirement(fk.KAnonymity(least + 1), knowing=knowing)
-        unsafe = fk.audit(folder, policy_of(requirement, **how))
-        for audited in (made.audit, fk.audit(folder, policy)):
-            assert audited.safe
-            if counts_people:
-                assert audited.criteria[0].reached == least
-                assert not unsafe.safe
-                assert unsafe.exposed[0].over.people == over(rows, known, least + 1)
-    assert held > TIMES
-
-
-def test_a_population_meets_exact_values(tmp_path):
-    draw, held = random.Random(3), 0
-    for place in range(12 * TIMES):
-        kind, folder = draw.choice(["number", "text"]), tmp_path / str(place)
-        table = drawn(draw, kind)
-        everybody = pa.concat_tables([table, drawn(draw, kind)]).select(QIS)
-        k_map = fk.KMap(draw.randint(1, 3), everybody)
-        low, high = draw.choice([0, "1/4"]), draw.choice(["1/2", "3/4", 1])
-        criterion = draw.choice([k_map, fk.DeltaPresence(low, high, everybody)])
-        policy = policy_of(fk.Requirement(criterion), form="bucketized", format="parquet")
-        given = texts(table), QIS, texts(everybody), lambda label, value: label == value
-        if criterion is k_map:
-            amount = fewest_in_population(*given)
-            holds = amount >= k_map.k
-        else:
-            least, amount = presence(*given)
-            holds = criterion.lowest <= least and amount <= criterion.highest
-        made, said = published(table, policy, folder)
-        assert (made is not None) == holds, said
-        if made is None:
-            continue
-        held += 1
-        pq.write_table(everybody, tmp_path / "everybody.parquet")
-        fk.verify(folder, population=tmp_path / "everybody.parquet")
-        for audited in (made.audit, fk.audit(folder, policy)):
-            assert audited.criteria[0].reached == amount
-    assert held > TIMES
 
 
 def test_published_columns_divide_groups():

@@ -2,7 +2,6 @@
 
 import pickle
 import random
-import sys
 from collections import Counter
 from fractions import Fraction
 from itertools import product
@@ -16,8 +15,6 @@ from tests.oracle.rules import worst_cases
 from tests.refusals import refused
 
 import foreknow as fk
-from foreknow.adversaries.release_counts import counts_of
-from foreknow.cli import main
 from foreknow.data.labels.windows import Width, Windows
 from foreknow.features.explore.release import ask as asked_in_explorer
 from foreknow.features.explore.session import Session
@@ -159,61 +156,6 @@ def test_counts_of_rows_say_rules(name):
         refuse(".", fk.audit, own, HALF, error=fk.ForeknowError)
 
 
-OF_CASES = [
-    {"facts": {}, "below": "3/4"},
-    {"facts": {}, "below": "3/4", "any_of": ["a", "b"]},
-    {"facts": {}, "below": "3/4", "knowing": ["ward"]},
-    {"l_diversity": {"l": 2}},
-    {"k_anonymity": 2},
-]
-
-
-def refuse_cases(every):
-    for own in every:
-        refuse("people of 'pid' may have several", fk.Facts().disclosure, own)
-        refuse("does not show whose cases", fk.audit, own, HALF, error=fk.ForeknowError)
-
-
-@pytest.mark.parametrize("required", OF_CASES)
-def test_counts_of_an_audit_refuse(required):
-    kind = KINDS["cases"]
-    table = kind.table.append_column("ward", pa.array(["x"] * 6))
-    asked = {"schema": kind.schema.to_dict(), "require": [required]}
-    audit = fk.audit(table, fk.Policy.from_dict(asked))
-    (counted,) = audit.counted
-    counts = [audit.counts, counted.counts, counted.seen, audit.verdicts[0].counts]
-    for own in map(counts_of, filter(None, counts)):
-        refuse_cases([own, pickle.loads(pickle.dumps(own)), own.take([0])])
-    assert audit.exposed[0].verdict is audit.verdicts[0]
-    assert audit.verdicts[0].words.startswith(counted.explanations()[0].words)
-
-
-@pytest.mark.parametrize("required", [*OF_CASES[:3], {"group_size": 2}])
-def test_counts_of_publications_refuse(required):
-    rows = {"pid": [*"abcdefgha"], "age": [30] * 9, "ward": ["x"] * 9, "ill": [*"abcabcabc"]}
-    schema = {"quasi_identifiers": ["age"], "other": ["ward"], "sensitive": "ill"}
-    schema |= {"person": "pid", "unit": "row"}
-    loose = required | ({"below": "1"} if "facts" in required else {})
-    loose |= {"any_of": ["a"]} if "any_of" in required else {}
-    publication = fk.publish(pa.table(rows), {"schema": schema, "require": [loose]}, learned=False)
-    counted, (verdict,) = publication.audit.counted[0], publication.audit.verdicts
-    refuse_cases(
-        map(counts_of, (publication, publication.audit, counted, counted.counts, counted.seen))
-    )
-    refuse_cases([publication.audit, counted, *([verdict] if verdict.counts else [])])
-
-
-@pytest.mark.parametrize("required", [{"facts": {}, "below": "3/4"}, {"l_diversity": {"l": 2}}])
-def test_counts_of_who_cannot_refuse(required):
-    kind = KINDS["impossible"]
-    requirement = fk.Requirement(fk.Facts(), below="1", values=[kind.value], knowing=[])
-    people = fk.Microdata(kind.table, kind.schema)
-    audit = fk.audit(people, fk.Policy([requirement], kind.schema), learned=False)
-    for own in (audit, audit.counted[0], audit.counted[0].seen, audit.verdicts[0]):
-        text = "what some cannot have|counts do not say who"
-        refuse(text, fk.audit, own, {"require": [required]}, error=fk.ForeknowError)
-
-
 @pytest.fixture
 def folder(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
@@ -248,23 +190,6 @@ def test_statements_know_nothing_of_households():
     kind = KINDS["shared"]
     release = fk.Release.from_schema(kind.table, kind.schema.naming("pid")).seen("pay", [])
     refuse("household", fk.Statements("A = x").posterior, release, "B", "x")
-
-
-def test_commands_refuse_them(folder, monkeypatch, capsys):
-    for asked in (
-        "curves out --value O --knowing=",
-        "curves t.csv --policy p.toml --value O",
-        "curves t.csv --policy p.toml --levels age=0 --value O",
-        "skyline out --value O --confidence 2/5 --knowing=",
-        "ask out --about C --value O --knowing=",
-        "ask out --about C --value O --knowing= --policy p.toml",
-        "survey t.csv --policy p.toml",
-    ):
-        monkeypatch.setattr(sys, "argv", ["foreknow", *asked.split()])
-        with pytest.raises(SystemExit) as ended:
-            main()
-        assert ended.value.code == 2
-        assert "(impossible)" in " ".join(capsys.readouterr().err.split())
 
 
 # ---- measures -----------------------------------------------------------------------------------
@@ -438,39 +363,6 @@ def test_figures_are_never_below_worlds(form):
     assert counts["inner", True] > len(FAMILIES) / 8
 
 
-@pytest.mark.parametrize("hidden", [False, True])
-def test_audits_of_tables_have_figure(hidden):
-    """Of a table and of a release that shows who is meant, and of a table whose owner knows it."""
-    inner, asked = 0, ((0, 0), (1, 0), (1, 1))
-    for seed in FAMILIES[:: 4 if NIGHTLY else 3]:
-        drawn = Drawn(seed)
-        if not any(rule["sensitive"] == "test" for rule in drawn.tables):
-            continue
-        value, roles = drawn.groups[0][0][0][0], {"sensitive": [*COLUMNS], "other": drawn.shown}
-        said = {"sensitive": "ill", "values": [value], "below": 1, "knowing": []}
-        schema = {"quasi_identifiers": ["at"], **roles, "impossible": drawn.tables}
-        if hidden:
-            schema["other"] = []
-        policy = {"schema": schema, "require": [facts_of(own, **said) for own in asked]}
-        policy = fk.Policy.from_dict(policy)
-        given = [drawn.table]
-        if not hidden:
-            given.append(
-                fk.Release.from_generalized(drawn.table, quasi_identifiers=["at"], **roles)
-            )
-        for one in given:
-            figures = [
-                verdict.found.settled for verdict in fk.audit(one, policy, learned=False).verdicts
-            ]
-            every = drawn.judged([facts_of(own, values=[value]) for own in asked])
-            assert figures == [verdict.reached for verdict in every]
-        worst = drawn.worst(value)
-        for amounts, reached in zip(asked, figures, strict=True):
-            assert reached >= worst[amounts], (seed, drawn.groups, drawn.rules, value, amounts)
-            inner += 0 < worst[amounts] < 1
-    assert inner > 5
-
-
 @pytest.mark.parametrize(
     ("asked", "more"),
     [
@@ -553,18 +445,3 @@ def test_shown_rules_are_certified(tmp_path):
         for verdict in (result.audit.verdicts[0], fk.audit(folder, policy).verdicts[0]):
             assert verdict.reached == Fraction(1, 3)
         assert fk.verify(folder).findings[0].reached == Fraction(1, 3)
-
-
-def test_hidden_rules_are_the_owners(tmp_path):
-    """Who cannot have x is not published: the owner's bound counts, and files keep no rule."""
-    columns = {"age": [30] * 7, "sex": [*"mfmmfff"]}
-    columns |= {"ill": [*"abbcacd"], "test": [*"yx-yyxz"]}
-    schema = {"quasi_identifiers": ["age"], "sensitive": [*COLUMNS], "impossible": [NO_X]}
-    asked = {"sensitive": "ill", "facts": {"l": 1, "k": 1}, "knowing": [], "below": "9/10"}
-    policy = fk.Policy.from_dict({"schema": schema, "require": [asked]})
-    result = written(pa.table(columns), policy, folder := tmp_path / "out")
-    (verdict,) = result.audit.verdicts
-    assert verdict.found.bounded
-    assert verdict.safe
-    assert float(verdict.found.probability) == 7 / 8
-    assert fk.verify(folder).findings[0].reached == Fraction(1, 2)

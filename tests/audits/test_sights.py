@@ -1,24 +1,18 @@
 """Several sensitive columns, and columns known beside them: counted, judged, and in the files."""
 
-import csv
 import hashlib
 import json
 import random
 import re
-from collections import Counter, defaultdict
-from fractions import Fraction
 
 import pyarrow as pa
 import pytest
 from tests.audits.folders import forge, settings_of, written
 from tests.cli.conftest import desk as desk
-from tests.examples import NIGHTLY
 
 import foreknow as fk
 from foreknow.errors import OutputError
 from foreknow_judge.errors import CertificateError, PolicyError, UnsupportedError
-
-COLUMNS = ("ill", "pay", "job")
 
 
 def people(n=300, seed=1):
@@ -176,20 +170,6 @@ def test_people_apart_from_values():
     assert fk.publish(rows, rules, labels=exact, seed=1).audit.safe
 
 
-@pytest.mark.parametrize("knowing", [None, [], ["ward"]])
-def test_certificates_say_what_is_known(knowing, tmp_path):
-    about = {} if knowing is None else {"knowing": knowing}
-    rules = fk.Policy.from_dict({"schema": ROLES, "require": [{"group_size": 1, **about}]})
-    result = written(pa.table(WARDS), rules, tmp_path / "out", labels={"age": "exact"})
-    fk.verify(tmp_path / "out", rules)
-    known = ["ward"] if knowing is None else knowing
-    assert result.certificate.policy["require"][0]["knowing"] == known
-    assert result.certificate.scope.get("beside", []) == (["ward"] if knowing == [] else [])
-    forge(tmp_path / "out", lambda said: said["policy"]["require"][0].pop("knowing"))
-    with pytest.raises(CertificateError, match="does not say by knowing"):
-        fk.verify(tmp_path / "out")
-
-
 # ---- files ---------------------------------------------------------------------------------------
 
 
@@ -208,89 +188,6 @@ def schema(**more):
 
 
 ONE = {"sensitive": "ill", "quasi_identifiers": ["age"]}
-
-
-def rows_in(folder, part):
-    """The rows of a CSV file; a shuffled column by the name of the raw one."""
-    with (folder / f"{part}.csv").open(newline="") as file:
-        for row in csv.DictReader(file):
-            yield {name.removesuffix("_shuffled"): value for name, value in row.items()}
-
-
-def tallied(folder, part, columns):
-    """How often each combination occurs in a file."""
-    counts = Counter()
-    for row in rows_in(folder, part):
-        counts[tuple(row[name] for name in columns)] += int(row.get("count", 1))
-    return counts
-
-
-def bags_of(folder, form, secret, known, unlinked):
-    """Bags of a published release by a plain reading of its files."""
-    groups, part = ["age", "sex"], "release"
-    if form == "bucketized":
-        groups, part = ["group"], "sensitive"
-        linked = [[name for name in ("ill", "pay") if name not in unlinked]]
-        blocks = [own for own in linked if own] + [[n] for n in ("ill", "pay") if n in unlinked]
-        place = next(i for i, names in enumerate(blocks) if secret in names)
-        part += str(place + 1) if place else ""
-        known = [name for name in known if name in blocks[place]]
-    elif secret in unlinked:
-        known = []
-    known = [name for name in known if name not in unlinked]
-    bags = defaultdict(Counter)
-    for (*label, value), count in tallied(folder, part, [*groups, *known, secret]).items():
-        bags[tuple(label)][value] += count
-    return list(bags.values())
-
-
-def worst_by_hand(bags):
-    """Of one fact that rules a value of the target out: the most frequent other one."""
-    worst = Fraction(0)
-    for bag in bags:
-        for value, own in bag.items():
-            others = [count for other, count in bag.items() if other != value]
-            worst = max(worst, Fraction(own, sum(bag.values()) - max(others, default=0)))
-    return worst
-
-
-@pytest.mark.thinned(2)
-@pytest.mark.parametrize("form", ["generalized", "bucketized"])
-@pytest.mark.parametrize("method", ["mondrian", "fulldomain"])
-@pytest.mark.parametrize("unlinked", [(), ("pay",), ("job",), ("ill", "pay"), ("pay", "job")])
-def test_files_hold_what_is_judged(form, method, unlinked, tmp_path):
-    here = (len(unlinked) + len(form + method)) % 3
-    sights = [*enumerate([None, [], ["job"]])]
-    for seed, knowing in sights if NIGHTLY else [sights[here]]:
-        about = {"below": "9/10", "knowing": knowing}
-        both = [fk.Requirement(fk.Facts(1), sensitive=name, **about) for name in ("ill", "pay")]
-        options = fk.PublishOptions(unlinked=unlinked, form=form)
-        table, folder, text = people_files(300, seed), tmp_path / str(seed), ""
-        if knowing == ["job"] and {"pay", "job"} <= {*unlinked}:
-            text = "shuffled apart"
-        if form == "bucketized" and "job" in unlinked:
-            text = "'job'"  # it stands beside exact columns there
-        if text:
-            with pytest.raises(fk.InputError, match=text):
-                fk.publish(table, fk.Policy(both, schema(), options), method=method, seed=seed)
-            continue
-        rules = fk.Policy(both, schema(), options)
-        result = written(table, rules, folder, method=method, seed=seed)
-        fk.verify(folder)
-        fk.verify(folder, rules)
-        assert fk.audit(folder, rules).safe
-        for verdict, secret in zip(result.audit.verdicts, ("ill", "pay"), strict=True):
-            known = [n for n in COLUMNS if n != secret and (knowing is None or n in knowing)]
-            worst = worst_by_hand(bags_of(folder, form, secret, known, unlinked))
-            assert verdict.disclosure.exact == worst < Fraction(9, 10)
-        published = Counter()
-        for path in folder.glob("*.csv"):
-            for row in rows_in(folder, path.stem):
-                for name in {*COLUMNS} & {*row}:
-                    published[name, row[name]] += int(row.get("count", 1))
-        for name in COLUMNS:  # nobody is lost, and nobody is there twice
-            for value, count in Counter(table.column(name).to_pylist()).items():
-                assert published[name, str(value)] == count
 
 
 def test_empty_beside_missing_is_refused(tmp_path):

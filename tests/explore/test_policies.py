@@ -409,6 +409,10 @@ def test_tables_and_sheets_open(stays):
     result = browser.ask("/api/columns?of=clinic.sqlite%3Ftable%3Da+visit").json
     assert [column["name"] for column in result["columns"]] == ["case_id", "age", "ill"]
     assert "several tables" in browser.ask("/api/columns?of=clinic.sqlite").json["error"]
+    for wrong in ("clinic.sqlite?table=x", "../clinic.sqlite?table=stays", "x.sqlite?table=stays"):
+        assert browser.ask(f"/api/columns?of={wrong}").status == 400
+    given = Place(stays / "out", stays / "clinic.sqlite?table=stays").browser()
+    assert given.ask("/api/columns").json["rows"] == 60
     opened = browser.ask("/api/policy?of=policy.toml").json
     assert opened["file"] == "policy.toml"
     answer = browser.post("/api/policy/taken", {"of": "stays.csv", "file": "policy.toml"}).json

@@ -11,7 +11,6 @@ from dataclasses import replace
 from decimal import Decimal
 from fractions import Fraction
 from pathlib import Path
-from random import Random
 
 import duckdb
 import numpy as np
@@ -26,7 +25,7 @@ from tests.frames.workbooks import COMPUTED, ERROR, UNCOMPUTED, write_workbook
 import foreknow as fk
 from foreknow.adversaries.priors.priors import Priors
 from foreknow.cli import main as run_process
-from foreknow.data.engines.priors import count_chances, read_chances
+from foreknow.data.engines.priors import read_chances
 from foreknow.data.engines.sources import open_table
 from foreknow_judge.errors import DataError, InputError
 from foreknow_judge.files.duckdb_files import scratch
@@ -215,15 +214,11 @@ def test_sqlite_columns_mix_types(tmp_path):
     "view",
     [
         "VIEW people AS SELECT content ill, filename age FROM read_text('{}')",
-        "VIEW people AS SELECT content::VARCHAR ill, 1 age FROM read_blob('{}')",
         "VIEW people AS SELECT * FROM read_csv('{}')",
-        "VIEW people AS SELECT * FROM '{}'",
         "VIEW people AS SELECT file ill, 1 age FROM glob('{}')",
-        "MACRO m() AS TABLE SELECT * FROM '{}'; CREATE VIEW people AS SELECT * FROM m()",
         "MACRO m() AS (SELECT content FROM read_text('{}')); CREATE VIEW inner_view AS SELECT 1 "
         "age, m() ill; CREATE VIEW people AS SELECT * FROM inner_view",
     ],
-    ids=range(7),
 )
 def test_outreaching_views_are_refused(tmp_path, view):
     (tmp_path / "secret.csv").write_text("age,ill\n1,GEHEIM\n")
@@ -409,14 +404,6 @@ def test_no_password_is_printed(address, scheme, capfd, monkeypatch, tmp_path):
             error = None if error.__suppress_context__ else error.__cause__ or error.__context__
 
 
-def test_passwords_stay_secret():
-    for address in ("postgresql://me:geh%40eim@127.0.0.1:9/db", "postgres://me:geheim@:x/db?y=1"):
-        with pytest.raises(DataError) as caught:
-            held(f"{address}{'&' if '?' in address else '?'}table=t", "a")
-        assert "geh" not in str(caught.value)
-        assert "me" not in str(caught.value).split(" cannot be read")[0]
-
-
 @pytest.mark.parametrize("backend", ["ibis_duckdb", "ibis_postgres"])
 def test_publishing_reads_table_of_ibis(backend, caplog, tmp_path):
     pytest.importorskip("ibis", reason="Ibis is absent")
@@ -475,35 +462,24 @@ EAST = [f"{own}T00:00+02:00" for own in ("2020-12-31", "2021-02-01")]
 READ = [
     *((rows("Köln", "Nîmes", encoding=own), {"encoding": own}, ["Köln", "Nîmes"])
       for own in ("latin-1", "utf-8")),
-    (rows("5 €", "Köln", encoding="cp1252"), {"encoding": "cp1252"}, ["5 €", "Köln"]),
     *((rows(*TOWNS, encoding=own), {"encoding": own}, IN_ORDER)
       for own in ("cp1250", "utf-16", "utf-16-le")),
     (b"\xff\xfe" + rows("a", encoding="utf-16-le"), {"encoding": "utf-16-le"}, ["a"]),
-    (rows("日本", "大阪", encoding="shift_jis"), {"encoding": "shift_jis"}, ["大阪", "日本"]),
-    (rows("Köln", encoding="utf-8-sig"), {"encoding": "utf-8"}, ["Köln"]),
     (b'x,d\r\n"a\r\n\xe9",1\r\n', {"encoding": "latin-1"}, ["a\r\né"]),
-    (semicolons("a,b"), {"delimiter": ";"}, ["a,b"]),
     (rows("a", delimiter="\t"), {"delimiter": "tab"}, ["a"]),
-    (rows("a", delimiter=":"), {"delimiter": ":"}, ["a"]),
     (semicolons("1,5", "10", "2,25"), COMMA, [1.5, 2.25, 10]),
     (semicolons("1.234,5", "12.345.678", "-7"), COMMA, [-7, 1234.5, 12345678]),
-    (semicolons("1.234", "950"), COMMA, [950, 1234]), (semicolons("1,50", "1,5"), COMMA, [1.5]),
+    (semicolons("1,50", "1,5"), COMMA, [1.5]),
     (semicolons("1.5", "2"), COMMA, ["1.5", "2"]),  # no decimal comma: texts
-    (semicolons("007,5", "1,5"), COMMA, ["007,5", "1,5"]),
-    (rows("30", "9"), COMMA, [9, 30]), (rows("1.5"), {"decimal": "."}, [1.5]),
+    (rows("1.5"), {"decimal": "."}, [1.5]),
     (rows("31.12.2020", "01.02.2021"), POINTS, DATES),
-    (rows("31.12.2020", "", "1.2.2021"), {"date_format": "%d.%m.%Y"}, [None, *DATES]),
-    (rows("12/31/2020", "02/01/2021"), {"date_format": "mm/dd/yyyy"}, DATES),
     (rows("31/12/20", "01/02/21"), {"date_format": "DD/MM/YY"}, DATES),
     (rows("20201231", "20210201"), {"date_format": "yyyymmdd"}, DATES),
-    (rows("31.12.2020 00:00", "01.02.2021 00:00"), {"date_format": "dd.mm.yyyy hh:mm"}, DATES),
     (rows("31.12.2020 10:30"), {"date_format": "dd.mm.yyyy hh:mm"}, [day(2020, 12, 31, 10, 30)]),
     (rows("2020-12-31", "2021-02-01"), POINTS, DATES),  # ISO, too
     (rows(*SOON), POINTS, [*SOON]), (rows(ARABIC), POINTS, [ARABIC]),
     (rows("2020-12-31 00:00:00", "2021-02-01 00:00:00"), {}, DATES),
-    (rows("31-DEC-20", "1-feb-21"), {"date_format": "dd-mmm-yy"}, DATES),
     (rows("31Dec2020", "01FEB2021"), {"date_format": "ddMONyyyy"}, DATES),
-    (rows("1FEB2021", "12MAR2021"), {"date_format": "%d%b%Y"}, [DATES[1], day(2021, 3, 12)]),
     (rows("31. Dezember 2020"), {"date_format": "d. mmmm yyyy"}, DATES[:1]),  # in any locale
     (rows("31.12.26", "01.02.25"), {"date_format": "dd.mm.yy", "latest_year": 2025},
      [day(1926, 12, 31), day(2025, 2)]),
@@ -511,7 +487,6 @@ READ = [
     (rows('"$11,310.00 "', "$950", "-$7"), DOLLARS, [-7, 950, 11310]),
     (semicolons("1 234,50 €", "12 €"), EUROS, [12, Decimal("1234.5")]),
     (semicolons("1,5", "1,250"), DOLLARS, ["1,250", "1,5"]),  # no thousands: texts
-    (rows("10", "9"), DOLLARS, [9, 10]), (semicolons("1.234 €"), COMMA | {"currency": "€"}, [1234]),
     (rows("1042.50 EUR", "EUR 7"), {"currency": "EUR"}, [7, Decimal("1042.5")]),
     (rows("2020-12-31 00:00", "2020-12-31 09:00"), {},
      [day(2020, 12, 31, 0), day(2020, 12, 31, 9)]),
@@ -542,23 +517,17 @@ REFUSED = [
       for how in ({}, {"encoding": "latin-1"}, {"encoding": "cp1252"})),
     (b"PK\x03\x04\x81", {"encoding": "cp1252"}, "not CSV but a workbook or an archive"),
     (FIELD, {}, "add --encoding latin-1"),
-    (FIELD, {"encoding": "ascii"}, "not ascii; name the encoding"),
     (rows("漢字" * 40, encoding="utf-16-le")[:-1], {"encoding": "utf-16-le"}, "not utf-16-le"),
     (LATIN, {}, r"not UTF-8 \(line 2, byte 6\); save it again as UTF-8, or add --encoding latin-1"),
     (rows("5 €", encoding="cp1252"), {}, "add --encoding cp1252"),
     (rows("a", encoding="utf-16"), {}, "not UTF-8 but UTF-16; .* add --encoding utf-16, or"),
-    (rows("a", encoding="utf-16-be"), {}, "add --encoding utf-16-be"),
-    (rows("a", encoding="utf-32"), {}, "add --encoding utf-32"),
     (rows("5 €", encoding="cp1252"), {"encoding": "latin-1"}, "add --encoding cp1252"),
     (LATIN, {"encoding": "ascii"}, "not ascii; name the encoding"),
-    (rows("a", encoding="utf-16")[:-1], {"encoding": "utf-16"}, "not utf-16"),
     (semicolons("a"), {"delimiter": ","}, "one column with .* ',', and 2 with ';'; add --delim"),
     (rows("a", delimiter="\t"), {"delimiter": ";"}, "add --delimiter tab, or reading"),
     (rows("a", delimiter=":"), {}, "no column 'x' but only 'x:d'; .* such as --delimiter :"),
     (b"PAR1" + b"\0" * 9, {}, "not CSV but Parquet; rename it to end in .parquet"),
-    (b"SQLite format 3\0", {}, "a database of SQLite; rename"),
     (b",x,d\n0,1,a\n1,2,b\n", {}, "column 1 has no name; .* write the table with index=False"),
-    (b"x,,d\n0,1,a\n", {}, "column 2 has no name; give it one"),
     (b"sep=;\nx;d\n0;a\n", {}, "remove the first line, which is for Excel"),
 ]  # fmt: skip
 
@@ -568,27 +537,6 @@ def test_unreadable_cells_name_ways_out(tmp_path, content, reading, message):
     with pytest.raises(fk.InputError, match=message) as refusal:
         column_of(write(tmp_path, content), reading=reading)
     assert "\n" not in str(refusal.value)
-
-
-@pytest.mark.parametrize(
-    ("values", "expected", "message"),
-    [
-        (["31.12.2020", "01.02.2021"], "date", r"'31\.12\.2020'; add --date-format dd\.mm\.yyyy"),
-        (["31.12.2020", "soon", "1.1.2000"], "date", "row 1 .* --date-format dd.mm.yyyy"),
-        (["12/31/2020"], "date", "--date-format mm/dd/yyyy, or reading"),
-        (["01/02/2020"], "date", "--date-format dd/mm/yyyy or --date-format mm/dd/yyyy, or"),
-        (["1.2.2020 10:30"], "date", '--date-format "dd.mm.yyyy hh:mm"'),
-        (["soon"], "date", "row 1 holds 'soon'$"),
-        (['"1,5"', '"2"'], "number", 'add --decimal ",", or reading = { decimal = "," }'),
-        (["1.5.3"], "number", r"row 1 holds '1\.5\.3'$"),
-    ],
-)  # fmt: skip
-def test_declared_columns_name_a_reading(tmp_path, values, expected, message):
-    path = write(tmp_path, rows(*values))
-    of_hierarchy = {"date": fk.DateLevels(["year"]), "number": fk.Intervals([5])}[expected]
-    for more in ({"types": {"x": expected}}, {"hierarchies": {"x": of_hierarchy}}):
-        with pytest.raises(fk.InputError, match=message):
-            column_of(path, **more)
 
 
 @pytest.mark.parametrize(
@@ -613,21 +561,17 @@ def test_unclear_times_and_amounts(tmp_path, values, reading, message):
     ("given", "message"),
     [
         ({"encoding": "latin1x"}, "encoding 'latin1x' is unknown; such as latin-1"),
-        ({"encoding": "rot13"}, "encoding 'rot13' is unknown"), ({"encoding": "zip"}, "is unknown"),
         ({"delimiter": ""}, "must be one sign such as ; or tab"),
         *(({"delimiter": own}, "must be one sign") for own in (";;", "x", "é")),
         ({"decimal": ";"}, 'decimal must be "." or ","'),
         ({"date_format": "dd.mm"}, "it needs year, month and day, such as dd.mm.yyyy"),
         ({"date_format": "%q"}, "'%q' means nothing in it; it is written with yyyy"),
         ({"date_format": "dd-mom-yy"}, "'mom' means nothing in it; .* mmm or mon"),
-        ({"date_format": "%d-MON-%y"}, "'MON' means nothing in it"),
         ({"date_format": "dd.mm.yyyy mm"}, "a part of the date stands in it twice"),
         ({"date_format": "%Y-%m-%d %H:%M%z"}, "names a zone, .*; leave date_format out"),
         ({"latest_year": "2025"}, "latest_year must be a year such as 2025, not '2025'"),
         ({"thousands": "."}, r"decimal and thousands are both '\.'"),
-        ({"thousands": ";"}, "thousands must be"), ({"date_format": ""}, "it needs year"),
         ({"currency": "1"}, "currency must be a sign or letters"),
-        ({"encodings": "utf-8"}, "reading has no 'encodings'; did you mean 'encoding'"),
         ({"decimal": 5}, "decimal must be a text, not 5"), ("latin-1", "reading must be a Reading"),
     ],
 )  # fmt: skip
@@ -677,22 +621,15 @@ LEVELS = ["lo", "mid", "hi"]
     [
         (pd.cut([1, 5, 9], [0, 4, 8, 12]), ["(0, 4]", "(4, 8]", "(8, 12]"], "ordered"),
         (pd.cut([9, 100], [0, 20, 120]), ["(0, 20]", "(20, 120]"], "ordered"),
-        (pd.cut([5, float("nan")], [0, 9]), [None, "(0, 9]"], "ordered"),
         (pd.arrays.IntervalArray.from_breaks([9, 10, 100]), ["(9, 10]", "(10, 100]"], "ordered"),
         (pd.cut([1, 5], [0, 4, 8], labels=["young", "aged"]), ["young", "aged"], "ordered"),
         (pd.Categorical(["lo", "hi"], LEVELS, ordered=True), ["lo", "hi"], "ordered"),
-        (pd.Categorical(["lo", "hi"], ["lo", "hi"]), ["hi", "lo"], "nominal"),
         (pd.to_datetime(["2020-01-02", "2020-01-01"]), DAYS, "ordered"),
-        (pd.to_datetime(["2020-01-02", None]), [None, DAYS[1]], "ordered"),
         (ENUM, ["c", "b"] if OF_ENUM == "ordered" else ["b", "c"], OF_ENUM),
-        (pl.Series(["b", "a"], dtype=pl.Categorical), ["a", "b"], "nominal"),
         (pl.Series([day(2020, 1, 2, 0), day(2020, 1, 1, 0)]), DAYS, "ordered"),
-        (pd.to_datetime(["2020-01-02 10:00"]), [day(2020, 1, 2, 10)], "ordered"),
         (pd.period_range("2020-01", periods=2, freq="M"), r"by \.dt\.to_timestamp\(\)", ""),
         (pd.to_timedelta([1, 2], unit="D"), r"numbers of days, by \.dt\.days in pandas", ""),
-        (pl.Series([dt.timedelta(1)]), r"\.dt\.total_days\(\) in Polars", ""),
-    ],
-    ids=range(16),
+        ],
 )  # fmt: skip
 def test_unreadable_frame_types_are_refused(values, domain, order):
     library = pl if isinstance(values, pl.Series) else pd
@@ -756,7 +693,6 @@ def test_floats_from_codes_are_doubted(tmp_path):
     ("reading", "odd", "usual"),
     [
         ({"date_format": "mm/dd/yyyy"}, "13/13/1957", "{0:02}/{0:02}/1960"),
-        ({"date_format": "mm/dd/yyyy"}, "unknown", "{0:02}/{0:02}/1960"),
         ({"date_format": "mm/dd/yyyy"}, "01/02/١٩٦٠", "{0:02}/{0:02}/1960"),  # other digits
         (COMMA, "30.0", "{0},5"),
     ],
@@ -843,19 +779,9 @@ def by_hand(people, smoothing=Fraction(0)):
     return results
 
 
-def as_dicts(chances):
-    return {s: dict(zip(chances.values, row, strict=True)) for s, row in chances.rows.items()}
-
-
 def test_sources_agree_on_priors(everywhere):
     result = read_chances(everywhere(TABLE))
     assert (result.attributes, result.values, result.rows) == (("sex",), ("Flu", "HIV"), ROWS)
-    random = Random(3)
-    columns = [random.choices(pool, k=30) for pool in ("mf", "123", ["Flu", "HIV", "Gout"])]
-    table = pa.table(columns, ["sex", "age", "disease"])
-    people = [((sex, age), ill) for sex, age, ill in zip(*columns, strict=True)]
-    result = count_chances(everywhere(table), ["sex", "age"], "disease", ONE)
-    assert as_dicts(result) == by_hand(people, ONE)
 
 
 def test_probabilities_are_exact():
@@ -887,18 +813,12 @@ NO_NUMBERS = ["often", "10%", '"0,1"', "1/0", "nan", "inf"]
         *((GOOD + f"f,Flu,{odd}\n", f"row 3: the probability is '{odd.strip(chr(34))}', not a num")
           for odd in NO_NUMBERS),
         (GOOD + "f,Flu,1e-99999999\n", "row 3: .* 1e-99999999 is too large or too small"),
-        (GOOD + "f,Flu,1e99999999\n", "row 3: .* too large or too small"),
-        (GOOD + "m,Flu,0.3\n", "row 3: sex m with 'Flu' stands in row 1 already"),
-        (GOOD + "f,Flu,0.3\n", "no probability of 'HIV' for sex f; give 0 if it never"),
-        (GOOD + ",Flu,0.3\n", "no probability of 'HIV' for sex missing"),
         (HEADER, "has no rows"), ("", "is empty, or begins with an empty line"),
-        ("sex,value,chance\nm,Flu,1\n", "has no column 'probability'"),
         ("sex,disease,probability\nm,Flu,1\n", "has no column 'value'"),
         ("value,probability\nFlu,1\n", "no column of an attribute beside 'value' and 'probabil"),
         ("sex,value,value,probability\nm,Flu,Flu,1\n", "two columns named 'value'"),
         (HEADER + "m,Flu,0.1\nm,HIV\n", "line 3: 2 fields where the header has 3"),
     ],
-    ids=range(20),
 )  # fmt: skip
 def test_table_that_cannot_be_read(tmp_path, content, says):
     path = write(tmp_path, content, "sex.csv")
@@ -932,13 +852,9 @@ def test_probabilities_that_are_none(tmp_path):
     ("attributes", "smoothing", "says"),
     [
         ([], 0, r"attributes must be a list of columns, not \[\]"),
-        ([[]], 0, r"attributes must be a list of columns, not \[\]"),
         ("sex", 0, "attributes must be a list of columns, not 'sex'"),
-        ([["sex"], "race"], 0, "attributes must be a list of columns, not "),
         (["sex", "sex"], 0, "'sex', 'sex': one column plays two roles"),
-        (["sex", "disease"], 0, "one column plays two roles; the sensitive one is 'disease'"),
         ([["sex"], ["sex"]], 0, "two tables for sex"),
-        (["gender"], 0, "no column 'gender'"),
         (["sex"], -1, "smoothing must be 0 or more, not -1"),
         (["sex"], "much", "'much' is not a number"),
     ],

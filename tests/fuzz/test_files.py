@@ -6,7 +6,6 @@ import decimal
 import gzip
 import io
 import random
-import re
 import sqlite3
 from collections import Counter, defaultdict
 from fractions import Fraction
@@ -18,7 +17,7 @@ import pyarrow.parquet as pq
 import pytest
 from tests.examples import NIGHTLY
 from tests.frames.workbooks import write_workbook
-from tests.fuzz.rounds import ODD, SEED, Fault, alone, csv_text, mutated_bytes, rounds, words
+from tests.fuzz.rounds import ODD, SEED, Fault, alone, mutated_bytes, rounds, words
 
 import foreknow as fk
 
@@ -344,201 +343,9 @@ def attempt_parquet(chance, folder, worker):
         raise Fault(f"counted {answer['read']}\nwhere Arrow has {expected['read']}")
 
 
-# ---- hierarchies -------------------------------------------------------------------------------
-
-TREE = [
-    words(row)
-    for row in ("flu lung ill *", "cold lung ill *", "ulcer stomach ill *", "none well well *")
-]
-BY_TREE = """[schema]
-quasi_identifiers = ["had"]
-sensitive = "disease"
-hierarchies = { had = { file = "tree.csv" } }
-
-[[require]]
-facts = { l = 0 }
-below = 0.9
-
-[publish]
-method = "fulldomain"
-"""
-
-
-def tree_mutant(chance):
-    rows = [list(row) for row in TREE]
-    for _ in range(chance.choice((0, 1, 1, 2))):
-        row, kind = chance.choice(rows), chance.choice(words("odd odd drop double cell short"))
-        if kind == "odd":
-            row[chance.randrange(len(row))] = chance.choice(ODD)
-        elif kind == "drop" and len(rows) > 1:
-            rows.remove(row)
-        elif kind == "double":
-            rows.append(list(row))
-        elif kind == "cell":
-            row[chance.randrange(len(row))] = chance.choice(["", *words("lung ill flu missing *")])
-        elif len(row) > 2:
-            row.pop()
-    text = io.StringIO(newline="")
-    end = chance.choice(("\n", "\n", "\r\n", "\r"))
-    csv.writer(text, delimiter=chance.choice(";;\t,"), lineterminator=end).writerows(rows)
-    data = text.getvalue().encode("utf-8", "surrogatepass")
-    if chance.random() < 0.1:
-        data = b"\xef\xbb\xbf" + data
-    return mutated_bytes(chance, data) if chance.random() < 0.5 else data
-
-
-def ancestors(data):
-    """Labels above each value, by level, the top left out; None if it is no hierarchy.
-
-    The delimiter is the first of ; tab , that the first line that is not blank has outside quotes.
-    Spaces around cells do not count; a node has one parent.
-    """
-    try:
-        text = data.decode("utf-8-sig")
-    except UnicodeDecodeError:
-        return None
-    head = next((line for line in text.splitlines() if line.strip()), None)
-    if head is None:
-        return None
-    bare = "".join(head.split('"')[::2])
-    delimiter = next((mark for mark in ";\t," if mark in bare), ";")
-    lines = io.StringIO(text, newline="")
-    try:
-        read = csv.reader(lines, delimiter=delimiter, strict=True, skipinitialspace=True)
-        rows = [[cell.strip() for cell in row] for row in read]
-    except csv.Error:
-        return None
-    rows = [row for row in rows if len(row) > 1 or any(row)]
-    if not rows or any(len(row) != len(rows[0]) or len(row) < 2 for row in rows):
-        return None
-    results, parents = {}, {}
-    for value, *above in rows:
-        if not all(above) or results.setdefault(value, above) != above:
-            return None
-        for level, label in enumerate(above[:-1]):
-            if parents.setdefault((level, label), above[level + 1]) != above[level + 1]:
-                return None
-    one_top = len({above[-1] for above in results.values()}) == 1
-    return {value: above[:-1] if one_top else above for value, above in results.items()}
-
-
-def attempt_hierarchies(chance, folder, worker):
-    data = tree_mutant(chance)
-    (folder / "tree.csv").write_bytes(data)
-    expected = ancestors(data)
-    result = worker.read(folder, "hierarchy", path="tree.csv", values=[row[0] for row in TREE])
-    for value, above in result.get("read", ()):
-        if expected is None or expected.get(value) != above:
-            raise Fault(f"read as {result}\nwhere a strict reader has {expected}")
-    if chance.random() < 0.4:
-        people = [[row[0], disease] for row in TREE for disease in ("x", "y")]
-        (folder / "people.csv").write_bytes(csv_text([["had", "disease"], *people]))
-        (folder / "policy.toml").write_text(BY_TREE)
-        command = chance.choice((["survey"], ["publish", "--out", "out"]))
-        output = worker.run(folder, *command, "people.csv", "--policy", "policy.toml")
-        check_alone(chance, folder, output, result, command == ["survey"])
-
-
-def check_alone(chance, folder, said, found, again=True):
-    """That what is refused by itself is refused by a command that uses it."""
-    if said.code != 2 and "read" not in found:
-        raise Fault(f"the file is refused by itself ({found['refused']}), but {said}")
-    if again and chance.random() < 0.02:
-        alone(said, folder)
-
-
-# ---- priors ------------------------------------------------------------------------------------
-
-TABLE = "sex,age,disease\nm,20,Flu\nf,20,HIV\nm,30,Flu\nf,30,Cold\nf,30,HIV\n"
-BY_PRIORS = """[schema]
-quasi_identifiers = ["sex", "age"]
-sensitive = "disease"
-[[require]]
-priors = { file = "priors.csv" }
-at_most = "9/10"
-"""
-CHANCES = (
-    *words("0 1 0.5 .5 5e-1 1/2 -0.1 1.1 1/0 nan inf x 1e-400 1e-99999999 1_0/2_0 ٣/٤ 0.5.5"),
-    *words("1/2/3 0x1 1e-310 0.99999999999999999999 +0.5 50% 1/3 0,5"),
-    *(" 1/2", "1/2 ", "", "9" * 5000, "0." + "1" * 3000),
-)
-
-
-def priors_mutant(chance):
-    each = (("Flu", "0.5"), ("HIV", "1/4"), ("Cold", "1/8"))
-    rows = [[sex, value, said] for sex in "mf" for value, said in each]
-    header = ["sex", "value", "probability"]
-    for _ in range(chance.choice((0, 1, 1, 2))):
-        row = chance.choice(rows)
-        kind = chance.choice(words("chance chance odd drop double header"))
-        if kind == "chance":
-            row[2] = chance.choice(CHANCES)
-        elif kind == "odd":
-            row[chance.randrange(2)] = chance.choice(ODD)
-        elif kind == "drop" and len(rows) > 1:
-            rows.remove(row)
-        elif kind == "double":
-            rows.append(list(row))
-        else:
-            header[chance.randrange(3)] = chance.choice(words("age value Value probability x"))
-    text = io.StringIO(newline="")
-    writer = csv.writer(text, lineterminator="\n", quoting=chance.choice((0, 1)))
-    writer.writerows([header, *rows])
-    data = text.getvalue().encode("utf-8")
-    return mutated_bytes(chance, data) if chance.random() < 0.4 else data
-
-
-def chances_of(data):
-    """Signature and value with their probability; None if it is no table of priors."""
-    header, rows = strictly_read(data) or ((), ())
-    if not {"value", "probability"} <= set(header):
-        return None
-    attributes = [name for name in header if name not in ("value", "probability")]
-    results, sums = {}, Counter()
-    for row in rows:
-        cells = dict(zip(header, row, strict=True))
-        text = number(cells["probability"])
-        signature = tuple(cells[name] for name in attributes)
-        if cells["value"] is None or text is None or (signature, cells["value"]) in results:
-            return None
-        results[signature, cells["value"]] = text
-        sums[signature] += text
-    if not attributes or not results or len(sums) * len({v for _, v in results}) != len(results):
-        return None
-    return None if any(total > 1 + Fraction(1, 10**9) for total in sums.values()) else results
-
-
-def number(text):
-    """A probability, if the text is one."""
-    text = (text or "").strip()
-    if not re.fullmatch(r"\+?(\d[\d_]*(\.\d*)?|\.\d+)([eE][+-]?\d{1,3})?|\d[\d_]*/\d[\d_]*", text):
-        return None
-    try:
-        return Fraction(text) if 0 <= Fraction(text) <= 1 else None
-    except (ValueError, ZeroDivisionError):
-        return None
-
-
-def attempt_priors(chance, folder, worker):
-    data = priors_mutant(chance)
-    (folder / "priors.csv").write_bytes(data)
-    result = worker.read(folder, "priors", path="priors.csv")
-    if "read" in result:
-        read = {(tuple(who), value): Fraction(said) for who, value, said in result["read"]}
-        if read != (expected := chances_of(data)):
-            raise Fault(f"read as {result['read']}\nwhere a strict reader has {expected}")
-    if chance.random() < 0.4:
-        (folder / "people.csv").write_text(TABLE)
-        (folder / "policy.toml").write_text(BY_PRIORS)
-        output = worker.run(folder, "audit", "people.csv", "--policy", "policy.toml")
-        check_alone(chance, folder, output, result)
-
-
 ATTEMPTS = {
     "csv": attempt_csv,
     "parquet": attempt_parquet,
-    "hierarchies": attempt_hierarchies,
-    "priors": attempt_priors,
 }
 
 

@@ -54,26 +54,6 @@ def policy(path):
     return results
 
 
-def hierarchy(path, values):
-    """The labels above each value, by level, without the top."""
-    levels = fk.Tree.read(path).levels(values, "had", lambda i: i + 1)
-    pairs = list(zip(levels.ancestors, levels.labels, strict=True))[:-1]
-    return [
-        [values[leaf], [labels[nodes[place]] for nodes, labels in pairs]]
-        for place, leaf in enumerate(levels.order)
-    ]
-
-
-def priors(path):
-    """Each signature and value with its probability."""
-    (table,) = fk.Priors(path).tables
-    return [
-        [list(signature), value, str(said)]
-        for signature, row in table.chances.items()
-        for value, said in zip(table.values, row, strict=True)
-    ]
-
-
 # ---- Parquet as Arrow reads it plainly, counted with dictionaries ------------------------------
 
 
@@ -116,7 +96,7 @@ def cells(column):
 
 # ---- calls -------------------------------------------------------------------------------------
 
-READINGS = {own.__name__: own for own in (counts, policy, hierarchy, priors, arrow_counts)}
+READINGS = {own.__name__: own for own in (counts, policy, arrow_counts)}
 
 
 class Exited(BaseException):

@@ -56,14 +56,11 @@ BOTH = REQUIRE + one("facts = { l = 1 }\nbelow = 0.6\nvalues = ['x']")
 # A file, and what is said of it.
 WHOLE = [
     ("", "require is missing"),
-    (SCHEMA, "require is missing"),
     ("require = []\n", "the policy requires nothing"),
     ("[require]\nfacts = {}\n", "require[0]: the threshold is missing; give below"),
     ("[[require]]\nfacts = {\n", "policy.toml is not valid TOML: .* line 2"),
     (REQUIRE + "[publsh]\n", "unknown key publsh; did you mean 'publish'"),
-    ("[[requried]]\nfacts = { l = 1 }\n", "unknown key requried; did you mean 'require'"),
     (REQUIRE + REQUIRE + "blow = 1\n", "unknown key require[1].blow; did you mean 'below'"),
-    ('[schema]\nsensitiv = "d"\n' + REQUIRE, "unknown key schema.sensitiv; .* 'sensitive'"),
     ('[schema]\nquasi_identifiers = ["a"]\n' + REQUIRE, "schema.sensitive is missing"),
     (
         SCHEMA + REQUIRE + '[publish]\nlabels = { agee = "set" }',
@@ -79,11 +76,8 @@ WHOLE = [
 # A line below [schema], or below [publish].
 LINES = [
     ("identifer = []", "unknown key schema.identifer; did you mean 'iden"),
-    ('semantics = "sets"', "schema.semantics: it should be 'single', 'set'"),
-    ('types = { age = "int" }', "schema.types.age: it should be 'number'"),
     ("missing = { label = 1 }", "schema.missing"),
     ("missing = { lable = 'x' }", 'missing must be "error", "drop" or'),
-    ("identifiers = 5", "schema.identifiers: .* list, not 5"),
     ('reading = { missing_of = { age = ["-1"] } }', "no 'missing_of'; did you mean 'missing'"),
     ("hierarchies = { age = 5.5 }", "schema.hierarchies.age: .* not 5.5"),
     ("hierarchies = { age = { msk = 5 } }", "key 'msk'; did you mean 'mask'"),
@@ -91,8 +85,6 @@ LINES = [
 ]
 PUBLISH = [
     ("from = 1", "unknown key publish.from; did you mean 'form'"),
-    ('form = "general"', "publish.form: it should be 'generalized' or"),
-    ('format = "ods"', "publish.format: it should be 'csv' or 'parquet'"),
     ('labels = { a = "x" }', "publish.labels.a: it should be 'range'"),
     ('escape_formulas = "yes"', "publish.escape_formulas: .* boolean"),
 ]
@@ -101,7 +93,6 @@ WRITTEN_OUT = "below = 0.5\n[require.priors]\ntables = [{ attributes = ['a'], "
 RULES = [
     ("facts = {};below = 1;value = []", "unknown key require[0].value; values = "),
     ("facts = { ell = 1 };below = 1", "unknown key require[0].facts.ell; known: 'l'"),
-    ("facts = [{ ell = 1, below = 1 }]", "unknown key require[0].facts[0].ell"),
     ("facts = { below = 0.5 }", "unknown key require[0].facts.below; known: 'l', 'k', 'm'"),
     ("fact = { l = 1 };below = 1", "unknown key require[0].fact; did you mean 'facts'"),
     ("below = 1", "require[0]: it names no adversary; give one of facts, implications"),
@@ -111,12 +102,9 @@ RULES = [
     ),
     ("implications = { l = 1 };below = 1", "unknown key require[0].implications.l; l_diversity = "),
     ("negations = [{ k = 1 }]", "require[0].negations[0].below is missing"),
-    ("facts = [{ l = 1 }]", "require[0].facts[0].below is missing"),
     ("facts = { l = 1 }", "require[0]: the threshold is missing; give below"),
     ("facts = {};below = 1e400", "threshold must be above 0 and at most 1"),
     ("facts = {};below = nan", "require[0]: below: NaN is not a number"),
-    ("facts = {};below = true", "require[0]: below: True is not a number"),
-    ("facts = {};below = { a = 1 }", "{'a': 1} is not a number"),
     ("facts = []", "require[0]: a skyline needs at least one point"),
     ("facts = {};below = 1;except = ['x', 'x']", "except names 'x' twice"),
     # in the words of the file and not of our classes
@@ -124,38 +112,21 @@ RULES = [
         "facts = 'x';below = 1",
         "require[0].facts: it should be a table, such as { l = 1, k = 3 }, not 'x'$",
     ),
-    (
-        "facts = 5;below = 1",
-        "require[0].facts: it should be a table, such as { l = 1, k = 3 }, not 5$",
-    ),
     ("facts = [1]", "require[0].facts[0]: it should be a table, such as { l = 1, k = 3 }, not 1$"),
     ("facts = { l = 1.5 };below = 1", "require[0].facts.l: it should be a whole number, not 1.5$"),
     ("facts = { l = -1 };below = 1", "require[0].facts.l: it should"),
-    ("facts = { k = true };below = 1", "require[0].facts.k: it should"),
-    ('facts = { m = "1" };below = 1', "require[0].facts.m: it should"),
-    ("facts = { l = nan };below = 1", "require[0].facts.l: it should"),
-    ("facts = { k = [1] };below = 1", "require[0].facts.k: it should"),
-    ("facts = { m = 1.0 };below = 1", "require[0].facts.m: it should"),
-    ("P;", "require[0]: the threshold is missing"),
     ("P;below = 0.5;at_most = 0.5", "[0]: give below or at_most, not both"),
     ("P;at_most = 0", "a threshold must be above 0 and at most"),
     ("facts = { l = 1 };at_most = 0.5", "require[0]: Facts needs .* at_most is for priors"),
     ("facts = [{ below = 1 }];below = 1", "require[0]: a skyline has a threshold in each point"),
-    ("facts = [{ below = 1 }];at_most = 1", "require[0]: a skyline has a threshold in each point"),
     ('priors = [{ file = "sex.csv", at_most = 1 }]', "unknown key require[0].priors[0].at_most"),
-    ('priors = [{ file = "sex.csv" }]', "require[0].priors[0].below is missing"),
     ("priors = {};below = 0.5", "require[0].priors .* give file"),
     ('priors = { file = "sex.csv", tables = [] };below = 1', "require[0].priors: give file = "),
     ("priors = { file = [] };below = 0.5", "Priors: give at least one table"),
-    ("priors = 5;below = 0.5", "require[0].priors: it should be a table, not 5"),
-    ("priors = { file = 5 };below = 0.5", "require[0].priors.file: it should be a"),
-    ('priors = { fiel = "sex.csv" };below = 1', "require[0].priors.fiel; did you mean 'file'"),
     (
         'priors = { file = "sex.csv", semantics = "jiont" };below = 0.5',
         "require[0].priors.semantics: it should be 'joint' or 'binary', not 'jiont'",
     ),
-    ("prior = {};below = 0.5", "unknown key require[0].prior; did you mean 'priors'"),
-    ("P;implications = {};below = 1", "several adversaries in one requirement need a threshold"),
     ("P;facts = [{ below = 1 }];below = 1", "several adversaries in one requirement need a thresh"),
     (
         'priors = { file = "sex.csv", facts = {} };facts = {};below = 1',
@@ -169,10 +140,6 @@ RULES = [
     (
         WRITTEN_OUT + "values = ['x'], rows = [[['m'], [1.5]]] }]",
         "the probability of 'x' for a m is 1.5, not from 0 to 1",
-    ),
-    (
-        WRITTEN_OUT + "values = ['x'], rows = [5] }]",
-        "attributes, values, and rows of both",
     ),
 ]
 FILES = [
@@ -231,13 +198,10 @@ PYTHON = [
         (lambda more=more: required(**more, name="HIV"), PolicyError, f"HIV: {says}")
         for more, says in [
             ({"values": "AIDS"}, "values must be a list, such as ['AIDS']"),
-            ({"excluded": "AIDS"}, "except must be a list, such as ['AIDS']"),
             ({"values": []}, "values is empty; leave it out to mean every value"),
             ({"values": ["AIDS", "Flu", "AIDS"]}, "values names 'AIDS' twice"),
-            ({"excluded": ["Flu", "Flu"]}, "except names 'Flu' twice"),
             ({"values": ["AIDS"], "excluded": ["Flu"]}, "give values or except, not both"),
             ({"values": [1, "1"]}, "values names '1' twice"),
-            ({"values": 5}, "values must be a list, such as [5]"),
             ({"excluded": {"Flu": 1}}, "except must be a list"),
             ({"any_of": {"from": 1}}, "a range has a name: write any_of = { high = { from = 1 } }"),
         ]
@@ -263,8 +227,6 @@ PYTHON = [
         for more, says in [
             ({"quasi_identifiers": []}, "quasi_identifiers is empty; name at least one column"),
             ({"sensitive": "age"}, "'age' is given as sensitive and as quasi-identifier; keep one"),
-            ({"identifiers": ["age"]}, "'age' is given as quasi-identifier and as identifier"),
-            ({"other": ["disease"]}, "'disease' is given as other and as sensitive"),
             ({"group": "zip"}, "'zip' is given as group and as quasi-identifier"),
             ({"quasi_identifiers": ["age", "age"]}, "'age' is given as quasi-identifier twice"),
             ({"semantics": "sets"}, "semantics is 'sets'; did you mean 'set'"),
@@ -279,10 +241,7 @@ PYTHON = [
             ),
             ({"semantics": "set", "person": "disease"}, "'disease' cannot be person and sensitive"),
             ({"missing": "dorp"}, LABEL),
-            ({"missing": {"lable": "x"}}, LABEL),
             ({"missing": {"label": 1}}, LABEL),
-            ({"missing": {}}, LABEL),
-            ({"missing": None}, LABEL),
             ({"hierarchies": {"zipp": Mask(5)}}, "is no quasi-identifier; did you mean 'zip'"),
             ({"other": ["a"], "types": {"a": "text"}}, "'a', which is no quasi-identifier"),
             ({"hierarchies": {"age": 5}}, "of 'age' must be a Hierarchy or a table"),
@@ -292,36 +251,30 @@ PYTHON = [
             ),
             ({"types": {"agee": "number"}}, "is no quasi-identifier; did you mean 'age'"),
             ({"types": {"age": "nubmer"}}, "type of 'age' is 'nubmer'; did you mean 'number'"),
-            ({"types": {"age": "int"}}, "'number', 'date', 'text'"),
         ]
     ),
     *(
         (lambda table=table: schema(hierarchies={"age": table}), HierarchyError, says)
         for table, says in [
-            ({"interval": [5]}, "'age' has an unknown key 'interval'; did you mean 'intervals'"),
             ({"intervals": [10, 5]}, "column 'age', 'intervals': interval widths must increase"),
             ({"file": "nowhere.csv"}, "column 'age', 'file': "),
         ]
     ),
     (lambda: fk.publish(people().to_pandas(), EASY), SchemaError, "sensitive=...)"),
-    (lambda: fk.publish("table.csv", EASY), SchemaError, "no [schema] table"),
     (lambda: fk.publish(MICRODATA, "p.toml"), PolicyError, "the policy 'p.toml' does not exist"),
     (lambda: fk.publish(MICRODATA, 0.5), InputError, "the path of one, not float; see Policy.load"),
-    (lambda: fk.publish(MICRODATA, EASY, method=fk.Mondrian), PolicyError, "Mondrian(), not its"),
     (
         lambda: fk.publish(MICRODATA, EASY, method="mondrain"),
         PolicyError,
         "'mondrian'?",
     ),
     (lambda: fk.publish(MICRODATA, EASY, seed=-1), InputError, "a whole number from 0, not -1"),
-    (lambda: fk.publish(MICRODATA, EASY, seed=True), InputError, "whole number from 0, not True"),
     (lambda: fk.Microdata(people(), {}), SchemaError, "expected a Schema, not dict; see fk.Schema"),
     (
         lambda: fk.Release.from_groups(people(), group=["age"], sensitive="disease"),
         SchemaError,
         "group must be the name of one column, not ['age']",
     ),
-    (lambda: Requirement(None, below=0.5), PolicyError, "adversary such as Facts(l=1), not None"),
     (
         lambda: Policy([{"facts": {"l": 1}, "below": 0.5}]),
         PolicyError,
@@ -363,7 +316,6 @@ KEEP_ONE = "keep one, or exclude those values"
             r"add except = \['Flu'\] there",
         ),
         ({"excluded": []}, {"excluded": ["Flu"]}, KEEP_ONE),
-        ({"excluded": ["Flu"]}, {"excluded": ["Flu"]}, KEEP_ONE),
         ({"excluded": ["Flu"]}, {"excluded": ["Cold", "Flu"]}, KEEP_ONE),
         ({"excluded": [1]}, {"excluded": ["1"]}, KEEP_ONE),
     ],
@@ -381,9 +333,7 @@ def test_thresholds_that_contradict_each_other(strict, loose, says, turned):
     "pair",
     [
         [required(0.6), required(0.5, values=["AIDS"])],
-        [required(0.5, excluded=["Flu"]), required(0.6, values=["Flu"])],
         [required(0.5, excluded=[1]), required(0.6, values=["1"])],
-        [required(0.5, values=["Flu"]), required(0.6, values=["AIDS"])],
         [required(0.5), Requirement(Facts(l=2), 0.6, values=["AIDS"])],
         [required(0.5), required(0.5, values=["AIDS"])],
         *(

@@ -7,7 +7,6 @@ import tomllib
 from collections import Counter
 from dataclasses import replace
 from fractions import Fraction
-from pathlib import Path
 
 import numpy as np
 import polars as pl
@@ -210,44 +209,6 @@ def test_years_of_two_digits(tmp_path):
     suggestion = fk.suggest_policy(write(path, columns), quasi_identifiers=["hired"])
     (questions,) = [question for question in suggestion.questions if question.startswith("hired")]
     assert "--date-format dd/mm/yyyy or --date-format mm/dd/yyyy" in questions
-
-
-@pytest.mark.parametrize(
-    ("shown", "reading"),
-    [
-        ("${:,.2f} ", {"thousands": ",", "currency": "$"}),
-        ("£{:,.0f}", {"thousands": ",", "currency": "£"}),
-        ("{:,.2f}", {"thousands": ","}),
-        ("{:.0f} EUR", {"currency": "EUR"}),
-        ("{:,.0f}", {"thousands": ","}),  # which is asked about
-    ],
-)
-def test_amounts_are_read_or_asked(tmp_path, shown, reading):
-    amounts = np.random.default_rng(6).integers(1000, 9000, 200)
-    columns = {"sex": ["f", "m"] * 100, "salary": [shown.format(amount) for amount in amounts]}
-    path = write(tmp_path / "t.csv", columns)
-    suggestion = fk.suggest_policy(path)
-    assert suggestion.policy.schema.reading.to_dict() == reading
-    assert any("within" in requirement.to_dict() for requirement in suggestion.policy.requirements)
-    assert ("decimal" in str(suggestion.questions)) == (shown == "{:,.0f}")
-    assert publishes(path, suggestion.policy)
-
-
-def test_cells_of_several_answers(tmp_path):
-    answers = ["flu|cold", "cold", "flu", "gout|cold", "gout", "", "hiv|gout|flu", "hiv"]
-    columns = {"age": [*range(20, 60)] * 4, "diagnosis": answers * 20}
-    path = write(tmp_path / "t.csv", columns)
-    suggestion = fk.suggest_policy(path, quasi_identifiers=["age"])
-    assert suggestion.policy.schema.semantics == "set"
-    assert any(
-        'with "|" between, and are read as sets' in question for question in suggestion.questions
-    )
-    (tmp_path / "p.toml").write_text(suggestion.to_toml(), "utf-8")
-    publication = fk.publish(path, tmp_path / "p.toml")
-    assert publication.audit.safe
-    assert sorted(map(str, publication.release.counts.values)) == ["cold", "flu", "gout", "hiv"]
-    columns["diagnosis"] = ["flu|flu", "flu|cold", "cold", "gout"] * 40  # no set has one twice
-    assert fk.suggest_policy(write(path, columns)).policy.schema.semantics == "single"
 
 
 # ---- numbers of people who have several rows ---------------------------------------------------
@@ -568,20 +529,6 @@ def test_identifiers_by_their_looks(what):
     assert fk.publish(table, suggestion.policy).audit.safe
 
 
-def test_names_that_several_have():
-    table = pa.table(visits_of_people(600, doctor=[f"{g} {n}" for g in GIVEN for n in LAST] * 5))
-    suggestion = first_policy(table)
-    assert column(suggestion, "doctor").role == "undecided"
-    assert "look like names of people" in column(suggestion, "doctor").reason
-    assert not suggestion.repeated
-    assert fk.publish(table, suggestion.policy).audit.safe
-    cities = ["Helmut", "Martina", "Petra", "Anna", "Maria", "Jan", "Karl", "Lea", "Uwe", "Finn"]
-    suggestion = first_policy(
-        pa.table(visits_of_people(600, city=cities * 60))
-    )  # a city may be called so
-    assert column(suggestion, "city").role == "quasi-identifier"
-
-
 # ---- hierarchy files ----------------------------------------------------------------------------
 
 
@@ -646,22 +593,17 @@ def test_where_decoy_serves():
     assert "decoy" not in suggestion.to_toml()
 
 
-ADULT = Path(__file__).resolve().parents[3] / "shared" / "data" / "adult.csv"
-
-
-@pytest.mark.skipif(not ADULT.exists(), reason=f"there is no {ADULT.name} beside the repository")
-def test_adult_takes_ranges():
-    suggestion = fk.suggest_policy(ADULT)
-    assert column(suggestion, "age").left_out == {"intervals": [5, 10, 50]}
-    assert suggestion.costs == ()
-
-
 # ---- numbers that may stand for no value, by what can be counted of a column ---------------------
 
 
 @pytest.mark.parametrize(
     ("domain", "codes"),
     [
+        (["99", "flu", "hiv"], ["99"]),
+        (["-1", "-2", "-3", "-4", "flu", "hiv"], ["-1", "-2", "-3", "-4"]),
+        (["-1", "-2", "-3", "-4", "99", "flu", "hiv"], []),  # too many
+        (["1", "99", "flu", "hiv"], []),  # other numbers are values
+        (["99", "flu"], []),  # too few others
         ([-1, 0, 1, 2], ["-1"]),
         ([-9, -8, 18, 40, 77], ["-9", "-8"]),
         ([0, 1, 2, 3, 4, 99], ["99"]),
@@ -682,58 +624,8 @@ def test_adult_takes_ranges():
     ],
 )
 def test_codes_by_counts(domain, codes):
-    column = Profile("n", 100, 0, len(domain), "number", domain)
-    assert missing_codes(column) == codes
-
-
-@pytest.mark.parametrize(
-    ("domain", "codes"),
-    [
-        (["99", "flu", "hiv"], ["99"]),
-        (["-1", "-2", "-3", "-4", "flu", "hiv"], ["-1", "-2", "-3", "-4"]),
-        (["-1", "-2", "-3", "-4", "99", "flu", "hiv"], []),  # too many
-        (["1", "99", "flu", "hiv"], []),  # other numbers are values
-        (["99", "flu"], []),  # too few others
-    ],
-)
-def test_codes_among_texts(domain, codes):
-    assert missing_codes(Profile("n", 100, 0, len(domain), "text", domain)) == codes
-
-
-@pytest.mark.parametrize("kind", ["texts", "numbers", "floats", "workbook"])
-def test_codes_of_one_column(kind, tmp_path):
-    """The line that is printed is about one column: 99 is an age, and no number of children."""
-    children = ([0, 1, 2, 3] * 9 + [99] * 4) * 3
-    table = pl.DataFrame(
-        {
-            "age": [*range(60, 100)] * 3,
-            "children": [float(n) for n in children] if kind == "floats" else children,
-            "ill": ["flu", "cold", "gout", "none"] * 30,
-        }
-    )
-    table.write_csv(tmp_path / "t.csv")
-    source = tmp_path / "t.csv" if kind == "texts" else table
-    if kind == "workbook":
-        source = tmp_path / "t.xlsx"
-        table.to_pandas().to_excel(source, index=False)
-    suggestion = fk.suggest_policy(source)
-    (question,) = (q for q in suggestion.questions if q.startswith("children"))
-    assert "uncomment missing in [schema.reading]" in question
-    assert suggestion.codes == {"children": ["99"]}
-    text = suggestion.to_toml().replace("# missing = {", "missing = {")
-    policy = tomllib.loads(text)
-    assert policy["schema"]["reading"]["missing"] == {"children": ["99"]}
-    policy["schema"]["quasi_identifiers"] = ["age", "children"]
-    frame = fk.Microdata(source, fk.Policy(policy).schema)
-    of_children = next(a for a in frame.attributes if a.name == "children")
-    of_age = next(a for a in frame.attributes if a.name == "age")
-    assert max(n for n in of_children.domain if n is not None) == 3
-    assert max(of_age.domain) == 99
-    publication = fk.publish(source, policy)
-    assert publication.audit.safe
-    assert fk.audit(source, policy).counts.n_people == 120
-    labels = {*publication.to_arrow()["children"].to_pylist()}
-    assert not any("99" in str(label) for label in labels)
+    kind = "text" if isinstance(domain[0], str) else "number"
+    assert missing_codes(Profile("n", 100, 0, len(domain), kind, domain)) == codes
 
 
 def test_codes_of_no_column():
@@ -752,54 +644,11 @@ def test_codes_of_no_column():
     assert policy.to_dict()["schema"]["reading"] == tables["schema"]["reading"]
 
 
-def test_hidden_codes_are_left_out(tmp_path):
-    """The line that is printed works for what must stay hidden, too."""
-    path = tmp_path / "t.csv"
-    codes = {"age": [*range(20, 60)] * 3, "ill": ([1, 2, 3, 4, 1, 2, 3, 4, 1, 99]) * 12}
-    pl.DataFrame(codes).write_csv(path)
-    text = fk.suggest_policy(path, sensitive="ill").to_toml()
-    assert '# missing = { ill = ["99"] }' in text
-    publication = fk.publish(path, tomllib.loads(text.replace("# missing = {", "missing = {")))
-    assert publication.audit.safe
-    published = publication.to_arrow()["ill"].to_pylist()
-    assert ({*published}, len(published)) == ({"1", "2", "3", "4"}, 108)  # 12 are left out
-
-
 @pytest.mark.parametrize("ages", [[*range(20, 59), "9" * 400], [*range(20, 59), "9" * 30 + ".25"]])
 def test_numbers_that_no_float_holds(ages, tmp_path):
     rows = (f"{i},{age},{'fm'[i % 2]},{'ABC'[i % 3]}" for i, age in enumerate(ages))
     (tmp_path / "table.csv").write_text("\n".join(["id,age,sex,ill", *rows]))
     assert fk.suggest_policy(tmp_path / "table.csv")
-
-
-def patients(most, values, shares, many=300):
-    """A register of patients with one visit, or up to so many."""
-    random = np.random.default_rng(1)
-    rows = [
-        (patient, random.integers(18, 90), random.choice(["f", "m"])) for patient in range(many)
-    ]
-    rows = [row for row in rows for _ in range(random.integers(1, most + 1))]
-    columns = dict(
-        zip(("patient_id", "age", "sex"), map(list, zip(*rows, strict=True)), strict=True)
-    )
-    return {**columns, "diagnosis": random.choice(values, len(rows), p=shares).tolist()}
-
-
-@pytest.mark.parametrize(
-    ("cells", "asked"),
-    [
-        (["{:,}"], 'write decimal = "," in place of thousands'),
-        (["{:,}", "{}"], 'write decimal = "," in place of thousands'),
-        (["{:.2f}"], ""),
-    ],
-)
-def test_commas_of_amounts(tmp_path, cells, asked):
-    """In a file with commas between cells, one before three digits is taken for thousands."""
-    wages = [cells[i % len(cells)].format(20_000 + 517 * i) for i in range(90)]
-    suggestion = suggested(write(tmp_path / "t.csv", {"age": [*range(90)], "wage": wages}))
-    assert asked in " ".join(suggestion.questions)
-    assert bool(asked) == bool(suggestion.questions)
-    assert suggestion.policy.requirements[0].secret.width is not None
 
 
 def test_points_of_thousands(tmp_path):
@@ -814,21 +663,3 @@ def test_points_of_thousands(tmp_path):
     suggestion = suggested(table, reading={"decimal": ","})
     assert not suggestion.questions
     assert "66013" in " ".join(column.holds for column in suggestion.columns)
-
-
-def test_visits_some_rare():
-    """Where no limit on each value can be met over the visits of a person, one on the rare is."""
-    table = patients(8, ["Flu", "Cold", "Gout", "HIV", "TB"], [0.5, 0.3, 0.14, 0.03, 0.03])
-    suggestion = suggested(table)
-    assert [*suggestion.policy.requirements[0].excluded] == ["Cold", "Flu", "Gout"]
-    assert "up to 8 rows, and a limit is about their sum" in " ".join(suggestion.notes)
-    assert "cannot be met" not in " ".join(suggestion.notes)
-    assert publishes(table, suggestion.policy)
-
-
-def test_visits_none_rare():
-    table = patients(20, ["Flu", "Cold", "Gout"], [0.4, 0.3, 0.3])
-    notes = " ".join(suggested(table).notes)
-    assert "this policy cannot be met" in notes
-    assert "Publish one row for each person" in notes
-    assert "round limit that can be met" not in notes

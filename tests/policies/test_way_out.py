@@ -238,34 +238,6 @@ def test_the_requirement_that_binds():
 TWO = [{"sensitive": "ward", "l_diversity": {"l": 3}}, {"sensitive": "injury", **LIMIT}]
 
 
-@pytest.mark.thinned(2)
-@pytest.mark.parametrize(
-    ("roles", "required"),
-    [
-        ({"semantics": "set", "person": "who"}, [{"facts": {}, "below": 0.75}]),
-        ({"unit": "row", "person": "who"}, [{"facts": {}, "below": 0.75}, {"k_anonymity": 5}]),
-        ({"sensitive": ["injury", "ward"]}, TWO),
-        ({"other": ["ward"]}, [{**LIMIT, "knowing": []}, {"k_anonymity": 5}]),
-        ({}, [{"facts": [{"k": 2, "below": 0.7}, {"k": 5, "below": 0.8}]}]),
-        ({}, [{"facts": {"k": 2}, "below": 0.7, "any_of": ["fatal"]}]),
-        ({}, [{"t_closeness": {"t": 0.01}}, {"k_anonymity": 5}, {"beta_likeness": {"beta": 0.01}}]),
-    ],
-)
-@pytest.mark.parametrize("method", ["mondrian", "fulldomain"])
-def test_advice_never_stops_a_publication(roles, required, method):
-    many = 1200
-    ward = np.random.default_rng(2).choice(["a", "b", "c", "d"], many)
-    policy = asking(*required, **{**DEATHS, **roles})
-    try:
-        publication = fk.publish(
-            deaths(many, who=np.arange(many), ward=ward), policy, method=method
-        )
-    except fk.NoSafeRelease:
-        return
-    assert publication.audit.safe
-    assert all(isinstance(said, str) for said in publication.advice)
-
-
 @pytest.mark.skipif(not FARS.exists(), reason=f"there is no {FARS.name} beside the repository")
 def test_fars():
     """The month of death gives the injury away."""

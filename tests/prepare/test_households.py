@@ -2,10 +2,8 @@
 
 import json
 import random
-from fractions import Fraction
 
 import pandas as pd
-import polars as pl
 import pyarrow as pa
 import pyarrow.csv as csv
 import pytest
@@ -123,13 +121,6 @@ def test_households_are_not_followed(tmp_path):
         fk.audit([tmp_path / "one", tmp_path / "one"], policy)
 
 
-def test_first_policy_names_shared_columns():
-    table = town(random.Random(3))
-    text = fk.suggest_policy(table, sensitive="income").to_toml().replace("\n# ", " ")
-    assert 'shared = { by = "home", values = ["income"] }' in text
-    assert "shared = {" not in fk.suggest_policy(table, sensitive="ill").to_toml()
-
-
 def test_others_know_the_shown_column():
     policy = asked(JOB)
     assert policy.requirements[0].knowing == ("home_shown",)
@@ -148,14 +139,6 @@ def test_a_forged_certificate_is_refused(tmp_path):
     path.write_text(json.dumps(document))
     with pytest.raises(fk.InputError, match="whose row shows it"):
         fk.verify(tmp_path / "out")
-
-
-def test_frames_of_spelled_households():
-    schema = {**ROLES, "missing": {"label": "unknown"}, "reading": {"missing": ["NA"]}}
-    rows = [("a", "1"), ("a", "1"), ("b", "NA"), ("c", "2"), ("d", "3"), ("e", "4")]
-    table, policy = in_one_ward(*rows), asked({**LIMIT, "below": "1/2"}, schema=schema)
-    for frame in (table, table.to_pandas(), pl.from_arrow(table)):
-        assert audited(frame, policy).found.exact == Fraction(1, 5)
 
 
 def test_households_without_values_are_dropped(tmp_path):

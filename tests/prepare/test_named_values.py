@@ -24,9 +24,7 @@ from tests.examples import examples
 from tests.oracle.sets import meant, of_tenths
 
 import foreknow as fk
-from foreknow.data.labels.generalization import meant_by_sets
 from foreknow.data.labels.ranges import Range
-from foreknow.data.sights import placed
 from foreknow.errors import SchemaError
 from foreknow_judge.errors import CertificateError, PolicyError, UnsupportedError
 from foreknow_judge.output_lines import main
@@ -377,7 +375,6 @@ def test_groups_in_tenth_are_counted(bags):
 ILL = ["flu", "cold", "cough"]
 K5 = fk.Requirement(fk.KAnonymity(5))
 HALF = fk.Requirement(fk.Facts(1, 1, 0), below="9/10")
-RARE = {"queen", "pope", "nun"}
 
 
 def people(seed=0, n=240, **columns):
@@ -425,40 +422,6 @@ def test_labels_list_no_rare_value(method, required, least, tmp_path):
     assert fk.verify(tmp_path / "out")
     text = (tmp_path / "out" / "release.csv").read_text()
     assert not any(job in text for job in rare)
-
-
-def test_others_are_what_they_mean(tmp_path):
-    """The share of the other values that a label covers, counted over all pairs of values."""
-    rows = people()
-    publication = fk.publish(rows, policy_labels(HALF), seed=3)
-    jobs = sorted({*rows["job"].to_pylist()})
-    of_label = {"other": RARE, "*": {*jobs}}
-    labels = publication.to_arrow()["job"].to_pylist()
-    sets = [set().union(*(of_label.get(p, {p}) for p in label.split(" | "))) for label in labels]
-    wanted = pytest.approx(sum((len(own) - 1) / (len(jobs) - 1) for own in sets) / len(rows))
-    assert publication.utility.ncp["job"] == wanted
-    microdata = fk.Microdata(rows, policy_labels().schema)
-    publication.write(tmp_path / "out")
-    for release in (publication, tmp_path / "out"):
-        assert fk.utility_report(release, microdata, queries=50).utility.ncp["job"] == wanted
-    # Who is in which group is found by these labels.
-    assert fk.Learned(by=["age"]).disclosures(publication.release)
-    groups = placed(publication.release, microdata).tolist()
-    for job, group in zip(rows["job"].to_pylist(), groups, strict=True):
-        label = publication.release.counts.groups[group][0]
-        assert label == "*" or ("other" if job in RARE else job) in label.split(" | ")
-    # And queries know what others may mean.
-    one = policy_labels(columns=["job"])
-    publication, microdata = (
-        fk.publish(rows, one, labels={"job": "set"}, seed=1),
-        fk.Microdata(rows, one.schema),
-    )
-    (attribute,) = microdata.attributes
-    labels = sorted({*publication.to_arrow()["job"].to_pylist()} - {"*"})
-    for label, codes in meant_by_sets(attribute, labels).items():
-        wanted = set().union(*(of_label.get(part, {part}) for part in label.split(" | ")))
-        assert {attribute.domain[code] for code in codes} == wanted
-    fk.query_error(publication, microdata, queries=20)
 
 
 @pytest.mark.parametrize("method", ["mondrian", "fulldomain", "anatomy"])

@@ -151,31 +151,6 @@ VALUES = {
 }
 
 
-def some_table(rng):
-    """A raw table of odd values, and a schema with one thing that says who is counted."""
-    n, names = rng.randint(4, 14), rng.sample([*VALUES], rng.choice([1, 2, 3]))
-    people = {"ward": "12", "sex": "fm", "who": "abcdef", "home": "ABCDEF"}
-    columns = {name: rng.choices(person, k=n) for name, person in people.items()}
-    columns |= {name: rng.choices(VALUES[name], k=n) for name in names}
-    columns["id"] = [f"p{i}" for i in range(n)]
-    shared = dict(zip(columns["home"], columns[names[0]], strict=True))
-    how = rng.choice([
-        {"person": "id"}, {"person": "who", "unit": "row"}, {"other": ["sex"]}, {},
-        {"shared": {"by": "home", "values": names[:1]}},
-        {"impossible": [{"values": ["flu"], "where": {"sex": ["f"]}}]} if names[0] == "ill" else {},
-    ])  # fmt: skip
-    if "shared" in how:
-        columns[names[0]] = [shared[home] for home in columns["home"]]
-    missing = rng.choice(["drop", "drop", {"label": "unknown"}, "error"])
-    roles = {"quasi_identifiers": ["ward"], "sensitive": names, "reading": READING}
-    asked = [
-        {"facts": {}, "sensitive": name, "knowing": rng.choice([[], ["sex"]]), "below": "0.99"}
-        for name in names
-    ]
-    schema = {**roles, **how, "missing": missing}
-    return columns, {"schema": schema, "require": [*asked, {"k_anonymity": 1, "knowing": []}]}
-
-
 def said_of(given, policy):
     """What an audit finds; or why it is refused, but for the rows and the names of tables."""
     try:
@@ -185,25 +160,6 @@ def said_of(given, policy):
         ]
     except InputError as error:
         return re.split(r", first in row|; |: row \d+", str(error).split(": ", 1)[-1])[0]
-
-
-@pytest.mark.parametrize("block", range(2))
-def test_doors_agree_on_odd_tables(block, tmp_path):
-    """A `Microdata` leaves out what publish leaves out, and says so where tables show it."""
-    judged = 0
-    for seed in range(block, 5_000 if NIGHTLY else 16, 2):
-        columns, said = some_table(random.Random(seed))
-        try:
-            policy = fk.Policy.from_dict(said)
-        except InputError:
-            continue
-        given = forms(columns, tmp_path)
-        first, *others = (said_of(own, policy) for own in given)
-        assert all(own == first for own in others), seed
-        people = said_of(fk.Microdata(given[0], policy.schema), policy)
-        assert people == first or "some rows have no" in people, seed
-        judged += isinstance(first, list)
-    assert judged > 3
 
 
 # ---- two schemas: of the table that was read, and of the policy, which must not say otherwise ----
@@ -297,14 +253,6 @@ def test_several_releases_state_their_unit(tmp_path):
 # ---- a release of which its maker said what the columns are -------------------------------------
 
 
-def test_row_measures_refuse_households():
-    rows = pa.table({"home": [1, 1, 2, 2], "ward": ["n"] * 4, "pay": ["x"] * 4})
-    shared = {"by": "home", "values": ["pay"]}
-    own = fk.Schema(quasi_identifiers=["ward"], sensitive="pay", shared=shared)
-    with pytest.raises(InputError, match=r"l_diversity .* counts rows, and of a household"):
-        fk.l_diversity(fk.Microdata(rows, own))
-
-
 OF_ONE = pa.table({"age": [30] * 6, "ill": [*"abcabc"], "pid": ["p"] * 6, "row": [*range(6)]})
 BARE = fk.Release.from_generalized(OF_ONE.select(["age", "ill"]), **ROLES)
 
@@ -321,24 +269,6 @@ def test_people_beside_fit_the_policy(more):
     people, requirement = fk.Microdata(CASES, schema(**OF_PID)), fk.Requirement(fk.KAnonymity(2))
     release = fk.Release.from_generalized(CASES.select(["age", "ill"]), **ROLES)
     assert not fk.audit(release, policy(None, requirement), people=people).safe
-
-
-def test_publications_keep_their_persons(tmp_path):
-    publication = fk.publish(OF_ONE, policy(schema(**OF_PID)), method="mondrian", learned=False)
-    publication.write(tmp_path / "out")
-    for required in LIMIT, fk.Requirement(fk.KAnonymity(2)):
-        rules = policy(schema(**OF_ROW), required)
-        for given in publication, publication.release:
-            with pytest.raises(SchemaError, match=r"differ in person \('row' and 'pid'\)"):
-                fk.audit(given, rules, learned=False)
-        with pytest.raises(InputError, match="does not show whose cases its rows are"):
-            fk.audit(tmp_path / "out", rules, learned=False)
-    # Without a person all that is said is of cases.
-    of_cases = policy(schema(unit="row"), LIMIT)
-    assert fk.audit(publication, of_cases, learned=False).in_cases
-    for known in fk.Microdata(OF_ONE, schema(**OF_PID)), publication.release.owners[0]:
-        with pytest.raises(SchemaError, match="of the people differ in person"):
-            fk.audit(publication, of_cases, people=known, learned=False)
 
 
 # ---- values and groups that a policy reads in another way ---------------------------------------

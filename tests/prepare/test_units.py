@@ -21,11 +21,10 @@ import foreknow as fk
 from foreknow.data.engines.people import repeated_people as repeated
 from foreknow.data.engines.people import units
 from foreknow.data.engines.tables.duckdb_table import DuckTable
-from foreknow.data.person_names import bare_name, refuse_two_spellings
+from foreknow.data.person_names import refuse_two_spellings
 from foreknow.errors import SchemaError
 from foreknow_judge.files.written_release import Written
 from foreknow_judge.knowledge.cases import chances_by_facts, worst_sum
-from foreknow_judge.knowledge.facts import worst_facts
 
 ROLES = {"person": "who", "unit": "row", "quasi_identifiers": ["ward"], "sensitive": "ill"}
 
@@ -105,21 +104,6 @@ def test_what_cannot_be_published(cases, require, how, message):
     )
     if "look like" in message:
         refused_of(lambda: judged(cases, {"k_anonymity": 2}), message)
-
-
-@pytest.mark.parametrize(
-    ("schema", "require", "message"),
-    [
-        ({}, {"facts": {}, "within": 5, "below": 0.9}, "within is unsupported where rows are"),
-        ({}, {"priors": [{"by": [], "table": None}], "at_most_times": 2}, "priors"),
-        ({"person": "nobody"}, {"facts": {}, "below": 0.9}, "does not show whose cases"),
-    ],
-)
-def test_nothing_is_counted_before(schema, require, message, monkeypatch):
-    """What is refused whatever the table has is refused before the table is counted."""
-    monkeypatch.setattr(fk.Release, "counts", property(lambda release: pytest.fail("counted")))
-    rows = table_of(TWO).append_column("pay", [[1, 2]])
-    refused_of(lambda: fk.audit(rows, asked(require, **{"sensitive": "pay", **schema})), message)
 
 
 def test_unpublished_columns_may_be_known(tmp_path):
@@ -304,17 +288,6 @@ def test_spelt_twice_is_refused():
             continue
         with pytest.raises(SchemaError) if is_refused else nullcontext():
             refuse_two_spellings(few, "who")
-
-
-def test_unseen_marks_are_one_name():
-    """Four people were counted in a group of three."""
-    for mark in ("\u200b", "\u200d", "\u2060", "\ufeff", "\u00ad", "\u202e"):
-        assert bare_name(f"{mark}P{mark}1{mark}") == bare_name("P1")
-    rows = {"ward": ["a"] * 4, "ill": [*"wxyz"], "who": ["P1", "P1\u200b", "P2", "P3"]}
-    household = {"quasi_identifiers": ["ward"], "sensitive": "ill"}
-    for schema, wanted in ((ROLES, 4), (household, {"k": 4, "of": "who"})):
-        with pytest.raises(SchemaError, match="look like one, and would be counted as two"):
-            fk.audit(pd.DataFrame(rows), {"schema": schema, "require": [{"k_anonymity": wanted}]})
 
 
 @pytest.mark.parametrize("names", [["x1", "x01"], ["a-1", "a1"], ["B2-07", "b2-7"], ["3a", "3.a"]])
@@ -664,18 +637,3 @@ def test_missing_spellings_hide_no_household(tmp_path, asked_of_rows, monkeypatc
     path = large(tmp_path, 3, household=["NA" if i % 10 < 6 else f"H{i}" for i in homes])
     microdata = read(path, reading={"missing": ["NA"]})
     assert (microdata.n_people, microdata.shared) == (6000, ("household",))
-
-
-def test_the_likeliest_case_is_worst():
-    """Of cases as of people: known beside the target, and linked in another group, or the same."""
-    rng, drawn = random.Random(5), [(["xbbbbbcc", "xbcde"], (1, 1, 1))]
-    for _ in range(200):
-        bags = [rng.choices("xyyyzz", k=rng.randint(1, 12)) for _ in range(rng.randint(1, 3))]
-        drawn.append((bags, [rng.randint(0, 4) for _ in range(3)]))
-    for bags, amounts in drawn:
-        table = table_of([("A", g, value) for g, bag in enumerate(bags) for value in bag])
-        held = Written("generalized", ["ward"], "ill", {"release": table}).held
-        _, chances, which = chances_by_facts(held, {"x"}, *amounts)
-        chances = [chances[number] for number in which]
-        worst = worst_facts(held, {"x"}, "single", *amounts).chance
-        assert max(chances, default=0) == worst, (bags, amounts)

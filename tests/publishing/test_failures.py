@@ -5,7 +5,6 @@ import gc
 import io
 import json
 import os
-import random
 import signal
 import stat
 import subprocess
@@ -251,7 +250,6 @@ def test_a_grouping_with_a_gap():
 
 
 BOTH = ["out", "out.owner"]
-PUBLISHED = ["certificate.json", "datapackage.json", "release.csv", "report.html"]
 
 
 def listing(folder):
@@ -663,31 +661,3 @@ def test_signals_heeded_and_ignored(tmp_path, name, first, code, left):
     run.send_signal(getattr(signal, name))
     run.communicate(b"\n" if left else None)
     assert (run.returncode, listing(tmp_path)) == (code, left)
-
-
-@pytest.mark.slow
-def test_kills_at_random_moments(tmp_path):
-    draw = random.Random(132)
-    moments = 0
-    for name in ["SIGTERM", "SIGHUP", "SIGKILL"] * 44:
-        run = process_of(tmp_path)
-        if draw.random() < 0.7:
-            when_aside(tmp_path, run)
-            time.sleep(draw.uniform(0, 0.5))
-        else:
-            time.sleep(draw.uniform(0, 2))
-        moments += any(tmp_path.glob(".foreknow-*"))
-        run.send_signal(getattr(signal, name))
-        run.communicate()
-        hidden = {path for path in tmp_path.iterdir() if path.name.startswith(".")}
-        assert name == "SIGKILL" or not hidden
-        for left in hidden:
-            assert stat.S_IMODE(left.stat().st_mode) & 0o077 == 0
-        write_whole(tmp_path / "next", "text")
-        both = [name for name in BOTH if (tmp_path / name).exists()]
-        assert both in ([], BOTH)
-        for name, files in zip(both, (PUBLISHED, ["members.parquet", "owner.json"]), strict=False):
-            assert listing(tmp_path / name) == files
-            subprocess.run(["rm", "-r", str(tmp_path / name)], check=True)
-        assert listing(tmp_path) == ["next"]
-    assert moments > 20

@@ -143,14 +143,6 @@ def test_folders_not_as_certified(tmp_path):
 
 
 @pytest.mark.usefixtures("tiny_tables")
-def test_formulas_are_disarmed_when_asked(tmp_path):
-    table = people().set_column(7, "disease", pa.array(["flu", "cold"] * 30))
-    made(table=table, escape_formulas=True).write(tmp_path / "out")
-    notes = {row["note"] for row in rows_of(tmp_path / "out" / "release.csv")}
-    assert notes == {f"'{n}" if n in ("=1+1", "-x", "@cmd") else n for n in [None, *HARD]}
-
-
-@pytest.mark.usefixtures("tiny_tables")
 def test_known_values_with_marks(tmp_path):
     """Two people have ``=cook`` and two ``'=cook``: not four are alike, and one in two has HIV."""
     columns = {"ward": ["a"] * 4, "job": ["=cook"] * 4, "ill": ["Flu", "Cold", "Gout", "HIV"]}
@@ -383,9 +375,7 @@ def shuffled(g, x):
     [
         lambda g: g.permutation(4),
         lambda g: g.permutation(np.arange(4)),
-        lambda g: g.permutation([0, 1, 2, 3]),
         lambda g: shuffled(g, np.arange(4)),
-        lambda g: shuffled(g, [0, 1, 2, 3]),
         lambda g: g.choice(4, 4, replace=False),
     ],
 )
@@ -401,10 +391,8 @@ def test_every_order_is_as_likely(order):
         (lambda g: g.integers(7, size=7000), 7),
         (lambda g: g.integers(-3, 4, size=(70, 100)) + 3, 7),
         (lambda g: g.integers(0, np.full(7000, 7)), 7),
-        (lambda g: g.integers(np.full(7000, -3), 4) + 3, 7),
         (lambda g: [g.integers(7) for _ in range(2000)], 7),
         (lambda g: (g.random(7000) * 7).astype(int), 7),
-        (lambda g: [int(g.random() * 7) for _ in range(2000)], 7),
         (lambda g: np.frombuffer(g.bytes(7000), np.uint8) % 8, 8),
         # Of three quarters of all words, a remainder alone would prefer the lower third.
         (lambda g: g.integers(0, np.full(30_000, 3 << 61), size=30_000) // (1 << 61), 3),
@@ -594,34 +582,14 @@ def alone(columns, *, semantics="set", **more):
     )
 
 
-# ---- an independent reader ---------------------------------------------------------------------
-
-CASES_SEVERAL = [("set", "csv", False), ("multiset", "parquet", False), ("multiset", "csv", True)]
-
-
-@pytest.fixture(scope="module", params=CASES_SEVERAL, ids=str)
-def case(request, tmp_path_factory):
-    """A register, its publication, the folder, and what a reader makes out of it.
-
-    Group -> the wards in it, and group -> its bag.
-    """
-    semantics, fmt, listed = request.param
-    table = register(semantics=semantics, listed=listed)
+@pytest.mark.parametrize(
+    ("semantics", "fmt", "listed"),
+    [("set", "csv", False), ("multiset", "parquet", False), ("multiset", "csv", True)],
+)
+def test_whose_values_is_not_told(semantics, fmt, listed, tmp_path):
+    table, folder = register(semantics=semantics, listed=listed), tmp_path / "out"
     publication = made_several(table, schema_several(semantics), fmt=fmt)
-    folder = tmp_path_factory.mktemp("case") / "out"
     publication.write(folder)
-    wards, bags = defaultdict(list), defaultdict(Counter)
-    for row in rows_of(folder / f"people.{fmt}"):
-        wards[tuple(row[c] for c in COLUMNS)].append(row["ward"])
-    for row in rows_of(folder / f"sensitive.{fmt}"):
-        group = tuple(row[c] for c in COLUMNS)
-        assert row["diagnosis"] not in bags[group]
-        bags[group][row["diagnosis"]] = int(row["count"])
-    return table, publication, folder, wards, bags
-
-
-def test_whose_values_is_not_told(case):
-    _, publication, folder, *_ = case
     papers = {"certificate", "datapackage", "report", "people", "sensitive"}
     assert {path.stem for path in folder.iterdir()} == papers
     assert publication.tables["people"].column_names == [*COLUMNS, "ward"]
@@ -638,20 +606,6 @@ def test_whose_values_is_not_told(case):
 
 
 # ---- groups of few people ----------------------------------------------------------------------
-
-
-def test_people_seen_to_have_nothing(tmp_path):
-    cells = ["a", "b", None, None, None, None]
-    table, roles = alone({"person": range(6), "age": [1] * 3 + [9] * 3, "diagnosis": cells})
-    options = fk.PublishOptions(labels={"age": "exact"})
-    policy = fk.Policy([fk.Requirement(fk.Facts(), below="1/2")], roles, options)
-    publication = fk.publish(fk.Microdata(table, roles), policy)
-    assert publication.audit.scope.without_value == 3
-    assert publication.certificate.scope["without_value"] == 3
-    text = "3 people are in groups in which nobody has any diagnosis: that they have none"
-    assert any(note.startswith(text) for note in publication.audit.notes)
-    publication.write(tmp_path / "out")
-    assert fk.verify(tmp_path / "out").scope.without_value == 3
 
 
 # ---- the papers --------------------------------------------------------------------------------

@@ -236,7 +236,6 @@ def test_the_latest_message_vanishes(terminal):
 
 
 ROWS = 300
-METHODS = {"RDA", "GDA", "GSA", "Mondrian", "Anatomy"}
 
 
 @pytest.fixture(scope="module")
@@ -259,20 +258,6 @@ def measured(tmp_path_factory):
     return {name: results.read(to / f"{name}.csv") for name in names}
 
 
-@pytest.mark.parametrize("name", ["discernibility", "adult-discernibility"])
-def test_rda_is_near_the_optimum(measured, name):
-    rows = measured[name]
-    assert {row["method"] for row in rows} == {*METHODS, "optimum"}
-    least = {(r["table"], r["l"]): r["discernibility"] for r in rows if r["method"] == "optimum"}
-    for row in rows:
-        assert row["discernibility"] >= least[row["table"], row["l"]]
-    # Fewer than l people are left over, and join groups of l; at worst all of them the same one.
-    for row in rows:
-        if row["method"] == "RDA":
-            size = row["l"]
-            assert row["discernibility"] <= ROWS * size + 4 * size**2
-
-
 @pytest.mark.parametrize("name", list(panels.FIGURES))
 def test_pictures_have_every_number(measured, name):
     figure = panels.FIGURES[name](measured[name])
@@ -287,31 +272,6 @@ def test_pictures_have_every_number(measured, name):
     ]
     assert sorted(drawn) == sorted(expected)
     assert "Plotly.newPlot" in drawing.page(figure)
-
-
-def test_tables_have_keys_and_methods():
-    rows = [
-        {"l": 2, "method": "RDA", "ratio": 1.0},
-        {"l": 3, "method": "RDA", "ratio": 1.5},
-        {"l": 3, "method": "GDA", "ratio": 1200.0},
-    ]
-    shown = results.markdown(rows, ("l",), "method", lambda row: f"{row['ratio']:,.1f}")
-    assert shown.splitlines() == [
-        "| l | RDA | GDA |",
-        "| --- | --- | --- |",
-        "| 2 | 1.0 |  |",
-        "| 3 | 1.5 | 1,200.0 |",
-    ]
-
-
-def test_other_settings_overwrite_nothing(monkeypatch, capsys):
-    monkeypatch.setattr(sys, "argv", ["figures", "--rows", "600"])
-    logger = logging.getLogger("foreknow")
-    before = logger.level
-    with pytest.raises(SystemExit):
-        measuring.main()
-    logger.setLevel(before)
-    assert "--to" in capsys.readouterr().err
 
 
 def test_places_are_percents():

@@ -25,7 +25,7 @@ from foreknow.cli.options import Files
 from foreknow.criteria.registry import CRITERIA
 from foreknow.methods.registry import METHODS, kind_of
 from foreknow.policy.file import policy_settings
-from foreknow.sample import policy_path, table_path
+from foreknow.sample import table_path
 from foreknow.settings import known_keys
 from foreknow_judge.certificate import IN_RELEASE, Certificate, _Finding
 from foreknow_judge.errors import InputError
@@ -335,16 +335,3 @@ def test_what_the_sample_has():
         assert all(value == value.strip() for value in row.values())
         assert (row["days"] == "") == (row["admitted"] >= str(make_sample.STILL_IN))
     assert {int(row["days"]) for row in people if row["days"]} <= set(range(1, 41))
-    policy = tomllib.loads(policy_path().read_text(encoding="utf-8"))
-    schema = policy["schema"]
-    roles = [schema["person"], *schema["identifiers"], *schema["quasi_identifiers"]]
-    assert (*roles, *schema["sensitive"], "ward", "charges") == make_sample.COLUMNS
-    assert set(schema["hierarchies"]) <= set(schema["quasi_identifiers"])
-    named = {value for rule in policy["require"] for value in rule.get("values", [])}
-    assert named <= {row["diagnosis"] for row in people}
-    file = policy_path().with_name(schema["hierarchies"]["marital"]["file"])
-    with file.open(newline="", encoding="utf-8") as lines:
-        levels = list(csv.reader(lines, delimiter=";"))
-    assert {len(row) for row in levels} == {3}
-    assert {row[0] for row in levels} == {row["marital"] for row in people} - {""}
-    assert {row[-1] for row in levels} == {"*"}

@@ -8,7 +8,6 @@ import pyarrow as pa
 import pyarrow.csv as pc
 import pytest
 from tests import support
-from tests.cli.desk import Desk
 from tests.toys import EvenGroups, Friends
 
 import foreknow as fk
@@ -313,28 +312,6 @@ def test_toys_are_served(tmp_path):
     assert [criterion.safe for criterion in audit.criteria] == [False]
     assert not audit.safe
     assert audit.to_dict()["verdicts"][1]["worst"]["exact"] == "1"
-
-
-@pytest.mark.usefixtures("registered")
-def test_the_command_line_serves_toys(tmp_path, monkeypatch, capsys):
-    desk = Desk(tmp_path, monkeypatch, capsys)
-    monkeypatch.chdir(tmp_path)
-    pc.write_csv(PEOPLE, tmp_path / "table.csv")
-    desk.put("policy.toml", POLICY)
-    desk.says(*desk.publish())
-    out = desk.says("verify", "out")
-    assert "even_groups = 2" in out
-    assert "this is about groups, and not about what anyone can infer" in out
-    pairs = ["--method", "pairs", "--set"]
-    desk.says(*desk.publish(*pairs, "size=4", out="two"))
-    message = desk.refused(*desk.publish(*pairs, "size=3", out="three"), code=1)
-    assert "people are left over" in message
-    assert "did you mean 'size'" in desk.refused(*desk.publish(*pairs, "sise=3", out="three"))
-    out = desk.says("audit", "two", "--policy", "policy.toml", "--html", "audit.html")
-    for text in (out, (tmp_path / "audit.html").read_text("utf-8")):
-        assert "Safe: all 3 requirements hold" in text
-        assert "even_groups = 2: 0 people are left over." in text
-        assert "k_anonymity = 2: the smallest group has 4 people; required: at least 2." in text
 
 
 # ---- what must not pass ------------------------------------------------------------------------

@@ -1,1 +1,0 @@
-"""A fixed corpus: what small tables, policies, methods and seeds give."""
