@@ -21,13 +21,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.csv
 from tests.methods.art_tables import random_table
-from tests.oracle.priors import (
-    exists,
-    highest_binary,
-    highest_joint,
-    printed_art,
-    printed_condition,
-)
+from tests.oracle.priors import exists, posteriors, printed_art, printed_condition
 
 import foreknow as fk
 from benchmarks.measure import heading
@@ -56,11 +50,10 @@ def groups_of(found: np.ndarray) -> list[list[int]]:
 def breaks(table, groups: list[list[int]], undefined: bool = True) -> bool:
     """Whether some group is not r-robust, by enumeration; or only those that have a world."""
     people = table.people
-    highest = highest_joint if table.reading == "joint" else highest_binary
     for g in groups:
         for rows in zip(*(people[t] for t in g), strict=True):
-            found = highest(rows, [table.values[t] for t in g])
-            if undefined if found is None else found > 1 / table.r:
+            found = posteriors(rows, [table.values[t] for t in g], table.reading)
+            if undefined if found is None else max(found.values()) > 1 / table.r:
                 return True
     return False
 
@@ -112,7 +105,8 @@ def printed_alone(times: int, unique: bool) -> None:
             if not printed_condition(people, range(n), r):
                 continue
             fine += 1
-            bad = highest_joint([rows[0] for rows in people], range(n)) > 1 / r
+            found = posteriors([rows[0] for rows in people], range(n), "joint")
+            bad = max(found.values()) > 1 / r
             over += bad
             priors = PriorMatrix.from_fractions([list(rows[0].values()) for rows in people])
             whole = np.arange(n)

@@ -43,24 +43,6 @@ class Scene:
     def release(self):
         return fk.Release.from_groups(self.frame, group="gid", sensitive="disease")
 
-    @property
-    def bucketized(self):
-        """The release in two tables, people in another order."""
-        tally = defaultdict(int)
-        for group, _, value in self.people:
-            tally[group, value] += 1
-        groups, values = zip(*tally, strict=True)
-        counts = pa.table({"group": groups, "disease": values, "count": list(tally.values())})
-        people = self.frame.drop_columns("disease").rename_columns({"gid": "group"})
-        order = list(reversed(range(len(people))))
-        return fk.Release.from_bucketized(counts, sensitive="disease", people=people.take(order))
-
-    @property
-    def generalized(self):
-        """The release by a published quasi-identifier, with the exact ones beside it."""
-        frame = self.frame.rename_columns({"gid": "band"})
-        return fk.Release.from_generalized(frame, quasi_identifiers=["band"], sensitive="disease")
-
     def written(self, form):
         """The tables of the release as they would be published."""
         if form == "generalized":

@@ -12,9 +12,6 @@ import foreknow as fk
 getcontext().prec = 40
 
 
-ORDER = (3, 1, 5, 2, 4)
-
-
 def work(bag, everybody, cost):
     """Move a group's values to those of all, both repeated to one length, least work first."""
     left = sorted(value for value in bag for _ in everybody)
@@ -29,6 +26,8 @@ def work(bag, everybody, cost):
 
 def alone(criterion, bag):
     """What a group attains by itself and whether it holds, from the definition."""
+    if isinstance(criterion, fk.KAnonymity):
+        return len(bag), len(bag) >= criterion.k
     counts = sorted(Counter(bag).values(), reverse=True)
     if isinstance(criterion, fk.AlphaK):
         share = Fraction(counts[0], len(bag))
@@ -47,7 +46,7 @@ def alone(criterion, bag):
 
 def truth(criterion, bag, everybody):
     """What one group attains beside everybody and whether it holds, from the definition."""
-    if isinstance(criterion, (fk.LDiversity, fk.AlphaK)):
+    if isinstance(criterion, (fk.KAnonymity, fk.LDiversity, fk.AlphaK)):
         return alone(criterion, bag)
     p = {v: Fraction(n, len(bag)) for v, n in Counter(bag).items()}
     q = {v: Fraction(n, len(everybody)) for v, n in Counter(everybody).items()}
@@ -56,7 +55,8 @@ def truth(criterion, bag, everybody):
         far = least_work(p, q, sorted(q), distance, height)
         return far, far <= criterion.t
     if isinstance(criterion, fk.TCloseness):
-        order = [v for v in (criterion.order and ORDER) or sorted(q) if v in q]
+        stated = {str(v): v for v in q}
+        order = [stated[v] for v in map(str, criterion.order or sorted(q)) if v in stated]
         if criterion.distance == "ordered":
             bag, everybody = ([order.index(v) for v in own] for own in (bag, everybody))
         far = work(bag, everybody, criterion.distance)

@@ -12,44 +12,22 @@ from fractions import Fraction
 from itertools import combinations, groupby, product
 from typing import Any
 
+from tests.oracle.facts import t_of, v_of
+
 
 def breach(groups, value, point, semantics="single"):
     """Breach probability as a fraction, by Theorem 2 of "Privacy Skyline", mended; "at most"."""
     l, k, m = point  # noqa: E741
-
-    def odds(group, known):
-        n, bag = group
-        s, others = bag[value], sorted((c for x, c in bag.items() if x != value), reverse=True)
-        if semantics == "single":
-            return Fraction(max(sum(others[l:]) - known, 0), s)
-        if semantics == "set":
-            spare = Fraction(max(n - s - known, 0), s)
-            for count in others[:l]:
-                spare *= Fraction(n - count, n)
-            return spare
-        if n - known - 1 <= 0:
-            return Fraction(0)
-        none = Fraction(n - known - 1, n - known) ** s
-        return none / (1 - none) * Fraction(n - 1, n) ** sum(others[:l])
-
-    def nobody(group, known):
-        n, bag = group
-        s = bag[value]
-        if m == 0:
-            return Fraction(1)
-        if semantics == "multiset":
-            left = n - known - m
-            return Fraction(left, n - known) ** s if left > 0 else Fraction(0)
-        chance = Fraction(1)
-        for i in range(m):
-            if n - s - known - i <= 0:
-                return Fraction(0)
-            chance *= Fraction(n - s - known - i, n - known - i)
-        return chance
-
     held = [group for group in groups if group[1][value]]
     if not held:
         return Fraction(0)
+
+    def odds(group, known):
+        return t_of(group, value, l, known, semantics)
+
+    def nobody(group, known):
+        return v_of(group, value, m, known, semantics)
+
     ratio = min(
         min(odds(group, k) * nobody(group, k + 1) for group in held),
         min(odds(group, 0) for group in held) * min(nobody(group, k) for group in held),

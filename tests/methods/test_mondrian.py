@@ -438,10 +438,10 @@ def test_a_refined_release_says_so(tmp_path):
 STATES = [["S", "a"], ["T", "a"], ["U", "b"], ["V", "b"], ["W", "c"], ["X", "c"]]
 
 
-def drawn_criterion(draw, everybody):
-    """A criterion, and whether it holds of groups of letters."""
+def drawn_criterion(draw):
+    """A criterion of groups of letters."""
     share = Fraction(draw.randint(1, 9), 10)
-    result = draw.choice(
+    return draw.choice(
         [
             fk.KAnonymity(draw.randint(1, 5)),
             fk.LDiversity(draw.randint(1, 3)),
@@ -456,33 +456,26 @@ def drawn_criterion(draw, everybody):
         ]
     )
 
-    def holds(groups):
-        if isinstance(result, fk.KAnonymity):
-            return min(map(len, groups)) >= result.k
-        if getattr(result, "distance", None) == "ordered":
-            present = sorted(set(everybody), reverse=True)
-            rank, plain = present.index, fk.TCloseness(result.t, "ordered")
-            of_all = [rank(x) for x in everybody]
-            return all(truth(plain, [rank(x) for x in bag], of_all)[1] for bag in groups)
-        return all(truth(result, bag, everybody)[1] for bag in groups)
 
-    return result, holds
+def all_hold(criteria, crowd, groups):
+    """Whether criteria hold of each group, by their definitions."""
+    bags = [[crowd.held[p] for p in group] for group in groups]
+    return all(truth(each, bag, crowd.held)[1] for each in criteria for bag in bags)
 
 
 def mixed(seed):
     """A random table and lattice, of which one or two criteria are asked, and mostly Facts too."""
     table, draw = Table(seed), random.Random(seed + 1)
     crowd, facts_hold = table.case, table.is_safe
-    drawn = [drawn_criterion(draw, crowd.held) for _ in range(draw.choice([1, 2, 2]))]
+    criteria = [drawn_criterion(draw) for _ in range(draw.choice([1, 2, 2]))]
     facts = draw.random() < 0.7
     if draw.random() < 0.5:
         table.share = draw.choice([0.1, 0.2, 0.35, 0.5, 0.75])
 
     def is_safe(groups):
-        bags = [[crowd.held[p] for p in group] for group in groups]
-        return all(holds(bags) for _, holds in drawn) and (not facts or facts_hold(groups))
+        return all_hold(criteria, crowd, groups) and (not facts or facts_hold(groups))
 
-    requirements = [*(fk.Requirement(made) for made, _ in drawn)]
+    requirements = [*map(fk.Requirement, criteria)]
     table.policy = fk.Policy([*(table.policy.requirements if facts else []), *requirements])
     most = int(Fraction(str(table.share)) * len(crowd.rows))
     table.every = BruteForce(crowd.kinds, crowd.rows, is_safe, most)
@@ -534,13 +527,12 @@ def cuts_left(crowd, groups, holds, most=5):
 def test_mondrian_cuts_no_further(data, seed):
     crowd = data.draw(crowds(14, 3, semantics=["single"], least=2))
     policy, rules = data.draw(policies(crowd.values))
-    made, of = drawn_criterion(random.Random(seed), crowd.held)
+    criterion = drawn_criterion(random.Random(seed))
 
     def holds(groups):
-        bags = [[crowd.held[p] for p in group] for group in groups]
-        return of(bags) and safe(crowd.bags(groups), rules)
+        return all_hold([criterion], crowd, groups) and safe(crowd.bags(groups), rules)
 
-    both = fk.Policy([*policy.requirements, fk.Requirement(made)])
+    both = fk.Policy([*policy.requirements, fk.Requirement(criterion)])
     groups = groups_by(fk.Mondrian(), crowd, both)
     if groups is None:
         assert not holds([crowd.everyone])

@@ -12,7 +12,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.adversaries.releases_many import VALUES, counted, groupings, parted, weighed, worst
 from tests.cli.conftest import desk as desk
+from tests.criteria.definitions import truth
 from tests.examples import NIGHTLY, examples
+from tests.methods.reference import safe
 from tests.methods.tables import AMOUNTS, asking
 from tests.methods.tables import microdata as table_of
 from tests.oracle import leaving
@@ -149,15 +151,20 @@ def drawn_groups(chance, sizes, many):
 
 
 def drawn_facts(chance, groups, limit):
-    """A requirement about facts, and its oracle; of all values, or of one."""
+    """A requirement about facts, and whether it holds of a group; of all values, or of one."""
     point = chance.randint(0, 3), chance.choice([0, 1, 2, 3]), chance.choice([0, 0, 1, 2])
     about = chance.choice([None, None, groups[0][:1]])
     requirement = fk.Requirement(fk.Facts(*point), limit, values=about and [about])
-    return requirement, leaving.facts(point, limit, about)
+
+    def holds(group):
+        rules = [(about or set(group), point, limit)]
+        return safe([(len(group), Counter(group))], rules)
+
+    return requirement, holds
 
 
 def drawn_rule(chance, groups):
-    """A requirement with its oracle, and whether the bound is exact."""
+    """A requirement, whether it holds of a group, and whether the bound is exact."""
     everybody = "".join(groups)
     k, position = chance.randint(1, 6), chance.randint(2, 4)
     part, c = (
@@ -166,22 +173,21 @@ def drawn_rule(chance, groups):
     )
     limit = Fraction(chance.randint(1, 12), 12)
     limit += chance.choice([0, Fraction(1, 10**12)]) if limit < 1 else 0
-    values = sorted(set(everybody))
-    result = chance.choice(
-        [
-            *[drawn_facts(chance, groups, limit)] * 2,
-            (fk.KAnonymity(k), leaving.k_anonymity(k)),
-            (fk.LDiversity(position), leaving.distinct(position)),
-            (fk.LDiversity(position, "recursive", c), leaving.recursive(position, c)),
-            (fk.AlphaK(part, k), leaving.alpha_k(part, k)),
-            (fk.TCloseness(part), leaving.close(part, everybody)),
-            (fk.TCloseness(part, "ordered", values), leaving.close(part, everybody, values)),
-        ]
+    asked, holds = drawn_facts(chance, groups, limit)
+    criteria = [
+        *(fk.KAnonymity(k), fk.LDiversity(position), fk.LDiversity(position, "recursive", c)),
+        *(fk.AlphaK(part, k), fk.TCloseness(part)),
+        fk.TCloseness(part, "ordered", sorted(set(everybody))),
+    ]
+    criterion = chance.choice([None, None, *criteria])
+    if criterion is None:
+        return asked, holds, asked.points[0].adversary.m == 0 and asked.values is None
+    is_exact = getattr(criterion, "kind", None) == "recursive"
+    return (
+        fk.Requirement(criterion),
+        lambda group: truth(criterion, group, everybody)[1],
+        is_exact,
     )
-    rule = result[0] if isinstance(result[0], fk.Requirement) else fk.Requirement(result[0])
-    kinds = {point.adversary.m == 0 for point in rule.points} if rule.points else set()
-    exact = kinds == {True} and result[0].values is None
-    return rule, result[1], exact or getattr(result[0], "kind", None) == "recursive"
 
 
 def test_how_many_must_leave():

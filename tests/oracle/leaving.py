@@ -7,10 +7,8 @@ from itertools import product
 
 # ---- leaving -------------------------------------------------------------------------------------
 
-# Who must leave a group so that it is safe, by trying everybody: shares nothing with the library.
-#
 # A group is a text, one letter for the value of each person; what is safe a function of such a
-# text.
+# text. Shares nothing with the library.
 
 
 def fewest(group, is_safe):
@@ -24,81 +22,6 @@ def fewest(group, is_safe):
             if is_safe(text):
                 least = left
     return least
-
-
-def facts(point, limit, values=None):
-    """Whether a group by itself stays below a limit for who knows l, k, m facts (Theorem 2)."""
-    l, k, m = point  # noqa: E741
-
-    def odds(bag, n, value, known):
-        others = sorted((c for v, c in bag.items() if v != value), reverse=True)
-        return Fraction(max(sum(others[l:]) - known, 0), bag[value])
-
-    def nobody(bag, n, value, known):
-        chance = Fraction(1)
-        for i in range(m):
-            if n - bag[value] - known - i <= 0:
-                return Fraction(0)
-            chance *= Fraction(n - bag[value] - known - i, n - known - i)
-        return chance
-
-    def is_safe(group):
-        bag, n = Counter(group), len(group)
-        for value in bag if values is None else set(values) & set(bag):
-            ratio = min(
-                odds(bag, n, value, k) * nobody(bag, n, value, k + 1),
-                odds(bag, n, value, 0) * nobody(bag, n, value, k),
-                odds(bag, n, value, k) * nobody(bag, n, value, 0),
-            )
-            if not 1 / (1 + ratio) < limit:
-                return False
-        return True
-
-    return is_safe
-
-
-def k_anonymity(k):
-    """At least k people."""
-    return lambda group: len(group) >= k
-
-
-def distinct(least):
-    """At least so many values."""
-    return lambda group: len(set(group)) >= least
-
-
-def recursive(least, c):
-    """The commonest value is rarer than c times all from the least-th commonest on."""
-
-    def is_safe(group):
-        own = sorted(Counter(group).values(), reverse=True)
-        return own[0] < c * sum(own[least - 1 :])
-
-    return is_safe
-
-
-def alpha_k(alpha, k):
-    """At least k people, and no value of more than a share of them."""
-    return lambda group: (
-        len(group) >= k and Fraction(max(Counter(group).values()), len(group)) <= alpha
-    )
-
-
-def close(t, everybody, steps=None):
-    """Shares no farther from everybody's: by how many must move, or how far in an order."""
-    values = sorted(set(everybody)) if steps is None else steps
-
-    def is_safe(group):
-        apart = [
-            Fraction(group.count(v), len(group)) - Fraction(everybody.count(v), len(everybody))
-            for v in values
-        ]
-        if steps is None:
-            return sum(max(x, 0) for x in apart) <= t
-        running = [abs(sum(apart[: i + 1])) for i in range(len(values))]
-        return sum(running) <= t * (len(values) - 1)
-
-    return is_safe
 
 
 # ---- transport -----------------------------------------------------------------------------------

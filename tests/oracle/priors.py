@@ -133,76 +133,30 @@ def without_own(groups, chances, smoothing, at):
 
 # r-robust groupings by plain enumeration, and the paper's condition as it is printed.
 #
-# Slow, and right by inspection; nothing here knows the library. People are given by their rows,
-# one for each attribute set: a dict value -> prior, each a Fraction.
+# Each person has a row for each attribute set.
 
 
-def joint_of_art(rows, bag):
-    """Posteriors by person and value; None where no world has weight.
+def posteriors(rows, bag, reading):
+    """Posteriors by person and value, joint or where each value is had or not had.
 
-    A world deals the bag out to the people; its weight is the product of the priors of what it
-    deals (equations 1 to 3).
-
-    >>> half = Fraction(1, 2)
-    >>> joint_of_art([{"a": half, "b": half}, {"a": 0, "b": half}], "ab")
-    {(0, 'a'): Fraction(1, 1), (1, 'b'): Fraction(1, 1)}
-    """
-    total = Fraction(0)
-    share = {}
-    for world in permutations(bag):
-        weight = Fraction(1)
-        for row, x in zip(rows, world, strict=True):
-            weight *= row[x]
-            if not weight:
-                break
-        if not weight:
-            continue
-        total += weight
-        for t, x in enumerate(world):
-            share[t, x] = share.get((t, x), Fraction(0)) + weight
-    return {cell: part / total for cell, part in share.items()} if total else None
-
-
-def binary_of_art(rows, bag):
-    """The same where each value is had or not had: worlds say only who has it.
-
-    None where that is so for some value.
-    """
-    results = {}
-    everyone = range(len(rows))
-    for x in set(bag):
-        total = Fraction(0)
-        share = [Fraction(0)] * len(rows)
-        for holders in combinations(everyone, list(bag).count(x)):
-            weight = Fraction(1)
-            for t in everyone:
-                weight *= rows[t][x] if t in holders else 1 - rows[t][x]
-            total += weight
-            for t in holders:
-                share[t] += weight
-        if not total:
-            return None
-        results |= {(t, x): part / total for t, part in enumerate(share)}
-    return results
-
-
-def highest_joint(rows, bag):
-    """The highest posterior of anybody and any value of a group; None where no world has weight.
+    None where no world has weight, for some value.
 
     >>> tenth = Fraction(1, 100)
     >>> first = {"a": 10 * tenth, "b": 6 * tenth, "c": 6 * tenth}
     >>> other = {"a": 6 * tenth, "b": 10 * tenth, "c": 10 * tenth}
-    >>> highest_joint([first, other, other], "abc")
+    >>> max(posteriors([first, other, other], "abc", "joint").values())
     Fraction(25, 43)
     """
-    result = joint_of_art(rows, bag)
-    return None if result is None else max(result.values())
-
-
-def highest_binary(rows, bag):
-    """The same where each value is had or not had."""
-    result = binary_of_art(rows, bag)
-    return None if result is None else max(result.values())
+    if reading == "joint":
+        found = joint(rows, bag)
+        return found and {(t, x): p for t, row in enumerate(found) for x, p in row.items()}
+    results = {}
+    for x in set(bag):
+        found = binary(rows, bag, x)
+        if found is None:
+            return None
+        results |= {(t, x): p for t, p in enumerate(found)}
+    return results
 
 
 def robust(people, values, r, reading, unique=True):
@@ -212,10 +166,9 @@ def robust(people, values, r, reading, unique=True):
     """
     if unique and len(set(values)) < len(values):
         return False
-    highest = highest_joint if reading == "joint" else highest_binary
     for rows in zip(*people, strict=True):
-        result = highest(rows, values)
-        if result is None or result > Fraction(1) / r:
+        result = posteriors(rows, values, reading)
+        if result is None or max(result.values()) > Fraction(1) / r:
             return False
     return True
 
@@ -230,7 +183,7 @@ def keeps(people, values, asked, reading):
         prior; None where it does not matter.
     """
     for s, rows in enumerate(zip(*people, strict=True)):
-        result = joint_of_art(rows, values) if reading == "joint" else binary_of_art(rows, values)
+        result = posteriors(rows, values, reading)
         if result is None:
             return False
         for (t, x), posterior in result.items():

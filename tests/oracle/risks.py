@@ -227,15 +227,6 @@ def figures_of_risk_figures(rows, columns):
     }
 
 
-def figures_in(rows, people, covers):
-    """The same against a population: `covers(row, person)` says who could be a row."""
-    many = [sum(covers(row, person) for person in people) for row in rows]
-    return {
-        "journalist": max(Fraction(1, one) for one in many),
-        "uniqueness": Fraction(sum(one == 1 for one in many), len(rows)),
-    }
-
-
 def first_of(found, asked, strict):
     """What is attained, and whether all hold: the first that fails, else the first asked."""
     names = [name for name in found if name in asked]

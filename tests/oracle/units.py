@@ -1,50 +1,8 @@
-"""Households and several releases, by listing worlds."""
+"""The worlds of several releases of the same people, by trying every way to give values to all."""
 
 from collections import Counter
 from fractions import Fraction
-from itertools import combinations, permutations, product
-
-# ---- household worlds ----------------------------------------------------------------------------
-
-# Households that share a value, shown once: every way to give a group's values to those shown.
-
-
-def worlds_of_households(shown):
-    """Every way to give each group's values to the households that are shown there.
-
-    `shown` are of (household, group, value), one for each household.
-    """
-    groups = sorted({group for _, group, _ in shown})
-    each = []
-    for group in groups:
-        homes = [home for home, own, _ in shown if own == group]
-        bag = [value for _, own, value in shown if own == group]
-        each.append([tuple(zip(homes, way, strict=True)) for way in sorted(set(permutations(bag)))])
-    return [dict(pair for way in chosen for pair in way) for chosen in product(*each)]
-
-
-def surest(found, values, ruled, known):
-    """How sure somebody becomes at most of a household's value, who has facts about households."""
-    best, homes = Fraction(0), sorted(found[0])
-    for target in homes:
-        others = [home for home in homes if home != target]
-        for value in values:
-            rest = [v for v in values if v != value]
-            for out in combinations(rest, min(ruled, len(rest))):
-                for combination in combinations(others, min(known, len(others))):
-                    told = {}
-                    for world in found:
-                        if world[target] not in out:
-                            key = tuple(world[home] for home in combination)
-                            told.setdefault(key, []).append(world[target] == value)
-                    for own in told.values():
-                        best = max(best, Fraction(sum(own), len(own)))
-    return best
-
-
-# ---- several worlds ------------------------------------------------------------------------------
-
-# The worlds of several releases of the same people, by trying every way to give values to all.
+from itertools import product
 
 
 def groups_of(memberships, values):
