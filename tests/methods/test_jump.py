@@ -20,7 +20,7 @@ from tests.oracle.jump import judge_of as ruled_out
 from tests.oracle.jump import worst_in_worlds
 
 import foreknow as fk
-from foreknow.criteria.diversity import LDiversity, at_least
+from foreknow.criteria.diversity import LDiversity, entropy_is_at_least
 from foreknow.criteria.size import KAnonymity
 from foreknow.errors import BeyondReach
 from foreknow.features.methods.jump import HALF, Jump, Naive, Safe, SecretChoice, bounds, run
@@ -239,9 +239,9 @@ def test_properties_read_exactly():
     # Entropies are compared exactly; a half and two quarters have that of 2 ** (3 / 2) values.
     huge, root = 10**40, F(2828427, 10**6)
     for counts, limit in (([huge, huge], 2), ([2, 1, 1], root), ([4] * 4, 4), ([3], 1)):
-        assert at_least(counts, F(limit))
-    assert not at_least([huge, huge + 1], F(2))
-    assert not at_least([2, 1, 1], root + F(1, 10**6))
+        assert entropy_is_at_least(counts, F(limit))
+    assert not entropy_is_at_least([huge, huge + 1], F(2))
+    assert not entropy_is_at_least([2, 1, 1], root + F(1, 10**6))
 
 
 @pytest.mark.parametrize(

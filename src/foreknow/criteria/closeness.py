@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from decimal import Decimal, localcontext
 from fractions import Fraction
 from itertools import accumulate
-from typing import Any, ClassVar, get_args
+from typing import Any, ClassVar, NamedTuple, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -59,17 +59,16 @@ class _OfTable(OfGroups):
         """
         if counts is None:
             return True
-        codes = self._extremes(counts)
+        codes = self._values_of_farthest_groups(counts)
         # One group for each value that may be farthest, with one person in it.
-        ones = np.ones(len(codes), dtype=np.int64)
-        single_values = GroupCounts.counted(
-            *(ones, np.arange(len(codes) + 1), codes, ones.copy()),
-            values=counts.values,
-            semantics=counts.semantics,
+        sizes = np.ones(len(codes), dtype=np.int64)
+        offsets, value_counts = np.arange(len(codes) + 1), sizes.copy()
+        groups_of_one = GroupCounts.counted(
+            *(sizes, offsets, codes, value_counts), values=counts.values, semantics=counts.semantics
         )
-        return bool(self.failing(single_values, counts.totals).any())
+        return bool(self.failing(groups_of_one, counts.totals).any())
 
-    def _extremes(self, counts: GroupCounts) -> IntArray:
+    def _values_of_farthest_groups(self, counts: GroupCounts) -> IntArray:
         """The values that a farthest group may consist of."""
         return np.flatnonzero(counts.totals)
 
@@ -77,24 +76,26 @@ class _OfTable(OfGroups):
         """How far each group is, nearly."""
         raise NotImplementedError
 
-    def _exact(self, counts: GroupCounts, group: int, table_counts: IntArray) -> Fraction | float:
+    def _exact_distance(
+        self, counts: GroupCounts, group: int, table_counts: IntArray
+    ) -> Fraction | float:
         """How far one group is."""
         raise NotImplementedError
 
     limited: ClassVar[str]  # the field that says how far groups may be
 
     @property
-    def _most(self) -> Fraction:
+    def _limit(self) -> Fraction:
         """The distance that groups may have at most."""
         return as_fraction(getattr(self, self.limited))
 
-    def _keeps(self, amount: Fraction | float) -> bool:
-        return amount <= self._most
+    def _is_near_enough(self, amount: Fraction | float) -> bool:
+        return amount <= self._limit
 
     @property
-    def _edge(self) -> float:
+    def _limit_as_float(self) -> float:
         """The float up to which a group is near enough."""
-        return float(self._most)
+        return float(self._limit)
 
     def _text(self, amount: Fraction | float) -> str:
         raise NotImplementedError
@@ -104,15 +105,19 @@ class _OfTable(OfGroups):
         counts = counts_for(self, release)
         table_counts, distances = counts.totals, self.distances(counts, counts.totals)
         largest = distances.max()
-        farthest = [int(np.argmax(distances))]
+        candidates = [int(np.argmax(distances))]
         if np.isfinite(largest):
             # Floats find the groups that may be farthest; exact numbers decide among them.
-            farthest = np.flatnonzero(distances >= largest - CLOSE * max(1.0, largest)).tolist()
-        amounts = [self._exact(counts, group, table_counts) for group in farthest]
+            candidates = np.flatnonzero(distances >= largest - CLOSE * max(1.0, largest)).tolist()
+        amounts = [self._exact_distance(counts, group, table_counts) for group in candidates]
         amount = max(amounts)
-        group = counts.group_label(farthest[amounts.index(amount)])
-        holds = not self.failing(counts, table_counts).any()
-        return Attained(amount, holds, self._text(amount), group)
+        farthest = candidates[amounts.index(amount)]
+        return Attained(
+            amount,
+            holds=not self.failing(counts, table_counts).any(),
+            words=self._text(amount),
+            group=counts.group_label(farthest),
+        )
 
     def ledger(self, semantics: Semantics = "single", whole: Any = None) -> Ledger:
         """Start a ledger for a search; `whole` has how many people of the table have each value."""
@@ -126,35 +131,44 @@ class _OfTable(OfGroups):
         `table_counts` is how many people of the table have each value. Fractions decide if floats
         are close to the limit.
         """
-        distances, edge = self.distances(counts, table_counts), self._edge
+        distances, edge = self.distances(counts, table_counts), self._limit_as_float
         fails: BoolArray = distances > edge
         close = np.abs(distances - edge) <= CLOSE * max(1.0, edge)
         for group in np.flatnonzero(close).tolist():
-            fails[group] = not self._keeps(self._exact(counts, group, table_counts))
+            fails[group] = not self._is_near_enough(
+                self._exact_distance(counts, group, table_counts)
+            )
         return fails
 
 
-def _between(
-    counts: GroupCounts, table_counts: IntArray, times: Fraction, swaps: int
-) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """The share of each value among all people, and the bounds of its share in each group.
+class _ShareBounds(NamedTuple):
+    """The share of each value among all people, and the bounds of its share in each group."""
 
-    The bounds are the least and the most that the share may be if `swaps` people of the group had
-    other values, and odds were higher or lower by the factor `times`. Only values that somebody has
-    get a column.
+    of_table: FloatArray  # by value
+    lowest: FloatArray  # by group and value
+    highest: FloatArray
+
+
+def _share_bounds(
+    counts: GroupCounts, table_counts: IntArray, times: Fraction, swaps: int
+) -> _ShareBounds:
+    """The least and the most that the share of a value in a group may be, with some leeway.
+
+    Namely if `swaps` people of the group had other values, and odds were higher or lower by the
+    factor `times`. Only values that somebody has get a column.
     """
-    factor, moved, is_present = float(times), swaps / counts.sizes, table_counts > 0
+    factor, is_present = float(times), table_counts > 0
     share = np.zeros((counts.n_groups, counts.n_values))
     share[counts.cell_groups, counts.codes] = counts.counts / counts.sizes[counts.cell_groups]
     # Exchanges move the share by at most `moved` either way.
-    lowest_share = np.maximum(share[:, is_present] - moved[:, None], 0)
-    highest_share = np.minimum(share[:, is_present] + moved[:, None], 1)
-    of_table = table_counts[is_present] / table_counts.sum()
+    moved = (swaps / counts.sizes)[:, None]
+    low = np.maximum(share[:, is_present] - moved, 0)
+    high = np.minimum(share[:, is_present] + moved, 1)
     # A share p with odds times f is f p / (1 + (f - 1) p); with odds over f, p / (p + f (1 - p)).
-    return (
-        of_table,
-        lowest_share / (lowest_share + factor * (1 - lowest_share)),
-        factor * highest_share / (1 + (factor - 1) * highest_share),
+    return _ShareBounds(
+        of_table=table_counts[is_present] / table_counts.sum(),
+        lowest=low / (low + factor * (1 - low)),
+        highest=factor * high / (1 + (factor - 1) * high),
     )
 
 
@@ -174,7 +188,7 @@ def _counts_of_values(
     return list(zip(*(column.tolist() for column in columns), strict=True))
 
 
-def _most_of(cells: FloatArray, counts: GroupCounts) -> FloatArray:
+def _largest_by_group(cells: FloatArray, counts: GroupCounts) -> FloatArray:
     """The largest entry of each group; `cells` has one for each value that occurs in a group."""
     return np.maximum.reduceat(cells, counts.offsets[:-1])
 
@@ -244,16 +258,16 @@ class TCloseness(_OfTable):
 
     def limits_values(self, counts: GroupCounts | None = None) -> bool:
         """True if a group can fail, which needs t below 1."""
-        return self._most < 1 and super().limits_values(counts)
+        return self._limit < 1 and super().limits_values(counts)
 
-    def _extremes(self, counts: GroupCounts) -> IntArray:
+    def _values_of_farthest_groups(self, counts: GroupCounts) -> IntArray:
         """The first and the last value in order: there are too many in between to ask them all."""
-        used = super()._extremes(counts)
+        used = super()._values_of_farthest_groups(counts)
         if self.distance != "ordered":
             return used
         # A distance along an order is largest for a group at one end.
-        positions = self._value_positions(counts, counts.totals)[0][used]
-        return used[[int(positions.argmin()), int(positions.argmax())]]
+        places, _ = self._places_in_order(counts, counts.totals)
+        return used[[int(places[used].argmin()), int(places[used].argmax())]]
 
     def may_fail(
         self, counts: GroupCounts, table_counts: Any, times: Fraction, swaps: int
@@ -265,7 +279,7 @@ class TCloseness(_OfTable):
         """
         # Odds that change by a factor f move a share by at most (f - 1) / 4, and so the distance.
         moved = swaps / counts.sizes + (float(times) - 1) / 4
-        return self.distances(counts, table_counts) + moved > self._edge - CLOSE
+        return self.distances(counts, table_counts) + moved > self._limit_as_float - CLOSE
 
     def under(self, schema: Schema, sensitive: str | None = None) -> TCloseness:
         """The criterion with the hierarchy of a schema's sensitive column, if it needs a tree."""
@@ -284,7 +298,7 @@ class TCloseness(_OfTable):
         """The least number of people who must leave each group to bring its shares near enough."""
         # If a share x of the people leaves, the distance falls by at most x: so at least the excess
         # over the limit must leave.
-        beyond = np.maximum(self.distances(counts, table_counts) - self._edge - CLOSE, 0)
+        beyond = np.maximum(self.distances(counts, table_counts) - self._limit_as_float - CLOSE, 0)
         return np.floor(counts.sizes * beyond).astype(np.int64)
 
     def _text(self, amount: Fraction | float) -> str:
@@ -306,7 +320,7 @@ class TCloseness(_OfTable):
             return np.add.reduceat(above, counts.offsets[:-1])
         if self.distance == "hierarchical":
             return self._distances_in_tree(counts, table_counts)
-        positions, steps = self._value_positions(counts, table_counts)
+        positions, steps = self._places_in_order(counts, table_counts)
         # Along the order: all that is too much up to a place must move on from there, one step.
         expected = np.bincount(positions, table_counts, len(positions)) / table_counts.sum()
         distances = np.zeros(counts.n_groups)
@@ -323,30 +337,32 @@ class TCloseness(_OfTable):
             distances[first:last] = moved.sum(axis=1) / steps
         return distances
 
-    def _exact(self, counts: GroupCounts, group: int, table_counts: IntArray) -> Fraction:
+    def _exact_distance(self, counts: GroupCounts, group: int, table_counts: IntArray) -> Fraction:
         """The distance between the values of a group and those of the whole table, as a fraction.
 
         `table_counts` is how many people of the table have each value.
         """
         people, everybody = int(counts.sizes[group]), int(table_counts.sum())
+        # The place of each value: in the order, by itself, or at each level of the tree.
         if self.distance == "ordered":
-            positions, steps = self._value_positions(counts, table_counts)
-            levels = [positions]
+            places, steps = self._places_in_order(counts, table_counts)
+            all_places = [places]
         else:
-            single_level = [np.arange(counts.n_values)]
-            levels = single_level if self.distance == "equal" else self._levels(counts)
-            steps = 2 * len(levels)  # what is more in one place is less in another
-        # Shares times people * everybody are whole numbers: work = sum of differences at each
-        # place.
+            by_itself = [np.arange(counts.n_values)]
+            all_places = by_itself if self.distance == "equal" else self._nodes_by_level(counts)
+            steps = 2 * len(all_places)  # what is more in one place is less in another
+        # Times people * everybody, differences of shares are whole numbers.
         work = 0
-        for nodes in levels:
-            # For each place (a value, or a node of the tree): group minus table.
-            extra = [0] * (int(nodes.max()) + 1)
-            for node, n_in_table in zip(nodes.tolist(), table_counts.tolist(), strict=True):
-                extra[node] -= n_in_table * people
+        for places in all_places:
+            # At each place: group minus table.
+            differences = [0] * (int(places.max()) + 1)
+            for place, n_in_table in zip(places.tolist(), table_counts.tolist(), strict=True):
+                differences[place] -= n_in_table * people
             for code, n_in_group, _ in _counts_of_values(counts, group, table_counts):
-                extra[int(nodes[code])] += n_in_group * everybody
-            work += sum(map(abs, accumulate(extra) if self.distance == "ordered" else extra))
+                differences[int(places[code])] += n_in_group * everybody
+            # Along an order, all that is too much up to a place must move on from there.
+            moved = accumulate(differences) if self.distance == "ordered" else differences
+            work += sum(map(abs, moved))
         return Fraction(work, people * everybody * steps)
 
     def _distances_in_tree(self, counts: GroupCounts, table_counts: IntArray) -> FloatArray:
@@ -355,7 +371,7 @@ class TCloseness(_OfTable):
         At each level of the tree below the root, half the sum of the differences of shares at its
         nodes; the distance is the mean over the levels.
         """
-        levels = self._levels(counts)
+        levels = self._nodes_by_level(counts)
         # Sort each group's values along the tree, so that those of one node are side by side.
         leaves = np.empty(counts.n_values, dtype=np.int64)
         leaves[np.lexsort(levels)] = np.arange(counts.n_values)
@@ -363,22 +379,21 @@ class TCloseness(_OfTable):
         groups, codes, people = counts.cell_groups[order], counts.codes[order], counts.counts[order]
         # Begin as if no group had any value: the differences are the table's shares, 1 at each
         # level.
-        distances = np.full(counts.n_groups, float(len(levels)))  # the table's shares, each level
+        differences = np.full(counts.n_groups, float(len(levels)))
         for nodes in levels:
-            expected = np.bincount(nodes, table_counts) / table_counts.sum()
+            table_shares = np.bincount(nodes, table_counts) / table_counts.sum()
             cell_nodes = nodes[codes]
             # Nodes that occur in a group: correct the difference there.
-            first = np.ones(len(cell_nodes), dtype=bool)
-            first[1:] = (groups[1:] != groups[:-1]) | (cell_nodes[1:] != cell_nodes[:-1])
-            starts = np.flatnonzero(first)
+            is_first = np.ones(len(cell_nodes), dtype=bool)
+            is_first[1:] = (groups[1:] != groups[:-1]) | (cell_nodes[1:] != cell_nodes[:-1])
+            starts = np.flatnonzero(is_first)
             share = np.add.reduceat(people, starts) / counts.sizes[groups[starts]]
-            table_share = expected[cell_nodes[starts]]
-            distances += np.bincount(
-                groups[starts], np.abs(share - table_share) - table_share, counts.n_groups
-            )
-        return distances / (2 * len(levels))
+            table_share = table_shares[cell_nodes[starts]]
+            corrections = np.abs(share - table_share) - table_share
+            differences += np.bincount(groups[starts], corrections, counts.n_groups)
+        return differences / (2 * len(levels))
 
-    def _levels(self, counts: GroupCounts) -> list[NDArray[np.int64]]:
+    def _nodes_by_level(self, counts: GroupCounts) -> list[NDArray[np.int64]]:
         """For each level of the tree below the root, the number of each value's node; values first.
 
         Raises `InputError` if there is no tree, or if it lacks a value.
@@ -395,12 +410,13 @@ class TCloseness(_OfTable):
                 hint = did_you_mean(text, list(rows)[:1000])
                 raise InputError(f"TCloseness: the tree does not list the value {text!r}{hint}")
             value_rows.append(rows[text])
+        columns = list(zip(*value_rows, strict=True))
         # A last column with one node is the root, below which everything lies: no distance.
-        rooted = len({row[-1] for row in self.tree}) == 1
-        columns = list(zip(*value_rows, strict=True))[: -1 if rooted else None]
+        if len({row[-1] for row in self.tree}) == 1:
+            columns.pop()
         return [np.unique(column, return_inverse=True)[1].reshape(-1) for column in columns]
 
-    def _value_positions(
+    def _places_in_order(
         self, counts: GroupCounts, table_counts: IntArray
     ) -> tuple[NDArray[np.int64], int]:
         """The place of each value in order, by code, and the number of steps from first to last.
@@ -424,15 +440,15 @@ class TCloseness(_OfTable):
                 raise InputError("spelt-twice", "TCloseness")
             ranked = sorted(range(len(texts)), key=lambda i: numbers[i])
         else:
-            place_of = {text: position for position, text in enumerate(map(str, self.order))}
+            rank_of = {text: rank for rank, text in enumerate(map(str, self.order))}
             for text in texts:
-                if text not in place_of:
-                    hint = did_you_mean(text, place_of)
+                if text not in rank_of:
+                    hint = did_you_mean(text, rank_of)
                     raise InputError(f"TCloseness: order does not name the value {text!r}{hint}")
-            ranked = sorted(range(len(texts)), key=lambda i: place_of[texts[i]])
-        of_value = np.zeros(counts.n_values, dtype=np.int64)
-        of_value[used[ranked]] = np.arange(len(texts))
-        return of_value, max(1, len(texts) - 1)
+            ranked = sorted(range(len(texts)), key=lambda i: rank_of[texts[i]])
+        places = np.zeros(counts.n_values, dtype=np.int64)
+        places[used[ranked]] = np.arange(len(texts))
+        return places, max(1, len(texts) - 1)
 
 
 @dataclass(frozen=True)
@@ -480,13 +496,13 @@ class BetaLikeness(_OfTable):
 
         See `Criterion.may_fail` for `times` and `swaps`.
         """
-        table_share, _, high = _between(counts, table_counts, times, swaps)
+        shares = _share_bounds(counts, table_counts, times, swaps)
         # The highest (p - q) / q that is allowed for each value, q being its share in the table.
-        gain = np.full(len(table_share), self._edge)
+        most_gain = np.full(len(shares.of_table), self._limit_as_float)
         if self.enhanced:
-            gain = np.minimum(gain, -np.log(table_share))
-        most_allowed = table_share * (1 + gain)
-        return np.asarray((high > most_allowed * (1 - CLOSE)).any(axis=1))
+            most_gain = np.minimum(most_gain, -np.log(shares.of_table))
+        most_allowed = shares.of_table * (1 + most_gain)
+        return np.asarray((shares.highest > most_allowed * (1 - CLOSE)).any(axis=1))
 
     def _text(self, amount: Fraction | float) -> str:
         """The largest excess of a share in a group, and its limit, in words."""
@@ -500,9 +516,9 @@ class BetaLikeness(_OfTable):
     def distances(self, counts: GroupCounts, table_counts: IntArray) -> FloatArray:
         """The largest (p - q) / q of each group, or 0, as a float."""
         of_group, of_table = _shares(counts, table_counts)
-        return np.maximum(_most_of(of_group / of_table - 1, counts), 0)
+        return np.maximum(_largest_by_group(of_group / of_table - 1, counts), 0)
 
-    def _exact(self, counts: GroupCounts, group: int, table_counts: IntArray) -> Fraction:
+    def _exact_distance(self, counts: GroupCounts, group: int, table_counts: IntArray) -> Fraction:
         """The largest (p - q) / q of a group, or 0, as a fraction.
 
         p is a value's share in the group, q its share in the table.
@@ -521,14 +537,15 @@ class BetaLikeness(_OfTable):
             return fails
         of_group, of_table = _shares(counts, table_counts)
         # Enhanced: p / q - 1 must be at most -log q. Floats decide unless the two are close.
-        gap = of_group / of_table - 1 + np.log(of_table)
-        fails |= _most_of(gap, counts) > CLOSE
+        excess = of_group / of_table - 1 + np.log(of_table)
+        fails |= _largest_by_group(excess, counts) > CLOSE
         # Exactly: p / q - 1 is above -log q if log(1 / q) is below it.
-        for cell in np.flatnonzero(np.abs(gap) <= CLOSE).tolist():
+        for cell in np.flatnonzero(np.abs(excess) <= CLOSE).tolist():
             group, n_in_group = int(counts.cell_groups[cell]), int(counts.counts[cell])
-            of_all = Fraction(int(table_counts[counts.codes[cell]]), int(table_counts.sum()))
-            gain = Fraction(n_in_group, int(counts.sizes[group])) / of_all - 1
-            fails[group] |= gain > 0 and _log_is_below(1 / of_all, gain)
+            share = Fraction(n_in_group, int(counts.sizes[group]))
+            table_share = Fraction(int(table_counts[counts.codes[cell]]), int(table_counts.sum()))
+            gain = share / table_share - 1
+            fails[group] |= gain > 0 and _log_is_below(1 / table_share, gain)
         return fails
 
 
@@ -571,23 +588,22 @@ class DeltaDisclosure(_OfTable):
 
         See `Criterion.may_fail` for `times` and `swaps`.
         """
-        table_share, lowest_share, highest_share = _between(counts, table_counts, times, swaps)
-        factor = self._edge * (1 - CLOSE)
-        beyond: Any = (highest_share >= table_share * factor) | (
-            lowest_share * factor <= table_share
-        )
-        return np.asarray(beyond.any(axis=1))
+        shares = _share_bounds(counts, table_counts, times, swaps)
+        factor = self._limit_as_float * (1 - CLOSE)
+        is_too_high = shares.highest >= shares.of_table * factor
+        is_too_low = shares.lowest * factor <= shares.of_table
+        return np.asarray((is_too_high | is_too_low).any(axis=1))
 
-    def _keeps(self, amount: Fraction | float) -> bool:
-        return isinstance(amount, Fraction) and (amount == 1 or _log_is_below(amount, self._most))
+    def _is_near_enough(self, amount: Fraction | float) -> bool:
+        return isinstance(amount, Fraction) and (amount == 1 or _log_is_below(amount, self._limit))
 
     @property
-    def _edge(self) -> float:
-        return float(np.exp(float(self._most)))
+    def _limit_as_float(self) -> float:
+        return float(np.exp(float(self._limit)))
 
     def _text(self, amount: Fraction | float) -> str:
         """The largest factor between a group and the table, and its limit, in words."""
-        delta = self._most
+        delta = self._limit
         # More digits than a float has, since the limit may be shown beside a close amount.
         with localcontext() as context:
             context.prec = 60
@@ -601,11 +617,13 @@ class DeltaDisclosure(_OfTable):
     def distances(self, counts: GroupCounts, table_counts: IntArray) -> FloatArray:
         """The largest p / q or q / p of each group as a float; infinity if a value is missing."""
         of_group, of_table = _shares(counts, table_counts)
-        distances = _most_of(np.maximum(of_group / of_table, of_table / of_group), counts)
+        distances = _largest_by_group(np.maximum(of_group / of_table, of_table / of_group), counts)
         distances[np.diff(counts.offsets) < np.count_nonzero(table_counts)] = np.inf
         return distances
 
-    def _exact(self, counts: GroupCounts, group: int, table_counts: IntArray) -> Fraction | float:
+    def _exact_distance(
+        self, counts: GroupCounts, group: int, table_counts: IntArray
+    ) -> Fraction | float:
         """The largest factor by which a share differs from that in the table, as a fraction.
 
         Infinity if the group lacks a value of the table.

@@ -141,24 +141,26 @@ class LDiversity(_OfValues):
     def attained(self, release: HasCounts) -> Attained:
         """The least diverse group of a release."""
         counts = counts_for(self, release)
-        # The measure of the kind: `_distinct`, `_entropy` or `_recursive`.
-        amount, group = getattr(self, f"_{self.kind}")(counts)
-        amount_text, limit = distinguished(amount, self.l if self.c is None else self.c)
-        values = "value" if amount == 1 else "different values"
-        even = (
-            "a single value" if amount == 1 else f"{amount_text} values that are equally frequent"
-        )
-        text = {
-            "distinct": f"the least diverse group has {amount} {values}; "
-            f"required: at least {self.l}",
-            "entropy": f"the least diverse group is as diverse as {even}; "
-            f"required: at least {limit}",
-            "recursive": "in the least diverse group the most frequent value occurs "
-            f"{amount_text} times as often as all from the {_ordinal(self.l)} on, together; it "
-            f"must be below {limit}",
-        }[self.kind]
+        amount: int | Fraction | float
+        if self.kind == "distinct":
+            amount, group = self._fewest_values(counts)
+            noun = "value" if amount == 1 else "different values"
+            text = f"the least diverse group has {amount} {noun}; required: at least {self.l}"
+        elif self.kind == "entropy":
+            amount, group = self._least_entropy(counts)
+            amount_text, limit = distinguished(amount, self.l)
+            values = f"{amount_text} values that are equally frequent"
+            values = "a single value" if amount == 1 else values
+            text = f"the least diverse group is as diverse as {values}; required: at least {limit}"
+        else:
+            amount, group = self._highest_ratio(counts)
+            amount_text, limit = distinguished(amount, as_fraction(self.c))  # type: ignore[arg-type]
+            text = (
+                f"in the least diverse group the most frequent value occurs {amount_text} times as "
+                f"often as all from the {_ordinal(self.l)} on, together; it must be below {limit}"
+            )
         holds = not self.failing(counts).any()
-        return Attained(amount, holds, text, counts.group_label(group))
+        return Attained(amount, holds, words=text, group=counts.group_label(group))
 
     def failing(self, counts: GroupCounts, table_counts: Any = None) -> BoolArray:
         """True for each group that is not diverse enough, decided exactly."""
@@ -166,18 +168,19 @@ class LDiversity(_OfValues):
             return np.diff(counts.offsets) < float(self.l)
         if self.kind == "entropy":
             minimum = as_fraction(self.l)
-            gap = _entropies(counts) - math.log(minimum)
-            fails: BoolArray = gap < 0
+            surplus = _entropies(counts) - math.log(minimum)
+            fails: BoolArray = surplus < 0
             # Too close for floats: decide by whole numbers.
-            for g in np.flatnonzero(np.abs(gap) <= CLOSE).tolist():
-                fails[g] = not at_least(_bag(counts, g), minimum)
+            for group in np.flatnonzero(np.abs(surplus) <= CLOSE).tolist():
+                fails[group] = not entropy_is_at_least(_value_counts(counts, group), minimum)
             return fails
-        times = as_fraction(self.c)  # type: ignore[arg-type]
-        # The commonest count must be below c times the sum of the counts from the l-th on.
-        return failing_groups(
-            lambda top, remaining: top * times.denominator >= times.numerator * remaining,
-            *self._compared(counts),
-        )
+        c = as_fraction(self.c)  # type: ignore[arg-type]
+
+        def is_too_frequent(largest_count: int, remaining: int) -> bool:
+            """True unless the largest count is below c times the sum of those from the l-th on."""
+            return largest_count * c.denominator >= c.numerator * remaining
+
+        return failing_groups(is_too_frequent, *self._largest_and_remaining(counts))
 
     def leaving(self, counts: GroupCounts, table_counts: Any) -> IntArray:
         """The fewest people who must leave each group until it holds; all if it cannot hold."""
@@ -188,32 +191,33 @@ class LDiversity(_OfValues):
         # Recursive: the counts from the l-th on, together, must exceed the commonest / c.
         return counts.fewest_leaving(int(self.l) - 1, 0, 1 / as_fraction(self.c))  # type: ignore[arg-type]
 
-    def _compared(self, counts: GroupCounts) -> tuple[Any, Any]:
-        """The commonest count of each group, and the sum of its counts from the l-th on."""
+    def _largest_and_remaining(self, counts: GroupCounts) -> tuple[Any, Any]:
+        """The largest count of each group, and the sum of its counts from the l-th on."""
         return counts.top_sums(1), counts.sizes - counts.top_sums(int(self.l) - 1)
 
-    def _distinct(self, counts: GroupCounts) -> tuple[int, int]:
-        values = np.diff(counts.offsets)
-        group = int(np.argmin(values))
-        return int(values[group]), group
+    def _fewest_values(self, counts: GroupCounts) -> tuple[int, int]:
+        """The fewest different values of a group, and the group."""
+        n_values = np.diff(counts.offsets)
+        group = int(np.argmin(n_values))
+        return int(n_values[group]), group
 
-    def _entropy(self, counts: GroupCounts) -> tuple[Fraction, int]:
+    def _least_entropy(self, counts: GroupCounts) -> tuple[Fraction, int]:
         """The least entropy of a group, as a number of equally frequent values, and the group."""
         entropies = _entropies(counts)
-        candidates = np.flatnonzero(entropies <= entropies.min() + CLOSE).tolist()
         # Groups that may be least by floats; equal bags are worked out once.
+        candidates = np.flatnonzero(entropies <= entropies.min() + CLOSE).tolist()
         group_of_bag: dict[tuple[int, ...], int] = {}
-        for g in candidates:
-            group_of_bag.setdefault(tuple(sorted(_bag(counts, g))), g)
-        return min((effective_number(bag), g) for bag, g in group_of_bag.items())
+        for group in candidates:
+            group_of_bag.setdefault(tuple(sorted(_value_counts(counts, group))), group)
+        return min((effective_number(bag), group) for bag, group in group_of_bag.items())
 
-    def _recursive(self, counts: GroupCounts) -> tuple[Fraction | float, int]:
-        """The highest ratio of the commonest count to the rest, over groups, and the group."""
-        tops, remaining = self._compared(counts)
+    def _highest_ratio(self, counts: GroupCounts) -> tuple[Fraction | float, int]:
+        """The highest ratio of the largest count to the rest, over groups, and the group."""
+        largest, remaining = self._largest_and_remaining(counts)
         # Nothing is left after the first l - 1 values: the ratio is infinite.
         if not remaining.all():
             return math.inf, int(np.argmin(remaining))
-        return highest(tops, remaining)
+        return highest_ratio(largest, remaining)
 
 
 @dataclass(frozen=True)
@@ -266,16 +270,16 @@ class AlphaK(_OfValues):
     def attained(self, release: HasCounts) -> Attained:
         """The largest share of a value in a group of a release."""
         counts = counts_for(self, release)
-        tops, sizes, classes = counts.top_sums(1), counts.sizes, classes_of(release)
-        share, group = highest(tops, sizes)
+        share, group = highest_ratio(counts.top_sums(1), counts.sizes)
         share_text, limit = distinguished(share, self.alpha)
+        look_alikes = classes_of(release)
+        fewest_alike = int(look_alikes.sizes.min())
         text = (
             f"the largest share of a value in a group is {share_text}, the most is {limit}; "
-            f"{smallest(classes)} has {people_text(smallest_size := int(classes.sizes.min()))}, "
-            f"required: at least {self.k}"
+            f"{smallest(look_alikes)} has {people_text(fewest_alike)}, required: at least {self.k}"
         )
-        holds = share <= as_fraction(self.alpha) and smallest_size >= self.k
-        return Attained(share, holds, text, counts.group_label(group))
+        holds = share <= as_fraction(self.alpha) and fewest_alike >= self.k
+        return Attained(share, holds, words=text, group=counts.group_label(group))
 
     @property
     def of_groups(self) -> AlphaK:
@@ -284,20 +288,21 @@ class AlphaK(_OfValues):
 
     def failing(self, counts: GroupCounts, table_counts: Any = None) -> BoolArray:
         """True for each group that fails."""
-        alpha, k = as_fraction(self.alpha), self.k
-        # In whole numbers: the commonest count / size is above alpha.
-        return failing_groups(
-            lambda top, size: top * alpha.denominator > size * alpha.numerator or size < k,
-            *(counts.top_sums(1), counts.sizes),
-        )
+        alpha = as_fraction(self.alpha)
+
+        def fails(largest_count: int, size: int) -> bool:
+            """True if the largest count is above the share alpha, or the group is too small."""
+            return largest_count * alpha.denominator > size * alpha.numerator or size < self.k
+
+        return failing_groups(fails, counts.top_sums(1), counts.sizes)
 
     def leaving(self, counts: GroupCounts, table_counts: Any) -> IntArray:
         """The fewest people who must leave each group until it holds; all if it cannot hold."""
-        alpha, tops = float(as_fraction(self.alpha)), counts.top_sums(1)
-        # At best all x who leave have the commonest value: (top - x) / (size - x) <= alpha, which
-        # gives x. With alpha = 1 nobody needs to leave.
-        excess = np.maximum(tops - alpha * counts.sizes, 0) / max(1 - alpha, CLOSE)
-        fewest = np.floor(np.minimum(excess * (1 - CLOSE), tops)).astype(np.int64)
+        alpha, largest = float(as_fraction(self.alpha)), counts.top_sums(1)
+        # At best all x who leave have the commonest value: (largest - x) / (size - x) <= alpha,
+        # which gives x. With alpha = 1 nobody needs to leave.
+        excess = np.maximum(largest - alpha * counts.sizes, 0) / max(1 - alpha, CLOSE)
+        fewest = np.floor(np.minimum(excess * (1 - CLOSE), largest)).astype(np.int64)
         return np.where(counts.sizes - fewest < self.k, counts.sizes, fewest)
 
 
@@ -341,21 +346,22 @@ def is_recursively_diverse(release: HasCounts, c: Number, l: int) -> bool:
     return not LDiversity(minimum, "recursive", times).failing(counts).any()
 
 
-def highest(above: IntArray, below: IntArray) -> tuple[Fraction, int]:
+def highest_ratio(above: IntArray, below: IntArray) -> tuple[Fraction, int]:
     """The highest ratio above / below over all groups, as a fraction, and the first group with it.
 
     Floats find the groups that may be highest; fractions decide among them.
     """
     ratios = above / below
     candidates = np.flatnonzero(ratios >= ratios.max() * (1 - CLOSE)).tolist()
-    exact = [Fraction(int(above[g]), int(below[g])) for g in candidates]
-    return max(exact), candidates[exact.index(max(exact))]
+    exact_ratios = [Fraction(int(above[group]), int(below[group])) for group in candidates]
+    highest = max(exact_ratios)
+    return highest, candidates[exact_ratios.index(highest)]
 
 
-def _bag(counts: GroupCounts, group: int) -> list[int]:
-    """How often each value occurs in a group; only the counts."""
-    bag = counts.counts[counts.offsets[group] : counts.offsets[group + 1]].tolist()
-    return list(bag)
+def _value_counts(counts: GroupCounts, group: int) -> list[int]:
+    """How many people of a group have each of its values."""
+    cells = slice(counts.offsets[group], counts.offsets[group + 1])
+    return list(counts.counts[cells].tolist())
 
 
 def _entropies(counts: GroupCounts) -> FloatArray:
@@ -371,21 +377,19 @@ def _ordinal(position: Any) -> str:
     >>> _ordinal(2), _ordinal(3), _ordinal(11), _ordinal(22)
     ('2nd', '3rd', '11th', '22nd')
     """
-    last = (
-        "" if position % 100 in (11, 12, 13) else {1: "st", 2: "nd", 3: "rd"}.get(position % 10, "")
-    )
-    return f"{position}{last or 'th'}"
+    ending = {1: "st", 2: "nd", 3: "rd"}.get(position % 10, "th")
+    return f"{position}{'th' if position % 100 in (11, 12, 13) else ending}"
 
 
 # ---- entropy, exactly ---------------------------------------------------------------------------
 
 
-def at_least(counts: Sequence[int], l: Fraction) -> bool:
+def entropy_is_at_least(counts: Sequence[int], l: Fraction) -> bool:
     """True if the entropy of positive counts is at least log(l).
 
-    >>> at_least([1, 1, 1], Fraction(3)), at_least([2, 1, 1], Fraction(3))
+    >>> entropy_is_at_least([1, 1, 1], Fraction(3)), entropy_is_at_least([2, 1, 1], Fraction(3))
     (True, False)
-    >>> at_least([10**30, 10**30 + 1], Fraction(2))
+    >>> entropy_is_at_least([10**30, 10**30 + 1], Fraction(2))
     False
     """
     # Counts in the same proportions have the same entropy: small ones are quicker.
@@ -393,18 +397,18 @@ def at_least(counts: Sequence[int], l: Fraction) -> bool:
     counts = [count // common for count in counts]
     total = sum(counts)
     shares = [float(Fraction(count, total)) for count in counts]
-    gap = -math.fsum(share * math.log(share) for share in shares if share)
-    gap -= math.log(l.numerator) - math.log(l.denominator)
+    entropy = -math.fsum(share * math.log(share) for share in shares if share)
+    surplus = entropy - (math.log(l.numerator) - math.log(l.denominator))
     # Floats decide unless the two are close; then 70 digits; then whole numbers.
-    if abs(gap) > CLOSE:
-        return gap > 0
+    if abs(surplus) > CLOSE:
+        return surplus > 0
     with localcontext() as context:
         context.prec = _DIGITS
         log_limit = Decimal(l.numerator).ln() - Decimal(l.denominator).ln()
         terms = [Decimal(count) * Decimal(count).ln() for count in counts]
-        exactly = Decimal(total) * (Decimal(total).ln() - log_limit) - sum(terms)
-        if abs(exactly) > Decimal(total) * Decimal(10) ** (30 - _DIGITS):
-            return exactly > 0
+        exact_surplus = Decimal(total) * (Decimal(total).ln() - log_limit) - sum(terms)
+        if abs(exact_surplus) > Decimal(total) * Decimal(10) ** (30 - _DIGITS):
+            return exact_surplus > 0
     if total > _MOST_POWERS:  # perhaps it is just reached: nobody is told that it is
         return False
     # Raised to the power e and the total: total ** total >= l ** total * product of c ** c.
@@ -420,11 +424,12 @@ def effective_number(counts: Sequence[int]) -> Fraction:
     (Fraction(3, 1), 1.889881)
     """
     context, total = Context(prec=60), sum(counts)
-    gap = Decimal(0)
-    # Equal counts add the same term: take it once, times their number.
+    # The entropy is log(n) minus the sum of c log(c) / n over counts c; equal counts are one term.
+    terms = Decimal(0)
     for count, times in Counter(counts).items():
-        gap = context.add(gap, context.multiply(Decimal(count * times), context.ln(Decimal(count))))
-    entropy = context.subtract(context.ln(Decimal(total)), context.divide(gap, Decimal(total)))
+        term = context.multiply(Decimal(count * times), context.ln(Decimal(count)))
+        terms = context.add(terms, term)
+    entropy = context.subtract(context.ln(Decimal(total)), context.divide(terms, Decimal(total)))
     # What is a whole number is not lost to the last digit.
     number = context.add(context.exp(entropy), Decimal("1e-30"))
     return Fraction(int(number.scaleb(6)), 10**6)

@@ -215,13 +215,13 @@ def distinguished(amount: Number | float, limit: Number) -> tuple[str, str]:
     exact_limit = as_fraction(limit)
     if amount == inf:
         return "inf", _digits(exact_limit, 4)
-    exactly = as_fraction(amount)
-    # More digits until the two texts differ, or never if the numbers are equal.
+    exact_amount = as_fraction(amount)
+    # More digits until the two texts differ, unless the numbers are equal.
     for digits in range(4, 300):
-        texts = _digits(exactly, digits), _digits(exact_limit, digits)
-        if texts[0] != texts[1] or exactly == exact_limit:
+        amount_text, limit_text = _digits(exact_amount, digits), _digits(exact_limit, digits)
+        if amount_text != limit_text or exact_amount == exact_limit:
             break
-    return texts
+    return amount_text, limit_text
 
 
 def _digits(number: Fraction, digits: int) -> str:

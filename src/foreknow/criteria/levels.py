@@ -108,7 +108,7 @@ class Levels(OfGroups):
             limit: dict[str, Any] = {}
             for key in _ENDS:
                 if setting.get(key) is not None:
-                    limit[key] = _limit(setting[key], column, key)
+                    limit[key] = _read_limit(setting[key], column, key)
             _check_ends(column, limit)
             if setting.get("at_least") is not None:
                 limit["at_least"] = whole_number(
@@ -149,7 +149,7 @@ class Levels(OfGroups):
                 raise PolicyError(f"levels: {column!r} is no quasi-identifier{hint}")
             if "at_least" in limit:
                 # The level must exist in the column's hierarchy.
-                self._level_of(column, hierarchies.get(column), limit["at_least"])
+                self._refuse_missing_level(column, hierarchies.get(column), limit["at_least"])
         # Only hierarchies of limited columns are kept.
         limited_hierarchies = {}
         for name in self.limits:
@@ -157,7 +157,7 @@ class Levels(OfGroups):
                 limited_hierarchies[name] = hierarchies[name]
         return replace(self, hierarchies=limited_hierarchies)
 
-    def _level_of(self, column: str, hierarchy: Any, at_least: int) -> None:
+    def _refuse_missing_level(self, column: str, hierarchy: Any, at_least: int) -> None:
         """Refuse a level that a column's hierarchy does not have."""
         match hierarchy:
             case Intervals():
@@ -185,22 +185,23 @@ class Levels(OfGroups):
         counts = classes_of(release)
         fails = self.fails(counts)
         n_people, group = int(counts.sizes[fails].sum()), int(np.argmax(fails))
-        text = f"no label shows {' or '.join(self._words)}; how many people share one is not asked"
+        hidden = " or ".join(self._hidden_in_words)
+        text = f"no label shows {hidden}; how many people share one is not asked"
         # `group` is the first group that fails, if there is one.
         if n_people:
             verb = "has" if n_people == 1 else "have"
-            text = f"{people_text(n_people)} {verb} a label that shows {' or '.join(self._words)}"
+            text = f"{people_text(n_people)} {verb} a label that shows {hidden}"
             text += f", such as {counts.group_label(group)}"
-        return Attained(n_people, not n_people, text, counts.group_label(group))
+        return Attained(n_people, holds=not n_people, words=text, group=counts.group_label(group))
 
     @property
-    def _words(self) -> Iterable[str]:
-        """Yield for each limit what it hides, in words."""
+    def _hidden_in_words(self) -> Iterable[str]:
+        """Yield for each limit the values that it hides, in words."""
         for column, limit in self.limits.items():
             if "top" in limit:
-                yield f"{column} from {_setting(limit['top'])} on"
+                yield f"{column} from {_as_written(limit['top'])} on"
             if "bottom" in limit:
-                yield f"{column} up to {_setting(limit['bottom'])}"
+                yield f"{column} up to {_as_written(limit['bottom'])}"
             if "at_least" in limit:
                 yield f"{column} below level {limit['at_least']}"
 
@@ -222,29 +223,27 @@ class Levels(OfGroups):
             labels = [None if label[position] is None else str(label[position]) for label in groups]
             # If no label has a fraction, "5 to 9" stands for all numbers from 5 to below 10.
             are_whole = not any(_FRACTION.search(label or "") for label in labels)
-            # Many groups share a label: judge each label once.
-            is_bad = dict[str | None, bool]()
-            for label in labels:
-                if label not in is_bad:
-                    is_bad[label] = not self._allowed(column, limit, label, are_whole)
-            is_failing |= np.array([is_bad[label] for label in labels], dtype=bool)
+            # Many groups share a label: look at each label once.
+            shows_too_much = dict[str | None, bool]()
+            for label in dict.fromkeys(labels):
+                shows_too_much[label] = not self._keeps_limit(column, limit, label, are_whole)
+            is_failing |= np.array([shows_too_much[label] for label in labels], dtype=bool)
         return is_failing
 
-    def _allowed(
+    def _keeps_limit(
         self, column: str, limit: Mapping[str, Any], label: str | None, are_whole: bool
     ) -> bool:
         """True if a label keeps the limit of its column: top, bottom and level."""
         # Nothing is shown.
         if label is None:
             return True
-        has_ends = "top" in limit or "bottom" in limit
-        # Top and bottom; then the level.
-        if has_ends and label != MISSING and _tells_ends_apart(label, limit):
+        has_top_or_bottom = "top" in limit or "bottom" in limit
+        if has_top_or_bottom and label != MISSING and _tells_ends_apart(label, limit):
             return False
         if "at_least" not in limit:
             return True
         hierarchy: Any = self.hierarchies.get(column)
-        self._level_of(column, hierarchy, limit["at_least"])
+        self._refuse_missing_level(column, hierarchy, limit["at_least"])
         return _is_coarse(label, hierarchy, limit["at_least"], are_whole)
 
     def to_dict(self) -> dict[str, Any]:
@@ -253,7 +252,7 @@ class Levels(OfGroups):
         for column, limit in self.limits.items():
             limits[column] = dict(limit)
             for key in limit.keys() & set(_ENDS):
-                limits[column][key] = _setting(limit[key])
+                limits[column][key] = _as_written(limit[key])
         return {self.key: limits}
 
     def published(self) -> dict[str, Any]:
@@ -261,7 +260,7 @@ class Levels(OfGroups):
         table = self.to_dict()
         for column, limit in table[self.key].items():
             if "at_least" in limit:
-                limit["hierarchy"] = _plain(self.hierarchies[column])
+                limit["hierarchy"] = _table_of_hierarchy(self.hierarchies[column])
         return table
 
 
@@ -281,7 +280,7 @@ def _without_hierarchy(setting: Mapping[str, Any]) -> dict[str, Any]:
     return limit
 
 
-def _plain(hierarchy: Any) -> dict[str, Any]:
+def _table_of_hierarchy(hierarchy: Any) -> dict[str, Any]:
     """The table of a hierarchy, whose rows stand there in place of the name of a file."""
     if isinstance(hierarchy, Tree):
         return {"rows": list(map(list, hierarchy.rows))}
@@ -322,36 +321,37 @@ def _shows_an_end(way: Any, limit: Mapping[str, Any]) -> bool:
 
     `way` is a meaning of a label, and `limit` has the top and the bottom of its column.
     """
-    lower = None if way.lower is None else _exactly(way.lower)
-    high = None if way.upper is None else _exactly(way.upper)
+    lower = None if way.lower is None else _comparable(way.lower)
+    upper = None if way.upper is None else _comparable(way.upper)
     if "top" in limit:
-        top = _exactly(limit["top"])
+        top = _comparable(limit["top"])
         # Only "top or more" may begin at the top, and no range may end above it.
-        if lower is not None and (lower > top or (lower == top and high is not None)):
+        if lower is not None and (lower > top or (lower == top and upper is not None)):
             return True  # "95 to 1" shows 95
-        if high is not None and (high > top or (high == top and not way.below)):
+        if upper is not None and (upper > top or (upper == top and not way.below)):
             return True
     if "bottom" not in limit:
         return False
-    bottom = _exactly(limit["bottom"])
-    if isinstance(limit["bottom"], date):  # all of this day, up to where the next begins
-        bottom += timedelta(days=1)
-        # Only "bottom or less" may end at the bottom, and no range may begin at or below it.
+    bottom = _comparable(limit["bottom"])
+    # Only "bottom or less" may end at the bottom, and no range may begin at or below it.
+    if isinstance(limit["bottom"], date):
+        next_day = bottom + timedelta(days=1)  # the bottom is all of a day
         if lower is None:
-            return bool(high < bottom)
-        return lower < bottom or (high is not None and high <= bottom)  # "2024-04 to 2024-03"
+            return bool(upper < next_day)
+        return lower < next_day or (upper is not None and upper <= next_day)  # "04 to 03"
     if lower is None:
-        return bool(high < bottom or (high == bottom and way.below))
-    return bool(lower <= bottom or (high is not None and high <= bottom))
+        return bool(upper < bottom or (upper == bottom and way.below))
+    return bool(lower <= bottom or (upper is not None and upper <= bottom))
 
 
-def _exactly(end: Any) -> Any:
+def _comparable(end: Any) -> Any:
+    """An end of a range, or a limit, as a moment or a fraction."""
     if isinstance(end, datetime):
         return end
     return datetime(end.year, end.month, end.day) if isinstance(end, date) else Fraction(end)
 
 
-def _limit(setting: Any, column: str, key: str) -> Any:
+def _read_limit(setting: Any, column: str, key: str) -> Any:
     """Read a top or bottom: a number as a fraction, or a day.
 
     `setting` is as it is written; `column` and `key` are for messages.
@@ -383,12 +383,12 @@ def _check_ends(column: str, limit: Mapping[str, Any]) -> None:
         raise InputError(f"Levels: {column}: bottom and top are two days, or two numbers")
     if bottom >= top:
         raise InputError(
-            f"Levels: {column}: the bottom is {_setting(bottom)}, which is not below the top, "
-            f"{_setting(top)}"
+            f"Levels: {column}: the bottom is {_as_written(bottom)}, which is not below the top, "
+            f"{_as_written(top)}"
         )
 
 
-def _setting(limit: Any) -> Any:
+def _as_written(limit: Any) -> Any:
     """A top or bottom as a policy file has it."""
     return limit.isoformat() if isinstance(limit, date) else as_setting(limit)
 

@@ -33,15 +33,15 @@ _measuring = partial(
 )
 
 
-def _of_schema(name: str, table: Any, columns: Any, sensitive: Any, needs: Needs) -> Any:
-    """A table as a release by its schema, or by other columns; None if it is no `Microdata`.
+def _release_of_microdata(name: str, table: Any, columns: Any, sensitive: Any, needs: Needs) -> Any:
+    """`Microdata` as a release by its schema, or by other columns; None for anything else.
 
     None as well if the sensitive column is among `columns`; the caller then reads the table by
     names.
     """
     # The rules of a schema about impossible values are refused where `needs` says so.
-    itself = isinstance(table, (Microdata, GroupCounts))
-    refuse_rules(name, table if itself else getattr(table, "counts", None), needs)
+    has_rules = isinstance(table, (Microdata, GroupCounts))
+    refuse_rules(name, table if has_rules else getattr(table, "counts", None), needs)
     if not isinstance(table, Microdata):
         return None
     schema = table.schema
@@ -60,7 +60,7 @@ def _of_schema(name: str, table: Any, columns: Any, sensitive: Any, needs: Needs
 
 def _release_of(name: str, table: Any, columns: Any, sensitive: Any, needs: Needs = RULES) -> Any:
     """A release as it is; or a table as a release by these columns, with its exact values."""
-    if (released := _of_schema(name, table, columns, sensitive, needs)) is not None:
+    if (released := _release_of_microdata(name, table, columns, sensitive, needs)) is not None:
         return released
     # Without columns it must be something that has groups already.
     if columns is None and sensitive is None:
@@ -116,7 +116,7 @@ def k_anonymity(release: Any, quasi_identifiers: Sequence[str] | str | None = No
     columns = [names] if isinstance(names, str) else list(dict.fromkeys(names or ()))
     if names is not None and not columns:
         raise InputError("k_anonymity of a table needs at least one column")
-    if (released := _of_schema("k_anonymity", release, names, None, needs)) is not None:
+    if (released := _release_of_microdata("k_anonymity", release, names, None, needs)) is not None:
         release = released
     elif names is not None:
         source = release.source if isinstance(release, Microdata) else release

@@ -102,8 +102,9 @@ class Limits(OfGroups):
             amount, limit = distinguished(figure.amount, figure.limit)
             must = f"must be below {limit}" if self.strict else f"the limit is {limit}"
             sentences.append(f"{figure.words.format(amount)}, {must}")
-        top = (failing or figures)[0]
-        return Attained(top.amount, not failing, "; ".join(sentences) + suffix, group)
+        stated, *_ = failing or figures
+        words = "; ".join(sentences) + suffix
+        return Attained(stated.amount, holds=not failing, words=words, group=group)
 
     def _settings(self) -> dict[str, Any]:
         settings = super()._settings()
@@ -195,14 +196,14 @@ class Risk(Limits):
         """The figure of each risk that has a limit, with a sentence that explains it."""
         smallest_size, limits = int(counts.sizes.min()), self.limits
         groups, people = counts.n_groups, counts.n_people
+        # Each text has a place for the figure, {}.
         if "prosecutor" in limits:
             text = f"{smallest(counts)} has {people_text(smallest_size)}, a prosecutor risk of {{}}"
             yield Figure(Fraction(1, smallest_size), limits["prosecutor"], text)
         if "average" in limits:
             text = f"there are {groups:,} sets of people who look alike, of {people_text(people)}"
-            yield Figure(
-                Fraction(groups, people), limits["average"], f"{text}: an average risk of {{}}"
-            )
+            text += ": an average risk of {}"
+            yield Figure(Fraction(groups, people), limits["average"], text)
         if "uniqueness" in limits:
             n_unique = int((counts.sizes == 1).sum())
             text = f"{n_unique:,} of {people_text(people)} look like nobody else, a share of {{}}"

@@ -127,7 +127,7 @@ class GroupSize(OfGroups):
 
     def attained(self, release: HasCounts) -> Attained:
         """The smallest group of a release."""
-        return self._least(groups_of(getattr(release, "of_anybody", release)))
+        return self._smallest_attained(groups_of(getattr(release, "of_anybody", release)))
 
     def sizes(self, counts: GroupCounts) -> IntArray:
         """The number of people, or of different units, in each group."""
@@ -140,7 +140,7 @@ class GroupSize(OfGroups):
             )
         return counts.units
 
-    def _least(self, counts: GroupCounts) -> Attained:
+    def _smallest_attained(self, counts: GroupCounts) -> Attained:
         """The smallest group, by people or by units, and whether it is large enough."""
         sizes = self.sizes(counts)
         group = int(np.argmin(sizes))
@@ -148,7 +148,7 @@ class GroupSize(OfGroups):
         people = "person" if size == 1 else "people"
         people = people if self.unit is None else f"different {self.unit}"
         text = f"{smallest(counts)} has {size} {people}; required: at least {self.k}"
-        return Attained(size, size >= self.k, text, counts.group_label(group))
+        return Attained(size, holds=size >= self.k, words=text, group=counts.group_label(group))
 
     def failing(self, counts: GroupCounts, table_counts: Any) -> BoolArray:
         """True for each group that is too small."""
@@ -267,35 +267,34 @@ class KAnonymity(GroupSize):
     def attained(self, release: HasCounts) -> Attained:
         """The smallest group of a release, or the fewest people who look alike."""
         if not self.by_columns:
-            return self._least(classes_of(release))
+            return self._smallest_attained(classes_of(release))
         counts = classes_of(release)
         # For each list of columns, how many people share its labels; the fewest decide.
-        lists, sharing = self._sharing(counts)
-        fewest = sharing.min(axis=1)
-        worst = int(np.argmin(fewest))
-        n_people, group = int(fewest[worst]), int(np.argmin(sharing[worst]))
-        shared = " and ".join(lists[worst]) or "columns"
+        lists, n_sharing = self._count_sharing(counts)
+        worst_list = int(np.argmin(n_sharing.min(axis=1)))
+        group = int(np.argmin(n_sharing[worst_list]))
+        n_people = int(n_sharing[worst_list, group])
+        columns = " and ".join(lists[worst_list]) or "columns"
         verb = "shares" if n_people == 1 else "share"
         text = (
-            f"{people_text(n_people)} {verb} what is published of their {shared}, the fewest who do"
+            f"{people_text(n_people)} {verb} what is published of their {columns}, the fewest who "
+            f"do; required: at least {self.k}"
         )
         return Attained(
-            *(n_people, n_people >= self.k, f"{text}; required: at least {self.k}"),
-            counts.group_label(group),
+            n_people, holds=n_people >= self.k, words=text, group=counts.group_label(group)
         )
 
     def fails(self, counts: GroupCounts) -> BoolArray | None:
         """True for each group with people who look like too few in some columns."""
         if not self.by_columns:
             return super().fails(counts)
-        return np.asarray((self._sharing(counts)[1] < self.k).any(axis=0))
+        return np.asarray((self._count_sharing(counts)[1] < self.k).any(axis=0))
 
-    def _sharing(self, counts: GroupCounts) -> tuple[Lists, IntArray]:
+    def _count_sharing(self, counts: GroupCounts) -> tuple[Lists, IntArray]:
         """The lists of columns; and how many people share them with each group's, (lists, groups).
 
         Groups without labels are those of a search: their people share every column.
         """
-        sharing = list[IntArray]()
         if not counts.group_columns:
             lists = self.lists or ((),)
             return lists, np.tile(counts.sizes, (len(lists), 1))
@@ -312,18 +311,19 @@ class KAnonymity(GroupSize):
                     f"{self}: {name!r} is no column by which groups differ: name "
                     f"quasi-identifiers, or columns that are also in knowing{hint}"
                 )
+        n_sharing = list[IntArray]()
         for columns in lists:
             # Only people of the same release share labels.
             positions = list(map(labels.columns.index, (*labels.cohorts, *columns)))
-            numbers: dict[Any, int] = {}  # of what groups show in these columns
             # Groups that show the same in these columns get the same number.
-            shown_number = np.empty(len(labels), dtype=np.int64)
+            number_of_labels: dict[Any, int] = {}
+            number_of_group = np.empty(len(labels), dtype=np.int64)
             for group, label in enumerate(labels):
-                labels_shown = tuple([label[position] for position in positions])
-                shown_number[group] = numbers.setdefault(labels_shown, len(numbers))
-            people = np.bincount(shown_number, counts.sizes).astype(np.int64)
-            sharing.append(people[shown_number])
-        return lists, np.stack(sharing)
+                shown = tuple([label[position] for position in positions])
+                number_of_group[group] = number_of_labels.setdefault(shown, len(number_of_labels))
+            people = np.bincount(number_of_group, counts.sizes).astype(np.int64)
+            n_sharing.append(people[number_of_group])
+        return lists, np.stack(n_sharing)
 
     def to_dict(self) -> dict[str, Any]:
         """The entry in a policy file, such as ``{"k_anonymity": 5}``."""

@@ -13,7 +13,7 @@ from fractions import Fraction
 from typing import Any, ClassVar, Protocol, TypeAlias, runtime_checkable
 
 from foreknow import numbers
-from foreknow.criteria.diversity import at_least
+from foreknow.criteria.diversity import entropy_is_at_least
 from foreknow.criteria.group_criterion import OfGroups
 from foreknow.criteria.size import GroupSize, KAnonymity
 from foreknow_judge.errors import InputError
@@ -213,7 +213,7 @@ class Entropy(_Symmetric):
 
     def allows(self, row: Row, total: int, size: int) -> bool:
         """Compare total^total with l^total times the product of count^count."""
-        return at_least([count for _, count in row if count], self.l)
+        return entropy_is_at_least([count for _, count in row if count], self.l)
 
 
 @dataclass(frozen=True)
