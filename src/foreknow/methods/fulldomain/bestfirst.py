@@ -74,7 +74,7 @@ class BestFirst:
             view, node_verdict = self.judged(node)
             self.status[node] = SAFE if node_verdict.safe else UNSAFE
             if self._judge.monotone and node_verdict.hopeless:
-                self._refute(node)
+                self._note_hopeless(node)
             if node_verdict.safe:
                 if node_verdict.outliers is not None:
                     self.suppressed[node] = node_verdict.n_suppressed(view)
@@ -89,13 +89,13 @@ class BestFirst:
             view = self._rollup.view(node)
             self._rollup.cache.add(view)
             _, leaving = self._judge.leaving([view])[0]
-            self._least[node] = self._loss.least(view, leaving)
+            self._least[node] = self._loss.least_by_level(view, leaving)
             if leaving.sum() > self._judge.most:
                 self.status[node] = UNSAFE
-                self._refute(node)
+                self._note_hopeless(node)
         return not self._is_hopeless(node)
 
-    def _refute(self, node: Node) -> None:
+    def _note_hopeless(self, node: Node) -> None:
         self._hopeless = np.vstack((self._hopeless, np.array(node, np.int16)))
 
     def _is_hopeless(self, node: Node) -> bool:
@@ -118,7 +118,7 @@ class BestFirst:
             if not self._may_be_best(box):
                 return
             n_looked_at += 1
-            if self._spent(n_looked_at):
+            if self._is_out_of_budget(n_looked_at):
                 lowest_loss = np.inf if self.best is None else self.losses[self.best]
                 self.gap = float(lowest_loss) - min(box.floor, float(lowest_loss))
                 return
@@ -176,7 +176,7 @@ class BestFirst:
             current = self.best
             assert current is not None
             for node in sorted(_children(current), key=lambda n: self._loss.floor(n)):
-                if self._spent(0) or self.check(node):
+                if self._is_out_of_budget(0) or self.check(node):
                     break
             if self.best == current:
                 return
@@ -185,7 +185,7 @@ class BestFirst:
         """The key by which nodes are ordered, the best first."""
         return self.losses[node], sum(node), node
 
-    def _spent(self, looked_at: int) -> bool:
+    def _is_out_of_budget(self, looked_at: int) -> bool:
         """True if the time is over; without a time, if too many nodes or boxes were looked at."""
         if self._until is not None:
             return time.monotonic() > self._until

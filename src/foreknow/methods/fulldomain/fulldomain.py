@@ -183,12 +183,12 @@ class FullDomain(Grouper):
         loss = Loss(rollup, lattice, self.objective, weights, by_cell=by_cell)
         judge = Judge(policy, everyone, most_suppressed, loss if by_cell else None)
         if lattice is None:
-            return self._by_boxes(
+            return self._search_by_boxes(
                 microdata, rollup, BestFirst(rollup, judge, loss, end_time), judge
             )
         search = LatticeSearch(lattice, rollup, judge, loss, end_time)
         if not search.check(lattice.top) and judge.monotone:
-            raise self._nothing_safe(rollup, judge)
+            raise self._error_of_nothing_safe(rollup, judge)
         complete, chosen = True, None
         try:
             chosen = self._find(search)
@@ -197,13 +197,15 @@ class FullDomain(Grouper):
             _log.info("the time budget is used up")
         if explain and chosen is not None and len(lattice) <= _MOST_EXPLAINED:
             with suppress(OutOfTime):
-                search.all_minimal()
+                search.find_all_minimal()
                 if len(lattice) <= _MOST_JUDGED:
                     search.check_all()
         _log.info("%d of %d nodes checked", search.checked.sum(), len(lattice))
         if chosen is None:
-            other_nodes = self._below_the_top(int(search.checked.sum()), len(lattice), complete)
-            raise self._nothing_safe(rollup, judge, other_nodes)
+            other_nodes = self._unsafe_below_top_in_words(
+                int(search.checked.sum()), len(lattice), complete
+            )
+            raise self._error_of_nothing_safe(rollup, judge, other_nodes)
         suppressed = sorted(search.suppressed.items())
         safe_as_they_are = np.flatnonzero((search.status == SAFE) & np.isnan(search.losses))
         if judge.monotone:
@@ -221,7 +223,7 @@ class FullDomain(Grouper):
             limits_inference=judge.limits_inference,
         )
 
-    def _by_boxes(
+    def _search_by_boxes(
         self, microdata: Microdata, rollup: Rollup, search: BestFirst, judge: Judge
     ) -> LatticeResult:
         """Search a lattice that is too large to say something about every node.
@@ -230,13 +232,15 @@ class FullDomain(Grouper):
         `NoSafeRelease` is raised.
         """
         if not search.check(rollup.tops) and judge.monotone:
-            raise self._nothing_safe(rollup, judge)
+            raise self._error_of_nothing_safe(rollup, judge)
         search.search()
         n_nodes = math.prod(top + 1 for top in rollup.tops)
         _log.info("%d of %d nodes checked", len(search.status), n_nodes)
         if search.best is None:
-            other_nodes = self._below_the_top(len(search.status), n_nodes, search.complete)
-            raise self._nothing_safe(rollup, judge, other_nodes)
+            other_nodes = self._unsafe_below_top_in_words(
+                len(search.status), n_nodes, search.complete
+            )
+            raise self._error_of_nothing_safe(rollup, judge, other_nodes)
         listed = tuple(sorted(search.status))
         return self._result(
             microdata,
@@ -332,15 +336,17 @@ class FullDomain(Grouper):
 
     def _find(self, search: LatticeSearch) -> int | None:
         if self.find == "chain":
-            return search.one_minimal()
+            return search.find_one_minimal()
         if self.find == "best":
-            search.the_best()
+            search.find_best()
             return search.best
-        search.all_minimal()
+        search.find_all_minimal()
         minimal = search.minimal()
-        return search.least(minimal) if minimal else None
+        return search.least_lossy(minimal) if minimal else None
 
-    def _nothing_safe(self, rollup: Rollup, judge: Judge, below: str = "") -> NoSafeRelease:
+    def _error_of_nothing_safe(
+        self, rollup: Rollup, judge: Judge, below: str = ""
+    ) -> NoSafeRelease:
         """The error where the top of the lattice is not safe; and what is said of nodes below."""
         view = rollup.view(rollup.tops)
         problem = judge.failures(view)
@@ -348,7 +354,7 @@ class FullDomain(Grouper):
             raise InternalError("one group of everybody was refused, though it fails nothing")
         return judge.no_release(f"{nothing_safe(rollup.n_people, [problem])}{below}", view)
 
-    def _below_the_top(self, checked: int, n_nodes: int, complete: bool) -> str:
+    def _unsafe_below_top_in_words(self, checked: int, n_nodes: int, complete: bool) -> str:
         """A text that says how many nodes below the top were found unsafe as well."""
         if complete and n_nodes == 1:
             return "; the lattice has no other node"

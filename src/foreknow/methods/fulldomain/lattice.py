@@ -136,7 +136,7 @@ class Lattice:
             total = (total[:, None] + of_levels).reshape(-1)
         return total
 
-    def least(self, by_attribute: Sequence[NDArray[Any]]) -> NDArray[Any]:
+    def least_part(self, by_attribute: Sequence[NDArray[Any]]) -> NDArray[Any]:
         """For each node the least part of a quasi-identifier that is below its highest level."""
         lowest: NDArray[Any] = np.full(1, np.inf)
         for of_levels in by_attribute:

@@ -56,7 +56,7 @@ class LocalSuppression:
             while self._keep_most(choices):
                 pass
         if self._groups:
-            self._join()
+            self._join_rest()
         is_hidden = np.ones(self._codes.shape, dtype=bool)
         n_returned = self._n_to_suppress()
         if n_returned is None:
@@ -74,7 +74,7 @@ class LocalSuppression:
         for size in sizes:
             yield list(combinations(self._columns, size))
 
-    def _divided(self, hidden: tuple[int, ...], classes: IntArray) -> IntArray:
+    def _groups_if_hidden(self, hidden: tuple[int, ...], classes: IntArray) -> IntArray:
         """The group of each of some classes, if these columns are hidden."""
         shown_codes = []
         for column in self._columns:
@@ -97,7 +97,7 @@ class LocalSuppression:
         if not len(self._rest):
             return False
         counts = self._counts.take(self._rest)
-        divisions = [self._divided(hidden, self._rest) for hidden in choices]
+        divisions = [self._groups_if_hidden(hidden, self._rest) for hidden in choices]
         merged = list(map(counts.merge, divisions))
         all_merged = joined(merged)
         evaluation = self._ledger.evaluate(None, all_merged, np.arange(all_merged.n_groups))
@@ -122,7 +122,7 @@ class LocalSuppression:
         self._rest = self._rest[~np.isin(divisions[best_choice], numbers)]
         return len(numbers) > 0
 
-    def _join(self) -> None:
+    def _join_rest(self) -> None:
         """Let classes that are in no group yet join groups that show the same values.
 
         A group hides some columns; a class may join it if their values are equal in the other
@@ -132,7 +132,7 @@ class LocalSuppression:
         for hidden in hidden_columns:
             positions = [i for i, group in enumerate(self._groups) if group.hidden == hidden]
             firsts = np.array([self._groups[i].members[0] for i in positions])
-            division = self._divided(hidden, np.concatenate((firsts, self._rest)))
+            division = self._groups_if_hidden(hidden, np.concatenate((firsts, self._rest)))
             number_of_group, number_of_rest = division[: len(firsts)], division[len(firsts) :]
             for position, number in zip(positions, number_of_group.tolist(), strict=True):
                 joining = self._rest[number_of_rest == number]
@@ -140,7 +140,7 @@ class LocalSuppression:
                     continue
                 group = self._groups[position]
                 members = np.concatenate((group.members, joining))
-                if self._replace([group], members):
+                if self._replaces_safely([group], members):
                     self._groups[position] = LocalGroup(hidden, members)
                     is_left = number_of_rest != number
                     self._rest, number_of_rest = self._rest[is_left], number_of_rest[is_left]
@@ -160,7 +160,7 @@ class LocalSuppression:
         ):
             suppressed = self._groups[:n_suppressed]
             members = np.concatenate([self._rest, *(group.members for group in suppressed)])
-            if self._replace(suppressed, members):
+            if self._replaces_safely(suppressed, members):
                 return n_suppressed
         return None
 
@@ -169,7 +169,7 @@ class LocalSuppression:
         people = self._counts.sizes[group.members]
         return float((people * self._saved(group.hidden, group.members)).sum())
 
-    def _replace(self, groups: Sequence[LocalGroup], members: IntArray) -> bool:
+    def _replaces_safely(self, groups: Sequence[LocalGroup], members: IntArray) -> bool:
         """True if the ledger accepts one group of these classes in place of some groups.
 
         Then it is made.

@@ -79,13 +79,13 @@ class Loss:
             for extra_costs in self._more:
                 least_of_levels = [cost.min() for cost in extra_costs]
                 least_added.append(np.array(least_of_levels))
-            self.each = lattice.least(least_added) if by_cell else lattice.sums(least_added)
+            self.each = lattice.least_part(least_added) if by_cell else lattice.sums(least_added)
 
     def floor(self, node: Node) -> float:
         """The loss of a node with nobody suppressed."""
         return min(1.0, sum(float(x[level]) for x, level in zip(self.steps, node, strict=True)))
 
-    def least(self, view: View, leaving: IntArray) -> list[FloatArray]:
+    def least_by_level(self, view: View, leaving: IntArray) -> list[FloatArray]:
         """Lower bounds of the loss at each level up to a view's, if `leaving` people of a group go.
 
         There is an array for each quasi-identifier. Those who lose least by leaving are taken to

@@ -84,10 +84,10 @@ class Replay:
         replay = cls(groups, [], microdata.sensitive_codes, microdata.values, ledger)
         for node in map(lattice.node, asked_nodes):
             counts = rollup.view(node).counts
-            replay._note_node(counts, rollup.spread(node, np.arange(counts.n_groups)))
+            replay._note_decision(counts, rollup.spread(node, np.arange(counts.n_groups)))
         return replay
 
-    def _note_node(self, counts: GroupCounts, child: IntArray) -> None:
+    def _note_decision(self, counts: GroupCounts, child: IntArray) -> None:
         """Add the decision about a node to those that a world must repeat.
 
         If groups that are the same in every world make the node unsafe, there is nothing to repeat.

@@ -32,7 +32,7 @@ from foreknow_judge.errors import InputError
 Codes: TypeAlias = NDArray[Any]
 
 # How many cells the counts at hand may have together: so many, or times those of the finest node.
-_KEPT, _TIMES_KEPT = 1 << 22, 8
+_MOST_CELLS, _TIMES_FINEST = 1 << 22, 8
 # How many values attributes may have together that are looked up by one key.
 _MOST_TOGETHER = 1 << 16
 # Tables of so many cells are counted in full, even where few of their rows occur.
@@ -79,7 +79,7 @@ class ViewCache:
         self._sizes = np.array([finest.n_cells])
         self._used = np.zeros(1, dtype=np.int64)
         self._clock = 0
-        self.budget = max(_KEPT, _TIMES_KEPT * finest.n_cells)
+        self.budget = max(_MOST_CELLS, _TIMES_FINEST * finest.n_cells)
 
     def __len__(self) -> int:
         return len(self._views)
@@ -116,7 +116,7 @@ class ViewCache:
             self._used = np.delete(self._used, oldest)
 
 
-def _numbers_of_nodes(levels: Sequence[IntArray]) -> list[int]:
+def _nodes_by_level(levels: Sequence[IntArray]) -> list[int]:
     """How many nodes each level has."""
     return [int(nodes[-1]) + 1 for nodes in levels]
 
@@ -128,9 +128,11 @@ class Rollup:
         self.attributes = microdata.attributes
         self.levels = list(map(levels_of, self.attributes))
         self.tops: Node = tuple([len(levels) - 1 for levels in self.levels])
-        self.sizes = list(map(_numbers_of_nodes, self.levels))
+        self.sizes = list(map(_nodes_by_level, self.levels))
         self._points = points = Points.of(microdata)
-        self._blocks = list(self._joined(max(1 << 10, min(len(points), _MOST_TOGETHER))))
+        self._blocks = list(
+            self._blocks_of_attributes(max(1 << 10, min(len(points), _MOST_TOGETHER)))
+        )
         bottom = (0,) * len(self.levels)
         sizes = self._sizes_at(bottom)
         keys = []
@@ -140,7 +142,7 @@ class Rollup:
         self.finest = View(bottom, keys, sizes, points.counts(microdata))
         self.cache = ViewCache(self.finest)
 
-    def _joined(self, max_values: int) -> Iterator[slice]:
+    def _blocks_of_attributes(self, max_values: int) -> Iterator[slice]:
         """Blocks of successive attributes whose combinations are at most so many."""
         start, span = 0, 1
         for a, sizes in enumerate(self.sizes):
@@ -209,10 +211,14 @@ class Rollup:
         keys: list[Codes] = []
         for block, block_keys in zip(self._blocks, finer.keys, strict=True):
             is_same = finer.levels[block] == node[block]
-            keys.append(block_keys if is_same else self._map(block, finer, node).take(block_keys))
+            keys.append(
+                block_keys
+                if is_same
+                else self._keys_by_finer_key(block, finer, node).take(block_keys)
+            )
         return keys
 
-    def _map(self, block: slice, finer: View, node: Node) -> Codes:
+    def _keys_by_finer_key(self, block: slice, finer: View, node: Node) -> Codes:
         """For each key of a block of attributes in a finer view, the key at a node."""
         attributes = range(len(self.levels))[block]
         keys: Codes = np.zeros(1, dtype=np.int64)
@@ -297,11 +303,11 @@ def counts_at(
     node = []
     for name, top in zip(names, rollup.tops, strict=True):
         level = levels.get(name, SUPPRESSED)
-        node.append(_level(name, level, top))
+        node.append(_checked_level(name, level, top))
     return rollup.labelled(rollup.view(tuple(node)))
 
 
-def _level(name: str, level: Any, top: int) -> int:
+def _checked_level(name: str, level: Any, top: int) -> int:
     """The number of a level; `*` is the highest one."""
     if level == SUPPRESSED:
         return top

@@ -53,7 +53,7 @@ class Order:
         self._above: NDArray[Any] = np.empty(0)
         self._counted = 2 * len(lattice)
 
-    def saw(self, number: int, safe: bool, hopeless: bool) -> None:
+    def learn_from(self, number: int, safe: bool, hopeless: bool) -> None:
         """Learn from a node that was judged."""
         rank = self._rank[number]
         higher, lower = slice(rank, None), slice(None, rank + 1)
@@ -105,7 +105,7 @@ class Order:
         likely_nodes = nodes[likely_nodes[np.argsort(-score[likely_nodes], kind="stable")]]
         if not has_consequences:
             return [best_node, *likely_nodes[likely_nodes != best_node][: n_nodes - 1].tolist()]
-        return self._with_others(best_node, likely_nodes.tolist(), marks, n_nodes)
+        return self._with_independent_nodes(best_node, likely_nodes.tolist(), marks, n_nodes)
 
     def _gains(
         self, nodes: IntArray, marks: BoolArray, order: _Bounds | None
@@ -125,7 +125,7 @@ class Order:
         hopeless = (self._hopeless[0] / self._hopeless.sum(axis=0))[rank]
         return safe_chance * np.where(marks[nodes], n_settled, 0) ** _WEIGHT, hopeless
 
-    def _with_others(
+    def _with_independent_nodes(
         self, best_node: int, likely: list[int], marks: BoolArray, n_nodes: int
     ) -> list[int]:
         """The best node, and other likely nodes that can be judged at once.
@@ -210,10 +210,10 @@ class LatticeSearch:
     def check(self, number: int) -> bool:
         """Judge one node, unless its status is known, and note what follows."""
         if self.status[number] == UNKNOWN:
-            self._check_each([number])
+            self._judge_nodes([number])
         return bool(self.status[number] == SAFE)
 
-    def _check_each(self, numbers: list[int]) -> None:
+    def _judge_nodes(self, numbers: list[int]) -> None:
         """Judge these nodes, and note what follows from each verdict."""
         self._stop_in_time()
         views = []
@@ -235,7 +235,7 @@ class LatticeSearch:
         n_open_below = self.lattice.count_below(self.status != UNSAFE)
         return np.flatnonzero((self.status == SAFE) & (n_open_below == 1)).tolist()
 
-    def least(self, numbers: list[int]) -> int:
+    def least_lossy(self, numbers: list[int]) -> int:
         """The node that loses least."""
         return min(numbers, key=self._place)
 
@@ -246,7 +246,7 @@ class LatticeSearch:
         """
         lattice, monotone = self.lattice, self._judge.monotone
         self.checked[number] = True
-        self._order.saw(number, node_verdict.safe, node_verdict.hopeless)
+        self._order.learn_from(number, node_verdict.safe, node_verdict.hopeless)
         if node_verdict.safe:
             self.status[number] = SAFE
             if node_verdict.outliers is not None:
@@ -254,7 +254,7 @@ class LatticeSearch:
             elif monotone:
                 lattice.above(self.status, number)[...] = SAFE
             lattice.above(self._covered, number)[...] = True
-            self._measure(number, view, node_verdict.lost)
+            self._note_loss(number, view, node_verdict.lost)
         elif monotone and node_verdict.hopeless:
             lattice.below(self.status, number)[...] = UNSAFE
         else:
@@ -263,7 +263,7 @@ class LatticeSearch:
             fewest_below = lattice.below(self._fewest, number)
             np.maximum(fewest_below, node_verdict.fewest, out=fewest_below)
 
-    def _measure(self, number: int, view: View, lost: BoolArray | None) -> None:
+    def _note_loss(self, number: int, view: View, lost: BoolArray | None) -> None:
         self.losses[number] = self._loss.of(view, lost)
         if self.best is None or self._place(number) < self._place(self.best):
             self.best = number
@@ -277,7 +277,7 @@ class LatticeSearch:
 
     # ---- all nodes that matter ------------------------------------------------------------
 
-    def all_minimal(self) -> None:
+    def find_all_minimal(self) -> None:
         """Find every safe node below which there is none."""
         self.check(0)
         while (marks := (self.status == UNKNOWN) & ~self._covered).any():
@@ -288,7 +288,7 @@ class LatticeSearch:
         for number in range(len(self.lattice)):
             self.check(number)
 
-    def the_best(self) -> None:
+    def find_best(self) -> None:
         """Find the safe node that loses least."""
         loss = self._loss
         order = _Bounds.of(loss.bounds)
@@ -306,7 +306,7 @@ class LatticeSearch:
                 break
             self._check_first(is_candidate, order, self._at_once)
 
-    def one_minimal(self) -> int | None:
+    def find_one_minimal(self) -> int | None:
         """A safe node below which no node is safe; None if no node is safe.
 
         The first one is sought on a chain from the bottom to the top.
@@ -332,7 +332,7 @@ class LatticeSearch:
             # Above a safe node there is none that makes all below it unsafe.
             may_refute = (self.status == UNKNOWN) & ~self._covered
         numbers = self._order.first(marks, may_refute, order, n_nodes)
-        self._check_each(numbers)
+        self._judge_nodes(numbers)
         return numbers[0]
 
     def _lowest_on_chain(self) -> int | None:
