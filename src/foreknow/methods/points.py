@@ -61,13 +61,13 @@ class Points:
     def counts(self, microdata: Microdata) -> GroupCounts:
         """The values at each point as `GroupCounts`, as if each point were a group."""
         return GroupCounts(
-            self.weights,
-            np.concatenate(([0], np.cumsum(self.cells))),
-            self.values.astype(np.int64),
-            self.times,
-            microdata.values,
-            None,
-            microdata.semantics,
+            sizes=self.weights,
+            offsets=np.concatenate(([0], np.cumsum(self.cells))),
+            codes=self.values.astype(np.int64),
+            counts=self.times,
+            values=microdata.values,
+            groups=None,
+            semantics=microdata.semantics,
         )
 
     def spread(self, of_point: IntArray) -> IntArray:

@@ -72,9 +72,9 @@ class Refusal:
         for start in range(0, worlds, step):
             block = slice(start, min(start + step, worlds))
             # Everybody in each part: those who move, and the others; a row for each world and part.
-            dense = (tables[block] + self.fixed).reshape(-1, values)
-            owner = np.repeat(np.arange(len(dense) // n_children), n_children)
-            is_refused[block] = self._refuses(self._counts(dense), owner)
+            value_counts = (tables[block] + self.fixed).reshape(-1, values)
+            world = np.repeat(np.arange(len(value_counts) // n_children), n_children)
+            is_refused[block] = self._refuses(self._counts(value_counts), world)
         return is_refused
 
     def alone(self, child: int, bags: IntArray) -> NDArray[np.bool_]:
@@ -82,8 +82,9 @@ class Refusal:
 
         A part never reveals more than the whole.
         """
-        dense = bags + self.fixed[child]
-        return self._refuses(self._counts(dense), np.arange(len(dense)))
+        value_counts = bags + self.fixed[child]
+        return self._refuses(self._counts(value_counts), np.arange(len(value_counts)))
 
-    def _counts(self, dense: IntArray) -> GroupCounts:
-        return counts_of_table(self._labels, dense)
+    def _counts(self, value_counts: IntArray) -> GroupCounts:
+        """The counts of groups, by how many people of each have each value."""
+        return counts_of_table(self._labels, value_counts)

@@ -132,13 +132,15 @@ class BestFirst:
         low, high, losses, judge = box.low, box.high, box.losses, self._judge
         if judge.monotone and self._count(high):
             losses = self._least[high]
-        is_judged_now = low == high
+        is_single_node = low == high
+        is_judged_now = is_single_node
         if judge.monotone and not self._is_hopeless(high):
             # Its verdict settles nodes below if nobody may be suppressed; else it may be the best.
-            is_judged_now |= not judge.most or self._may_be_best(self._box(high, high, 0.0, losses))
+            highest_alone = self._box(high, high, 0.0, losses)
+            is_judged_now |= not judge.most or self._may_be_best(highest_alone)
         if is_judged_now:
             self.check(high)
-        if low == high or self._is_hopeless(high):
+        if is_single_node or self._is_hopeless(high):
             return
         # Halve the box along the column whose levels differ most in what they lose.
         ranks = []
@@ -147,12 +149,14 @@ class BestFirst:
             ranks.append((n_steps > 0, span, n_steps))
         column = ranks.index(max(ranks))
         middle = (low[column] + high[column]) // 2
-        for part in (
-            self._box(low, (*high[:column], middle, *high[column + 1 :]), box.floor, losses),
-            self._box((*low[:column], middle + 1, *low[column + 1 :]), high, box.floor, losses),
+        high_of_lower_half = (*high[:column], middle, *high[column + 1 :])
+        low_of_upper_half = (*low[:column], middle + 1, *low[column + 1 :])
+        for half in (
+            self._box(low, high_of_lower_half, box.floor, losses),
+            self._box(low_of_upper_half, high, box.floor, losses),
         ):
-            if self._may_be_best(part):
-                heapq.heappush(waiting, part)
+            if self._may_be_best(half):
+                heapq.heappush(waiting, half)
 
     def _box(self, low: Node, high: Node, floor: float, losses: list[FloatArray]) -> _Box:
         """A box of nodes, with the least that its nodes can lose."""
@@ -160,11 +164,11 @@ class BestFirst:
         for column_losses, level in zip(losses, low, strict=True):
             lowest += float(column_losses[level])
         lowest -= _ROUNDING
-        return _Box(max(floor, lowest), sum(low), low, high, losses)
+        return _Box(floor=max(floor, lowest), height=sum(low), low=low, high=high, losses=losses)
 
     def _may_be_best(self, box: _Box) -> bool:
         """True if a node of a box may lose less than the best, or come before it."""
-        return self.best is None or box[:3] <= self._place(self.best)
+        return self.best is None or (box.floor, box.height, box.low) <= self._place(self.best)
 
     def _climb_down(self) -> None:
         """Go down from the best node by the safe step that saves most, until no step is safe.

@@ -207,8 +207,9 @@ class FullDomain(Grouper):
             )
             raise self._error_of_nothing_safe(rollup, judge, other_nodes)
         suppressed = sorted(search.suppressed.items())
-        safe_as_they_are = np.flatnonzero((search.status == SAFE) & np.isnan(search.losses))
         if judge.monotone:
+            # Nodes above a safe one are safe with nobody suppressed: their losses are known.
+            safe_as_they_are = np.flatnonzero((search.status == SAFE) & np.isnan(search.losses))
             search.losses[safe_as_they_are] = loss.bounds[safe_as_they_are]
         return self._result(
             microdata,

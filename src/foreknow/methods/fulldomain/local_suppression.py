@@ -107,20 +107,20 @@ class LocalSuppression:
         for hidden, group_of_class, is_safe in zip(choices, divisions, safe_each, strict=True):
             saved_by_classes = self._saved(hidden, self._rest)
             saved_loss.append(float(saved_by_classes[is_safe[group_of_class]].sum()))
-        best_choice = int(np.argmax(saved_loss))
-        if not saved_loss[best_choice] > 0:
+        best = int(np.argmax(saved_loss))
+        if not saved_loss[best] > 0:
             return False
-        safe_groups = np.flatnonzero(safe_each[best_choice])
-        proposed = merged[best_choice].take(safe_groups)
-        accepted = self._ledger.evaluate(
-            None, proposed, np.arange(len(safe_groups))
-        ).accept_greedily()
-        numbers = safe_groups[accepted]
-        for number in numbers:
-            classes = self._rest[divisions[best_choice] == number]
-            self._groups.append(LocalGroup(choices[best_choice], classes))
-        self._rest = self._rest[~np.isin(divisions[best_choice], numbers)]
-        return len(numbers) > 0
+        hidden, group_of_class = choices[best], divisions[best]
+        # Each group is safe by itself; the ledger says which are safe together.
+        safe_groups = np.flatnonzero(safe_each[best])
+        proposals = self._ledger.evaluate(
+            None, merged[best].take(safe_groups), np.arange(len(safe_groups))
+        )
+        accepted_groups = safe_groups[proposals.accept_greedily()]
+        for group in accepted_groups:
+            self._groups.append(LocalGroup(hidden, self._rest[group_of_class == group]))
+        self._rest = self._rest[~np.isin(group_of_class, accepted_groups)]
+        return len(accepted_groups) > 0
 
     def _join_rest(self) -> None:
         """Let classes that are in no group yet join groups that show the same values.
@@ -153,11 +153,9 @@ class LocalSuppression:
         if not len(self._rest):
             return 0
         self._groups.sort(key=lambda group: (self._loss(group), group.members.tolist()))
-        for n_suppressed in (
-            0,
-            *(1 << i for i in range(len(self._groups).bit_length())),
-            len(self._groups),
-        ):
+        # None, one, two, four and so on, and at last all.
+        powers_of_two = [1 << i for i in range(len(self._groups).bit_length())]
+        for n_suppressed in (0, *powers_of_two, len(self._groups)):
             suppressed = self._groups[:n_suppressed]
             members = np.concatenate([self._rest, *(group.members for group in suppressed)])
             if self._replaces_safely(suppressed, members):

@@ -53,32 +53,30 @@ class Loss:
             finest.codes, rollup.levels, weights_of_columns, strict=True
         ):
             people = np.bincount(codes, finest.people, len(levels[0])).astype(np.float64)
-            # What one person loses at each node of each level; and all of them together.
-            costs, total = [], np.zeros(len(levels))
-            for level, cost in enumerate(_COSTS[kind](levels, people)):
-                costs.append(weight * cost)
-                total[level] = (people * costs[level][levels[level]]).sum()
-            totals.append(total)
+            # By level: the loss of one person at each node, and of all people together.
+            costs = [weight * cost for cost in _COSTS[kind](levels, people)]
+            total = [
+                (people * cost[nodes]).sum() for cost, nodes in zip(costs, levels, strict=True)
+            ]
+            totals.append(np.array(total))
             costs_by_column.append(costs)
         highest_loss = sum(float(total[-1]) for total in totals) or 1.0
         # Of each quasi-identifier, what each of its levels loses.
         self.steps = [total / highest_loss for total in totals]
-        # What is lost in addition by suppressing one person of a node.
+        # By column and level, what is lost in addition by suppressing one person of a node.
         self._more: list[list[FloatArray]] = []
         for costs in costs_by_column:
-            suppressed = costs[-1][0]
-            self._more.append([(suppressed - cost) / highest_loss for cost in costs])
+            (cost_of_suppressed,) = costs[-1]
+            self._more.append([(cost_of_suppressed - cost) / highest_loss for cost in costs])
         self._levels, self._by_cell = rollup.levels, by_cell
         self._least_of: dict[tuple[int, int, int], FloatArray] = {}
         # By node: what is lost with nobody suppressed; what suppressing one person adds, at least.
-        # Without a lattice nothing is kept of its nodes.
         self.bounds = self.each = np.empty(0)
         if lattice is not None:
             self.bounds = np.minimum(lattice.sums(self.steps), 1.0)
             least_added = []
-            for extra_costs in self._more:
-                least_of_levels = [cost.min() for cost in extra_costs]
-                least_added.append(np.array(least_of_levels))
+            for extra_by_level in self._more:
+                least_added.append(np.array([extra.min() for extra in extra_by_level]))
             self.each = lattice.least_part(least_added) if by_cell else lattice.sums(least_added)
 
     def floor(self, node: Node) -> float:
@@ -121,11 +119,10 @@ class Loss:
         loss = self.floor(view.levels)
         if is_suppressed is None:
             return loss
-        groups = np.flatnonzero(
-            is_suppressed if is_suppressed.ndim == 1 else is_suppressed.any(axis=1)
-        )
+        are_cells = is_suppressed.ndim == 2
+        groups = np.flatnonzero(is_suppressed.any(axis=1) if are_cells else is_suppressed)
         costs = self.of_cells(view, groups)
-        if is_suppressed.ndim == 2:
+        if are_cells:
             costs = costs * is_suppressed[groups]
         return loss + float((view.people[groups] * costs.T).sum(axis=1).sum())
 

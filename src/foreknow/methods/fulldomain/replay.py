@@ -66,23 +66,18 @@ class Replay:
         weights = policy.options.weights_of(attribute.name for attribute in rollup.attributes)
         loss = Loss(rollup, lattice, method.objective, weights)
         result = method.search(microdata, policy)
-        chosen = lattice.number(result.chosen)
-        # Of nodes that lose the same, the lower one comes first, then the first in order.
-        tie_rank = lattice.heights * len(lattice) + np.arange(len(lattice))
-        comes_before = loss.bounds < loss.bounds[chosen]
-        comes_before |= (loss.bounds == loss.bounds[chosen]) & (tie_rank < tie_rank[chosen])
-        candidates = np.flatnonzero(comes_before).tolist()
-        # A node below another that comes before is unsafe if that is: only the highest are asked.
-        asked_nodes = []
-        for number in candidates:
-            if not comes_before[[*lattice.parents(number)]].any():
-                asked_nodes.append(number)
-        if len(asked_nodes) > _MOST_ASKED:
+        highest = _highest_before(lattice.number(result.chosen), lattice, loss)
+        if len(highest) > _MOST_ASKED:
             return None
         group_of_row = result.groups
-        groups = group_of_row[group_of_row >= 0]
-        replay = cls(groups, [], microdata.sensitive_codes, microdata.values, ledger)
-        for node in map(lattice.node, asked_nodes):
+        replay = cls(
+            groups=group_of_row[group_of_row >= 0],
+            decisions=[],
+            _codes=microdata.sensitive_codes,
+            _labels=microdata.values,
+            _ledger=ledger,
+        )
+        for node in map(lattice.node, highest):
             counts = rollup.view(node).counts
             replay._note_decision(counts, rollup.spread(node, np.arange(counts.n_groups)))
         return replay
@@ -90,10 +85,11 @@ class Replay:
     def _note_decision(self, counts: GroupCounts, child: IntArray) -> None:
         """Add the decision about a node to those that a world must repeat.
 
-        If groups that are the same in every world make the node unsafe, there is nothing to repeat.
+        `counts` are those of the groups at the node, and `child` is each person's group there. If
+        groups that are the same in every world make the node unsafe, there is nothing to repeat.
         """
-        pairs = np.unique(np.stack((self.groups, child)), axis=1)[0]
-        is_divided = (np.bincount(pairs) > 1)[self.groups]
+        group_of_pair, _ = np.unique(np.stack((self.groups, child)), axis=1)
+        is_divided = (np.bincount(group_of_pair) > 1)[self.groups]
         open_groups = np.unique(child[is_divided])
         fixed_groups = np.setdiff1d(np.arange(counts.n_groups), open_groups)
         ledger = self._ledger
@@ -107,9 +103,16 @@ class Replay:
             return ~ledger.evaluate(None, parts, owner).safe_each()
 
         is_open = np.isin(child, open_groups)
-        group_of = np.searchsorted(open_groups, child[is_open])
-        bag = self.groups[is_open], self._codes[is_open], self._labels, refuses
-        self.decisions.append(Refusal.of(np.flatnonzero(is_open), group_of, *bag))
+        self.decisions.append(
+            Refusal.of(
+                people=np.flatnonzero(is_open),
+                child=np.searchsorted(open_groups, child[is_open]),
+                group=self.groups[is_open],
+                codes=self._codes[is_open],
+                labels=self._labels,
+                refuses=refuses,
+            )
+        )
 
     def same(self, codes: NDArray[Any]) -> bool:
         """True if the same node is chosen in a world of equal bags."""
@@ -119,3 +122,19 @@ class Replay:
             if not decision.holds(table)[0]:
                 return False
         return True
+
+
+def _highest_before(chosen: int, lattice: Lattice, loss: Loss) -> list[int]:
+    """The nodes that a search prefers to the chosen one, without those below another such node.
+
+    If they are unsafe, so are those below them.
+    """
+    # Of nodes that lose the same, the lower one comes first, then the first in order.
+    tie_rank = lattice.heights * len(lattice) + np.arange(len(lattice))
+    comes_before = loss.bounds < loss.bounds[chosen]
+    comes_before |= (loss.bounds == loss.bounds[chosen]) & (tie_rank < tie_rank[chosen])
+    highest = []
+    for number in np.flatnonzero(comes_before).tolist():
+        if not comes_before[[*lattice.parents(number)]].any():
+            highest.append(number)
+    return highest

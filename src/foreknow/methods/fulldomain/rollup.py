@@ -43,12 +43,12 @@ _FEW_CELLS = 1 << 16
 class View:
     """The groups at one node, in lexicographic order, and their values counted.
 
-    A group has a key for each block of attributes, which have `sizes` values there.
+    Attributes are in blocks. A key is one number for the codes of a group in a block.
     """
 
     levels: Node
-    keys: list[Codes]
-    sizes: list[list[int]]
+    keys: list[Codes]  # by block, the key of each group
+    sizes: list[list[int]]  # by block, how many codes each attribute has at this node
     counts: GroupCounts
 
     @property
@@ -130,9 +130,8 @@ class Rollup:
         self.tops: Node = tuple([len(levels) - 1 for levels in self.levels])
         self.sizes = list(map(_nodes_by_level, self.levels))
         self._points = points = Points.of(microdata)
-        self._blocks = list(
-            self._blocks_of_attributes(max(1 << 10, min(len(points), _MOST_TOGETHER)))
-        )
+        most_keys = max(1 << 10, min(len(points), _MOST_TOGETHER))
+        self._blocks = list(self._blocks_of_attributes(most_keys))
         bottom = (0,) * len(self.levels)
         sizes = self._sizes_at(bottom)
         keys = []
@@ -142,19 +141,23 @@ class Rollup:
         self.finest = View(bottom, keys, sizes, points.counts(microdata))
         self.cache = ViewCache(self.finest)
 
-    def _blocks_of_attributes(self, max_values: int) -> Iterator[slice]:
-        """Blocks of successive attributes whose combinations are at most so many."""
-        start, span = 0, 1
-        for a, sizes in enumerate(self.sizes):
-            span *= sizes[0]
-            if a > start and span > max_values:
-                yield slice(start, a)
-                start, span = a, sizes[0]
+    def _blocks_of_attributes(self, most_keys: int) -> Iterator[slice]:
+        """Yield blocks of successive attributes, whose combinations of values are at most so many.
+
+        An attribute with more values is a block by itself.
+        """
+        start, n_keys = 0, 1
+        for attribute, sizes in enumerate(self.sizes):
+            n_keys *= sizes[0]
+            if attribute > start and n_keys > most_keys:
+                yield slice(start, attribute)
+                start, n_keys = attribute, sizes[0]
         yield slice(start, len(self.sizes))
 
     def _sizes_at(self, node: Node) -> list[list[int]]:
-        level_sizes = [sizes[level] for sizes, level in zip(self.sizes, node, strict=True)]
-        return [level_sizes[block] for block in self._blocks]
+        """By block, how many codes each attribute has at a node."""
+        sizes_at_levels = [sizes[level] for sizes, level in zip(self.sizes, node, strict=True)]
+        return [sizes_at_levels[block] for block in self._blocks]
 
     @property
     def n_people(self) -> int:
@@ -167,15 +170,16 @@ class Rollup:
         if finer.levels == node:
             return finer
         finer_counts, sizes = finer.counts, self._sizes_at(node)
-        spans = list(map(prod, sizes))  # how many keys each block has
-        keys, n_groups = self._keys_at(finer, node), prod(spans)
+        keys_of_finer = self._keys_at(finer, node)
+        n_keys = list(map(prod, sizes))  # of each block
+        n_groups = prod(n_keys)
         # The new group of each finer one. If all combinations of keys are few, each gets a number,
         # and those that nobody has are dropped in the end; else only those that occur.
-        is_small = n_groups * finer_counts.n_values <= max(len(finer_counts.codes), _FEW_CELLS)
-        if is_small:
-            group_of_finer = RowKeys(keys, spans).numbers()
+        are_few = n_groups * finer_counts.n_values <= max(len(finer_counts.codes), _FEW_CELLS)
+        if are_few:
+            group_of_finer = RowKeys(keys_of_finer, n_keys).numbers()
         else:
-            group_of_finer, first_finer = combine(keys, spans)
+            group_of_finer, first_finer = combine(keys_of_finer, n_keys)
             n_groups = len(first_finer)
         people = np.bincount(group_of_finer, finer.people, n_groups).astype(np.int64)
         offsets, codes, value_counts = count_pairs(
@@ -185,13 +189,13 @@ class Rollup:
             finer_counts.n_values,
             finer_counts.counts,
         )
-        if is_small:
+        if are_few:
             with_people = np.flatnonzero(people > 0)
             offsets = np.append(offsets[with_people], offsets[-1])
             people = people[with_people]
-            keys = list(np.unravel_index(with_people, spans))
+            keys = list(np.unravel_index(with_people, n_keys))
         else:
-            keys = [keys_of_block[first_finer] for keys_of_block in keys]
+            keys = [keys_of_block[first_finer] for keys_of_block in keys_of_finer]
         values, semantics = finer_counts.values, finer_counts.semantics
         counts = GroupCounts.counted(
             people, offsets, codes, value_counts, values=values, semantics=semantics
@@ -209,33 +213,31 @@ class Rollup:
     def _keys_at(self, finer: View, node: Node) -> list[Codes]:
         """The key of each group of a finer view at a node, by block."""
         keys: list[Codes] = []
-        for block, block_keys in zip(self._blocks, finer.keys, strict=True):
-            is_same = finer.levels[block] == node[block]
-            keys.append(
-                block_keys
-                if is_same
-                else self._keys_by_finer_key(block, finer, node).take(block_keys)
-            )
+        for block, finer_keys in zip(self._blocks, finer.keys, strict=True):
+            if finer.levels[block] == node[block]:
+                keys.append(finer_keys)
+            else:
+                keys.append(self._keys_by_finer_key(block, finer, node).take(finer_keys))
         return keys
 
     def _keys_by_finer_key(self, block: slice, finer: View, node: Node) -> Codes:
         """For each key of a block of attributes in a finer view, the key at a node."""
-        attributes = range(len(self.levels))[block]
         keys: Codes = np.zeros(1, dtype=np.int64)
-        for attribute in attributes:
-            finer_level, size = finer.levels[attribute], self.sizes[attribute][node[attribute]]
-            codes = np.empty(self.sizes[attribute][finer_level], dtype=np.int64)
-            codes[self.levels[attribute][finer_level]] = self.levels[attribute][node[attribute]]
-            keys = (keys[:, None] * size + codes).reshape(-1)
-        return keys.astype(
-            narrowest(prod(self.sizes[attribute][node[attribute]] for attribute in attributes))
-        )
+        n_keys = 1
+        for attribute in range(len(self.levels))[block]:
+            finer_level, level = finer.levels[attribute], node[attribute]
+            sizes, node_of_value = self.sizes[attribute], self.levels[attribute]
+            code_of_finer_code = np.empty(sizes[finer_level], dtype=np.int64)
+            code_of_finer_code[node_of_value[finer_level]] = node_of_value[level]
+            keys = (keys[:, None] * sizes[level] + code_of_finer_code).reshape(-1)
+            n_keys *= sizes[level]
+        return keys.astype(narrowest(n_keys))
 
     def spread(self, node: Node, of_group: IntArray) -> IntArray:
-        """Give each person what belongs to their group at a node, in the table's order."""
-        spans = list(map(prod, self._sizes_at(node)))
-        of_point, _ = combine(self._keys_at(self.finest, node), spans)
-        return self._points.spread(of_group[of_point])
+        """The entry of each person's group at a node, in the table's order."""
+        n_keys = list(map(prod, self._sizes_at(node)))
+        group_of_point, _ = combine(self._keys_at(self.finest, node), n_keys)
+        return self._points.spread(of_group[group_of_point])
 
 
 @hinted_with_keys

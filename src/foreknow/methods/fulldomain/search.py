@@ -82,7 +82,7 @@ class Order:
         """
         has_consequences = may_refute is not None
         nodes = np.flatnonzero(marks if may_refute is None else marks | may_refute)
-        self._count(marks, order is None)
+        self._recount_if_stale(marks, above=order is None)
         gain, hopeless = self._gains(nodes, marks, order)
         n_below = self._below[nodes] if has_consequences else np.ones(len(nodes))
         score = gain + hopeless * n_below**_WEIGHT
@@ -148,8 +148,8 @@ class Order:
                 lattice.below(remaining, number)[...] = False
         return chosen
 
-    def _count(self, marks: BoolArray, above: bool) -> None:
-        """Count open nodes anew where a good part of them was settled since."""
+    def _recount_if_stale(self, marks: BoolArray, above: bool) -> None:
+        """Count the open nodes below each anew, and above, if many were settled since."""
         n_open = np.count_nonzero(marks)
         if n_open < _STALE * self._counted or (above and not len(self._above)):
             self._below = self._lattice.count_below(marks)
@@ -269,6 +269,7 @@ class LatticeSearch:
             self.best = number
 
     def _place(self, number: int) -> tuple[float, int]:
+        """The key by which safe nodes are ordered, the best first."""
         return float(self.losses[number]), int(self._tie[number])
 
     def _stop_in_time(self) -> None:
@@ -290,21 +291,24 @@ class LatticeSearch:
 
     def find_best(self) -> None:
         """Find the safe node that loses least."""
-        loss = self._loss
-        order = _Bounds.of(loss.bounds)
+        order = _Bounds.of(self._loss.bounds)
         if self._until is not None:  # something to show for it, should the time be short
             self._lowest_on_chain()
         self.check(0)
-        while True:
-            is_candidate: BoolArray = self.status == UNKNOWN
-            if self.best is not None:
-                lowest_loss = self.losses[self.best]
-                is_tied = (loss.bounds == lowest_loss) & (self._tie < self._tie[self.best])
-                is_candidate &= (loss.bounds < lowest_loss) | is_tied
-                is_candidate &= loss.bounds + self._fewest * loss.each <= lowest_loss + _ROUNDING
-            if not is_candidate.any():
-                break
-            self._check_first(is_candidate, order, self._at_once)
+        while (may_be_best := self._may_be_best()).any():
+            self._check_first(may_be_best, order, self._at_once)
+
+    def _may_be_best(self) -> BoolArray:
+        """True for each node of unknown status that could lose less than the best so far."""
+        is_candidate: BoolArray = self.status == UNKNOWN
+        if self.best is not None:
+            lowest_loss, bounds = self.losses[self.best], self._loss.bounds
+            is_tied = (bounds == lowest_loss) & (self._tie < self._tie[self.best])
+            is_candidate &= (bounds < lowest_loss) | is_tied
+            # People who must be suppressed lose more.
+            at_least = bounds + self._fewest * self._loss.each
+            is_candidate &= at_least <= lowest_loss + _ROUNDING
+        return is_candidate
 
     def find_one_minimal(self) -> int | None:
         """A safe node below which no node is safe; None if no node is safe.
@@ -326,7 +330,10 @@ class LatticeSearch:
         return None
 
     def _check_first(self, marks: BoolArray, order: _Bounds | None = None, n_nodes: int = 1) -> int:
-        """Check the node that tells most about the marked ones, and perhaps others beside it."""
+        """Judge the node that tells most about the marked ones, and up to `n_nodes` in all.
+
+        Return its number.
+        """
         may_refute = None
         if self._judge.monotone:
             # Above a safe node there is none that makes all below it unsafe.

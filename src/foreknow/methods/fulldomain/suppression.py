@@ -69,7 +69,7 @@ class Judge:
         self.most, self._policy, self._loss = most_suppressed, policy, loss_of_cells
         # Nothing is committed to it: for it, every release is the first one.
         self._ledger: PolicyLedger = policy.ledger(everyone.values, everyone)
-        self._settled: dict[bytes, bool] = {}
+        self._safe_bags: dict[bytes, bool] = {}  # whether groups near the limit are safe, by bag
 
     def failures(self, view: View) -> str:
         """The requirements that the groups of a view fail, in words."""
@@ -105,36 +105,41 @@ class Judge:
         group is a union of groups of a safe release, so it is safe by itself. If too many must
         leave, only their groups are marked.
         """
-        fewest_leaving = [self._least(view.counts) for view in views]
-        unsafe = [of_view > 0 for of_view in fewest_leaving]
-        n_leaving = [of_view.sum() for of_view in fewest_leaving]
+        fewest_leaving = [self._fewest_leaving(view.counts) for view in views]
+        unsafe = [of_groups > 0 for of_groups in fewest_leaving]
+        n_leaving = [of_groups.sum() for of_groups in fewest_leaving]
         undecided = [position for position, number in enumerate(n_leaving) if number <= self.most]
         # Where nobody may leave, whoever is unsafe alone may be safe in a release, on average.
         if undecided and self.most:
             counts = [views[position].counts for position in undecided]
-            ends = np.cumsum([of_view.n_groups for of_view in counts])[:-1]
-            unsafe_alone = np.split(~self._alone(joined(counts)), ends)
-            for position, of_view in zip(undecided, unsafe_alone, strict=True):
-                unsafe[position] = of_view
-                fewest_leaving[position] = np.maximum(fewest_leaving[position], of_view)
+            ends = np.cumsum([counts_of_view.n_groups for counts_of_view in counts])[:-1]
+            unsafe_alone = np.split(~self._safe_alone(joined(counts)), ends)
+            for position, is_unsafe in zip(undecided, unsafe_alone, strict=True):
+                unsafe[position] = is_unsafe
+                fewest_leaving[position] = np.maximum(fewest_leaving[position], is_unsafe)
         return [*zip(unsafe, fewest_leaving, strict=True)]
 
-    def _least(self, counts: GroupCounts) -> IntArray:
+    def _fewest_leaving(self, counts: GroupCounts) -> IntArray:
+        """How many people must leave each group at least; 0 where merging groups can hurt."""
         if not self.monotone:
             return np.zeros(counts.n_groups, dtype=np.int64)
         return self._ledger.fewest_leaving(counts)
 
     def _safe(self, counts: GroupCounts) -> bool:
         """True if a release is safe, to the last digit."""
-        weighed = self._ledger.evaluate(None, counts, np.zeros(counts.n_groups, dtype=np.int64))
-        if weighed.safe_jointly(np.ones(1, dtype=bool)):
+        # All groups are one proposal.
+        evaluation = self._ledger.evaluate(None, counts, np.zeros(counts.n_groups, dtype=np.int64))
+        if evaluation.safe_jointly(np.ones(1, dtype=bool)):
             return True
         # A ledger may refuse what is safe but close to the limit.
-        if self._ledger.exact or weighed.risk_ratio()[0] > 1 + _CLOSE:
+        if self._ledger.exact:
+            return False
+        (risk_ratio,) = evaluation.risk_ratio()
+        if risk_ratio > 1 + _CLOSE:
             return False
         return not self._policy.failures(counts)
 
-    def _alone(self, counts: GroupCounts) -> BoolArray:
+    def _safe_alone(self, counts: GroupCounts) -> BoolArray:
         """For each group, whether it is safe by itself.
 
         Floats decide where they are clear, and the policy, exactly, where they are close.
@@ -146,12 +151,11 @@ class Judge:
         nearly_safe = np.flatnonzero(~is_safe & (evaluation.risk_ratio() <= 1 + _CLOSE))
         for group in nearly_safe.tolist():
             group_counts = counts.take(np.array([group]))
-            bag = np.concatenate(
-                (group_counts.sizes, group_counts.codes, group_counts.counts)
-            ).tobytes()
-            if bag not in self._settled:
-                self._settled[bag] = not self._policy.failures(group_counts)
-            is_safe[group] = self._settled[bag]
+            arrays = group_counts.sizes, group_counts.codes, group_counts.counts
+            bag = np.concatenate(arrays).tobytes()
+            if bag not in self._safe_bags:
+                self._safe_bags[bag] = not self._policy.failures(group_counts)
+            is_safe[group] = self._safe_bags[bag]
         return is_safe
 
     # ---- with some people suppressed ------------------------------------------------------
@@ -164,23 +168,25 @@ class Judge:
         Groups are suppressed until the rest is safe. `is_suppressed` are the unsafe groups, and
         `fewest_leaving` is a lower bound of how many people must be suppressed.
         """
-        suppressed = int(view.people[is_suppressed].sum())
+        n_suppressed = int(view.people[is_suppressed].sum())
         if fewest_leaving > self.most:
-            return NodeVerdict(False, hopeless=True)
-        if suppressed > self.most:
-            return NodeVerdict(False, fewest=fewest_leaving)
+            return NodeVerdict(safe=False, hopeless=True)
+        if n_suppressed > self.most:
+            return NodeVerdict(safe=False, fewest=fewest_leaving)
         if not fewest_leaving and self._safe(view.counts):
-            return NodeVerdict(True)
-        joining_groups = np.argsort(view.people, kind="stable")
-        joining_groups = joining_groups[~is_suppressed[joining_groups]]
-        has_room = np.cumsum(view.people[joining_groups]) <= self.most - suppressed
-        joining_groups = joining_groups[: int(np.count_nonzero(has_room))]
-        n_joining = self._fewest(view.counts, is_suppressed, joining_groups)
+            return NodeVerdict(safe=True)
+        # The smallest of the other groups, as many as may be suppressed as well.
+        candidates = np.argsort(view.people, kind="stable")
+        candidates = candidates[~is_suppressed[candidates]]
+        has_room = np.cumsum(view.people[candidates]) <= self.most - n_suppressed
+        candidates = candidates[: int(np.count_nonzero(has_room))]
+        n_joining = self._fewest_joining(view.counts, is_suppressed, candidates)
         if n_joining is None:
-            return NodeVerdict(False, fewest=fewest_leaving)
-        is_suppressed[joining_groups[:n_joining]] = True
+            return NodeVerdict(safe=False, fewest=fewest_leaving)
+        is_suppressed = is_suppressed.copy()
+        is_suppressed[candidates[:n_joining]] = True
         cells = None if self._loss is None else self._cells(view, is_suppressed, self._loss)
-        return NodeVerdict(True, outliers=is_suppressed, fewest=fewest_leaving, cells=cells)
+        return NodeVerdict(safe=True, outliers=is_suppressed, fewest=fewest_leaving, cells=cells)
 
     def _cells(self, view: View, outliers: BoolArray, loss: Loss) -> BoolArray | None:
         """For each group and column, whether the suppressed group hides its label there.
@@ -189,43 +195,50 @@ class Judge:
         """
         members, codes = np.flatnonzero(outliers), np.stack(view.codes, axis=1)
         sizes = chain.from_iterable(view.sizes)
-        columns = [column for column, size in enumerate(sizes) if size > 1]
+        # The ledger has the groups that keep everything.
         ledger = self._ledger.copy()
         if len(members) < view.counts.n_groups:
             ledger.commit(None, view.counts.take(~outliers))
-        counts, costs = view.counts.take(members), loss.of_cells(view, members)
-        hidden = LocalSuppression(codes[members], costs, counts, columns, ledger).hidden()
+        hidden = LocalSuppression(
+            codes=codes[members],
+            costs=loss.of_cells(view, members),
+            counts=view.counts.take(members),
+            columns=[column for column, size in enumerate(sizes) if size > 1],
+            ledger=ledger,
+        ).hidden()
         if hidden is None:
             return None
         suppressed_cells = np.zeros(codes.shape, dtype=bool)
         suppressed_cells[members] = hidden
-        group_number = numbered(codes, outliers, suppressed_cells)[0]
+        group_number, _ = numbered(codes, outliers, suppressed_cells)
         return suppressed_cells if self._safe(view.counts.merge(group_number)) else None
 
-    def _fewest(self, counts: GroupCounts, unsafe: BoolArray, candidates: IntArray) -> int | None:
+    def _fewest_joining(
+        self, counts: GroupCounts, unsafe: BoolArray, candidates: IntArray
+    ) -> int | None:
         """How many candidates, in order, must join the unsafe groups; None if even all do not help.
 
         If merging never hurts, one more never hurts: the number is found by bisection.
         """
         if not self.monotone:
             for n in range(len(candidates) + 1):  # any of them may help, more may not
-                if self._helps(counts, unsafe, candidates[:n]):
+                if self._is_safe_without(counts, unsafe, candidates[:n]):
                     return n
             return None
-        if self._helps(counts, unsafe, candidates[:0]):
+        if self._is_safe_without(counts, unsafe, candidates[:0]):
             return 0
         too_few, enough = 0, len(candidates)
-        if not enough or not self._helps(counts, unsafe, candidates):
+        if not enough or not self._is_safe_without(counts, unsafe, candidates):
             return None
         while enough - too_few > 1:
             middle = (too_few + enough) // 2
-            if self._helps(counts, unsafe, candidates[:middle]):
+            if self._is_safe_without(counts, unsafe, candidates[:middle]):
                 enough = middle
             else:
                 too_few = middle
         return enough
 
-    def _helps(self, counts: GroupCounts, unsafe: BoolArray, joining: IntArray) -> bool:
+    def _is_safe_without(self, counts: GroupCounts, unsafe: BoolArray, joining: IntArray) -> bool:
         """True if the release is safe once the unsafe groups and some more are suppressed."""
         outliers = unsafe.copy()
         outliers[joining] = True
