@@ -21,6 +21,7 @@ from foreknow.auditing.trial import Tried
 from foreknow.data.sights import Sight
 from foreknow.features.trials import learned as attack
 from foreknow.features.trials.learned import learned_trial
+from foreknow.features.trials.trees import Forest
 from foreknow.policy.trials import Try
 from foreknow.report.trial import trial_notes, trial_sentences
 from foreknow_judge.errors import DataError, PolicyError, UnsupportedError
@@ -258,6 +259,28 @@ def test_brief_and_full_trials_agree(size, share):
     assert brief.right == pytest.approx(full.right, abs=0.02)
     assert brief.surest == pytest.approx(full.surest, abs=0.05)
     assert {tried.attacker for tried in brief.tried} < {tried.attacker for tried in full.tried}
+
+
+def test_trials_of_many_kinds(monkeypatch):
+    """Beside a release, people who all differ are told apart by bins, and by fewer trees."""
+    grown = {"full": 0, "policy": 0}
+
+    def shares(forest, n_trees):
+        grown[effort] += n_trees
+        return np.full(forest.amounts.shape, 1 / forest.amounts.shape[1])
+
+    monkeypatch.setattr(Forest, "shares", shares)
+    table = planted(people=6000)
+    table = table.set_column(1, "age", [pa.array(range(6000))])
+    of_effort = {}
+    for effort in grown:
+        trial = learned_trial(sight(table, 30), ["age", "code"], effort=effort)
+        of_effort[effort] = {tried.attacker.split(",")[1] for tried in trial.tried[:-1]}
+    assert 0 < grown["policy"] < grown["full"]
+    assert of_effort == {
+        "full": {" exact values", " bins of numbers"},
+        "policy": {" bins of numbers"},
+    }
 
 
 def test_trials_use_chosen_columns():

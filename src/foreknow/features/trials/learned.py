@@ -63,6 +63,8 @@ _SECONDS: Mapping[Effort, tuple[float, float]] = {
 _FOLDS = 3
 # How many trees are grown in each round; in between, bags are spread again by what they learned.
 _TREES = 10, 10, TREES
+# Where a release is published, so many numbers of kinds are looked at by all trees together.
+_WORK = 1 << 23
 # Values that fewer people have are one to trees; more kinds times values they do not learn.
 _RARE, _MOST_CELLS = 5, 1 << 24
 # So much of what everybody has is mixed into what trees say: nothing is impossible.
@@ -372,9 +374,9 @@ def _seen_by(release: Any, by: Sequence[str], sensitive: str | None = None) -> A
 def learnings(release: HasCounts, by: Sequence[str], effort: Effort = "full") -> list[Learning]:
     """The posteriors of each attacker who learns by the columns `by`; cached with the counts.
 
-    The effort `full` tries every smoothing, and trees. `policy` tries fewer smoothings, and counts
-    fewer large groups exactly. `beside` leaves out trees, and exact values that hardly anybody
-    shares. `look` takes bins of numbers only, where there are numbers.
+    The effort `full` tries every smoothing, and trees. `policy` tries fewer smoothings and trees,
+    counts fewer large groups exactly, and leaves out exact values that hardly anybody shares.
+    `beside` leaves out these and trees. `look` takes bins of numbers only, where there are numbers.
 
     Raises `UnsupportedError` if the release does not tell the columns of its people, or people have
     several values.
@@ -383,16 +385,18 @@ def learnings(release: HasCounts, by: Sequence[str], effort: Effort = "full") ->
     key = "learned", tuple(by), getattr(release, "sight", None)
     ways = remembered(counts, key, lambda: _ways_to_tell_apart(release, counts, by))
     smoothings, seconds = _SMOOTHINGS[effort], _SECONDS[effort]
+    # Telling people apart by exact values comes first, by bins last.
+    teaching = [way for way in ways if way.teaches] or ways[-1:]
     if effort in ("policy", "full"):
 
         def in_full() -> list[Learning]:
-            learned = [*chain(*(way.learned(smoothings, seconds) for way in ways))]
-            return [*learned, *_learned_by_trees(ways[0], seconds)]
+            chosen, most_work = (ways, None) if effort == "full" else (teaching, _WORK)
+            learned = [*chain(*(way.learned(smoothings, seconds) for way in chosen))]
+            return [*learned, *_learned_by_trees(ways[0], seconds, most_work)]
 
         return remembered(counts, (*key, effort), in_full)
-    # Telling people apart by exact values comes first, by bins last.
-    teaching = [way for way in ways if way.teaches] if effort == "beside" else []
-    return [way.brief(smoothing) for way, smoothing in product(teaching or ways[-1:], smoothings)]
+    chosen = teaching if effort == "beside" else ways[-1:]
+    return [way.brief(smoothing) for way, smoothing in product(chosen, smoothings)]
 
 
 def _ways_to_tell_apart(release: Any, counts: GroupCounts, by: Sequence[str]) -> list[_Distinction]:
@@ -476,16 +480,20 @@ class _Distinction:
 # ---- trees ----------------------------------------------------------------------------------
 
 
-def _learned_by_trees(way: _Distinction, seconds: tuple[float, float]) -> list[Learning]:
-    """The posteriors of trees, where trees can be trained."""
-    chances = _trees(way.layout, way.kinds, way.counts.n_values)
+def _learned_by_trees(
+    way: _Distinction, seconds: tuple[float, float], most_work: int | None
+) -> list[Learning]:
+    """The posteriors of trees, where trees can be trained; of fewer trees, to limit the work."""
+    chances = _trees(way.layout, way.kinds, way.counts.n_values, most_work)
     if chances is None:
         return []
     layout = replace(way.layout, seconds=seconds)
     return [Learning("trees", way.counts, way.kinds, layout, layout.expected(chances))]
 
 
-def _trees(layout: CaseLayout, kinds: Kinds, n_values: int) -> FloatArray | None:
+def _trees(
+    layout: CaseLayout, kinds: Kinds, n_values: int, most_work: int | None
+) -> FloatArray | None:
     """The chance of each cell as trees learn it; None if there are too few groups or kinds.
 
     A cell is a kind of people and a value of one distinct group. Groups are dealt into three folds,
@@ -513,7 +521,9 @@ def _trees(layout: CaseLayout, kinds: Kinds, n_values: int) -> FloatArray | None
     # Begin with the groups' own shares. Each round spreads every group's values over its people by
     # the chances so far, and lets trees learn from the result.
     chances = layout.alone
-    for n_trees in _TREES:
+    work = shape[0] * (shape[1] + features.shape[1]) * _FOLDS * sum(_TREES)
+    share = 1.0 if most_work is None else min(most_work / work, 1.0)
+    for n_trees in (max(round(n * share), 1) for n in _TREES):
         weighted = weight * layout.expected(chances, weighed=False).posteriors
         by_fold = [
             np.bincount(kind_and_class[cells], weighted[cells], shape[0] * shape[1])
