@@ -155,7 +155,7 @@ class Rollup:
         yield slice(start, len(self.sizes))
 
     def _sizes_at(self, node: Node) -> list[list[int]]:
-        """By block, how many codes each attribute has at a node."""
+        """How many codes each attribute of each block has at a node."""
         sizes_at_levels = [sizes[level] for sizes, level in zip(self.sizes, node, strict=True)]
         return [sizes_at_levels[block] for block in self._blocks]
 
