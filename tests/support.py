@@ -55,8 +55,6 @@ REFUSED = {
     Need.NO_SETS: "`any_of`",
     Need.ABSOLUTE: "`at_most`",
     Need.FINISHED: "search",
-    Need.NAMES: "requirement",
-    Need.TRIAL: "requirement",
 }
 # What "yes" in these columns means.
 TERMS = {
@@ -71,7 +69,6 @@ TERMS = {
     "`any_of`": "a set of values may be one secret; also `at_level`",
     "`at_most`": "the limit may be `at_most` or `at_most_times`",
     "search": "a method such as Mondrian checks it whenever it divides a group",
-    "requirement": "it can be required (`fk.Requirement`)",
 }
 
 
@@ -88,12 +85,14 @@ def everything_is_here():
 
 
 def table(first, rows, needs):
-    """A table of Markdown: which settings each kind of one sort works with."""
-    heads = list(dict.fromkeys(REFUSED[need] for need in needs))
-    lines = [["", f"{first}", *heads, ""], ["", *["---"] * (1 + len(heads)), ""]]
+    """A table of Markdown: which settings kinds of one sort work with; equal rows are one row."""
+    names_of = {}
     for name, refused_needs in rows:
-        lacking = {REFUSED[need] for need in refused_needs if need in needs}
-        lines.append(["", name, *("no" if head in lacking else "yes" for head in heads), ""])
+        cells = tuple("no" if need in refused_needs else "yes" for need in needs)
+        names_of.setdefault(cells, []).append(name)
+    heads = [REFUSED[need] for need in needs]
+    lines = [["", first, *heads, ""], ["", *["---"] * (1 + len(heads)), ""]]
+    lines += [["", ", ".join(names), *cells, ""] for cells, names in names_of.items()]
     return "\n".join(" | ".join(line).strip() for line in lines)
 
 
@@ -112,10 +111,10 @@ def printed():
     """The tables of the page."""
     everything_is_here()
     knowledge = [(f"`{one.key}`", one.needs) for one in KNOWLEDGE]
-    knowledge += [(f"`fk.{type(one).__name__}`, in Python", one.needs) for one in ASKED]
+    knowledge += [(f"`fk.{type(one).__name__}`", one.needs) for one in ASKED]
     rules = [
         (
-            f"`{rule.key}`" + (", ordered or hierarchical" if rule_is_ordered(rule) else ""),
+            f"`{rule.key}`" + (" (ordered or hierarchical)" if rule_is_ordered(rule) else ""),
             rule.needs,
         )
         for rule in RULES
@@ -136,6 +135,8 @@ def printed():
             "\n".join(["| column | *yes* means |", "| --- | --- |", *terms]),
             "## Knowledge",
             table("knowledge", knowledge, of_knowledge),
+            "The last three have no key in `[[require]]`. Of these, only `fk.Algorithm` can be a "
+            "requirement in Python.",
             "## Criteria",
             table("criterion", rules, of_rules),
             "## Searches",
