@@ -676,21 +676,24 @@ def test_measures_take_the_published_table(tmp_path):
     assert measured(march, second) == by_rows
 
 
-def linked_years(folder, below, method="mondrian", seed=None):
+def linked_years(folder, below, method="mondrian", seed=None, then=None):
     """The second of two releases, of which a link from the new ward 1 to the old group says much.
 
-    The old group has 6 v of 20, of whom 9 others can be ruled out; ward 1 has 8 of 20.
+    The old group has 6 v of 20, of whom 9 others can be ruled out; ward 1 has 8 of 20. `then` is
+    the limit of the first.
     """
     old = ["v"] * 6 + ["w"] * 9 + [*"abcde"]
     ill = [*old, *"vvvvvvvv", *"abcdefghijkl", *"abcdefghijklabcdefgh"]
     rows = {"pin": [f"p{row}" for row in range(60)], "ward": ["1"] * 40 + ["2"] * 20, "ill": ill}
     table = pa.table(rows)
     schema = fk.Schema(identifiers=["pin"], quasi_identifiers=["ward"], sensitive="ill")
-    asked = fk.Requirement(fk.Facts(1, 0, 1), below=below, values=["v"])
-    policy = fk.Policy([asked], schema)
+    policies = [
+        fk.Policy([fk.Requirement(fk.Facts(1, 0, 1), below=limit, values=["v"])], schema)
+        for limit in (then or below, below)
+    ]
     how = {"method": method, "seed": seed}
-    fk.publish(table.slice(0, 20), policy, out=str(folder / "old"), **how)
-    return fk.publish(table, policy, after=str(folder / "old"), out=str(folder / "new"), **how)
+    fk.publish(table.slice(0, 20), policies[0], out=str(folder / "old"), **how)
+    return fk.publish(table, policies[1], after=str(folder / "old"), out=str(folder / "new"), **how)
 
 
 @pytest.mark.parametrize(("below", "n_groups"), [("65/100", 1), ("67/100", 2)])
@@ -713,3 +716,14 @@ def test_first_searches_are_proved(tmp_path, below, said):
     made = linked_years(tmp_path, below, "decoy", seed=3)
     assert made.certificate.scope["method"] == said
     fk.verify(tmp_path / "new", after=[tmp_path / "old"])
+
+
+@pytest.mark.parametrize(("below", "is_said"), [("67/100", True), ("65/100", False)])
+def test_earlier_limits_are_mentioned(tmp_path, below, is_said):
+    """A laxer limit of the second release lets the people of the first exceed theirs, 0.65."""
+    made = linked_years(tmp_path, below, then="65/100")
+    (note,) = (note for note in made.certificate.notes if "published after" in note)
+    assert ("what an earlier one required beyond this was not judged" in note) == is_said
+    as_then = made.audit.policy.to_dict()["require"][0] | {"below": "65/100"}
+    policy = fk.Policy.from_dict({**made.audit.policy.to_dict(), "require": [as_then]})
+    assert fk.audit([tmp_path / "old", tmp_path / "new"], policy).safe != is_said

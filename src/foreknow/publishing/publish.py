@@ -1095,7 +1095,7 @@ def _certified(
     notes = [*([learned_note(learned_priors)] if learned_priors else []), *_notes(draft, policy)]
     certificate = _uncertified(draft, policy_tables, policy)
     if earlier is not None:
-        notes.append(earlier.note)
+        notes.append(earlier.note(policy_tables["require"]))
         certificate = replace(certificate, after=earlier.said)
     # The table's digest has a key, so that nobody can guess the table and compare. It is worked out
     # beside the writing.

@@ -101,7 +101,7 @@ _AFRESH = {PEOPLE: " afresh", CASES: " of cases, afresh"}
 _NOBODY = {
     PEOPLE: "Nobody whose value has a limit could be found out at it; each was examined in turn.",
     CASES: "No case could be found out at a limit; each whose value has one was examined by "
-    "itself, not the sum over a person's cases.",
+    "itself, and several were not added up.",
 }
 _SHARED = {
     PEOPLE: ", so these columns alone identify none of these rows.",

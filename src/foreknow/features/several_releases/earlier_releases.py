@@ -40,6 +40,7 @@ from foreknow.wording import people_text
 from foreknow_judge.certificate import digest_of
 from foreknow_judge.errors import InputError
 from foreknow_judge.files.file_names import CERTIFICATE, MEMBERS, owners_folder
+from foreknow_judge.files.json_values import plain
 from foreknow_judge.files.release_folder import names_apart, paths_of
 from foreknow_judge.text import some
 from foreknow_judge.verdict import NOTHING_JUDGED
@@ -386,14 +387,21 @@ class Earlier:
             entries.append({"certificate": digest, "people": certificate.people})
         return tuple(entries)
 
-    @property
-    def note(self) -> str:
-        """The owner's note for the certificate."""
+    def note(self, required: Sequence[Mapping[str, Any]]) -> str:
+        """The owner's note for the certificate of a release with these requirements."""
         n_releases = some(len(self.names), "earlier release", "earlier releases")
         people = sum(map(len, self.groups))
+        required_then = chain(*(certificate.policy["require"] for certificate in self.certificates))
+        required_now = plain(required)
+        # Such as a stricter limit: a link to a new group may break it for the people of then.
+        beyond = (
+            "; what an earlier one required beyond this was not judged of all together"
+            if any(table not in required_now for table in required_then)
+            else ""
+        )
         return (
             f"published after {n_releases} of {people_text(people)}: nobody is in two of them, "
-            "and all together hold what is required"
+            f"and all together hold what is required here{beyond}"
         )
 
     def tables(self, policy: Policy) -> list[Microdata]:
