@@ -258,7 +258,7 @@ def test_decoy_and_earlier_releases(tmp_path):
     (text,) = [
         b.text for b in page_of(verification).shown() if "As one release" in getattr(b, "text", "")
     ]
-    assert "every requirement holds, but nothing limits inference." in text
+    assert "every requirement of this one holds, but nothing limits inference." in text
 
 
 # ---- limits relative to priors ---------------------------------------------------------------

@@ -129,6 +129,19 @@ def test_values_stay_apart(kind, other, is_refused, tmp_path):
         assert {*cells(path)["job"]} == {"Flu", other, None, "x"}
 
 
+@pytest.mark.parametrize("file_format", ["csv", "parquet"])
+def test_near_numbers_stay_apart(file_format, tmp_path):
+    """A cell of a workbook holds 16 digits: numbers that differ only beyond these are texts."""
+    pay = [0.1 + 0.2, 0.3] * 4
+    table = pa.table({"age": [30] * 8, "pay": pay, "ill": [*"abab"] * 2})
+    roles = {"quasi_identifiers": ["age"], "sensitive": "ill", "other": ["pay"]}
+    rules = {"schema": roles, "require": [{"k_anonymity": 2, "knowing": []}]}
+    rules["publish"] = {"format": file_format}
+    fk.publish(table, rules, seed=1).write(tmp_path / "out")
+    (path,) = fk.export(tmp_path / "out", "xlsx")
+    assert {*cells(path)["pay"]} == {str(0.1 + 0.2), "0.3"}
+
+
 def test_no_folder_and_this_folder(release, monkeypatch):
     folder = release()
     monkeypatch.chdir(folder.parent)

@@ -716,6 +716,12 @@ def test_first_searches_are_proved(tmp_path, below, said):
     made = linked_years(tmp_path, below, "decoy", seed=3)
     assert made.certificate.scope["method"] == said
     fk.verify(tmp_path / "new", after=[tmp_path / "old"])
+    newcomers = tmp_path / "new.owner" / "newcomers.parquet"
+    if said == "as required":
+        assert not fk.attack(newcomers, release=tmp_path / "new").breaches
+    else:
+        with pytest.raises(fk.InputError, match="its groups were searched again"):
+            fk.attack(newcomers, release=tmp_path / "new")
 
 
 @pytest.mark.parametrize(("below", "is_said"), [("67/100", True), ("65/100", False)])

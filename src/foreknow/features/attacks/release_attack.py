@@ -16,6 +16,8 @@ from foreknow.certificates import Certificate
 from foreknow.data.arrays import IntArray
 from foreknow.data.microdata import Microdata
 from foreknow.features.attacks.worlds import ATTACK
+from foreknow.methods.proof import NOT_JUDGED
+from foreknow.methods.protocol import traits_of
 from foreknow.needs import refuse_rules, require, several_columns, several_values
 from foreknow.policy.options import PublishOptions
 from foreknow.policy.policy import Policy
@@ -47,6 +49,8 @@ class AttackedRelease:
         The class of the method that made it, by its certificate.
     groups : int array
         The group of each row of the table; -1 where it was left out.
+    is_unproved : bool
+        Whether it came after others, and its certificate says nothing of the method.
     """
 
     name: str
@@ -54,6 +58,7 @@ class AttackedRelease:
     microdata: Microdata
     policy: Policy
     groups: IntArray
+    is_unproved: bool = False
 
     @classmethod
     def of(
@@ -116,14 +121,23 @@ class AttackedRelease:
         microdata = own_release.shown(_read(source, rules))
         own_release.refuse_other(microdata, by_certificate=policy is None)
         name = own_release.published.release.name
-        return cls(name, certificate.method["name"], microdata, rules, own_release.groups)
+        is_unproved = bool(certificate.after) and certificate.scope["method"] == NOT_JUDGED
+        made_by = certificate.method["name"]
+        return cls(name, made_by, microdata, rules, own_release.groups, is_unproved)
 
     def refuse_other_method(self, method: Any) -> None:
-        """Refuse a method by name that is not the one of the certificate."""
+        """Refuse a method by name that is not the one of the certificate, or not its first run."""
         if self.made_by != type(method).__name__:
             raise InputError(
                 f"{self.name} was made by {self.made_by}, not by {type(method).__name__}: leave "
                 "out --method (method=), or give the method itself, by --method FILE.py:NAME"
+            )
+        proof = traits_of(method).proof
+        if self.is_unproved and proof is not None and proof.said(self.policy) != NOT_JUDGED:
+            raise InputError(
+                f"{self.name}: its groups were searched again, since the first ones did not go "
+                f"with earlier releases. What is proved of {self.made_by} is about first ones, and "
+                "no attack knows what was refused; leave release out to attack a first search"
             )
 
 

@@ -49,7 +49,7 @@ def write_workbook(
     with xlsxwriter.Workbook(str(path), {"constant_memory": True}) as book:
         book.set_properties({"created": _NEVER, "comments": note})
         for name, table in tables.items():
-            columns = [_as_numbers(column).to_pylist() for column in simple(table)]
+            columns = [_as_cells(column).to_pylist() for column in simple(table)]
             sheet = book.add_worksheet(name)
             for column_number, title in enumerate(table.column_names):
                 sheet.write_string(0, column_number, title)
@@ -126,6 +126,16 @@ def write_statistics(
             pyreadstat.write_dta(frame, str(path), column_labels=labelled or None, file_label=label)
     except (pyreadstat.PyreadstatError, pyreadstat.ReadstatError) as error:
         raise OutputError(f"{file_name} cannot be written: {error}{_OTHERWISE}") from None
+
+
+def _as_cells(column: Any) -> Any:
+    """Same as `_as_numbers`, but texts where two numbers are one in a cell, of 16 digits."""
+    numbers = _as_numbers(column)
+    if not pa.types.is_floating(numbers.type):
+        return numbers
+    different = pc.unique(numbers.drop_null()).to_pylist()
+    are_apart = len({f"{number:.16G}" for number in different}) == len(different)
+    return numbers if are_apart else column.cast(pa.string())
 
 
 def _as_numbers(column: Any) -> Any:

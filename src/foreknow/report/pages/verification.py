@@ -152,8 +152,8 @@ class VerificationPage(Page[Verification]):
             yield Sentence(
                 f"Published after {listing(names)}, each of which was verified, too. As one "
                 f"release of {some(result.people_of_all, 'person', 'people')}, every requirement "
-                f"of this one holds{'' if result.limits_inference else UNLIMITED}. That nobody is in two of "
-                "them is the publisher's word."
+                f"of this one holds{'' if result.limits_inference else UNLIMITED}. That nobody is "
+                "in two of them is the publisher's word."
             )
             yield Items([one_line(_finding(finding)) for finding in result.together])
         yield Heading("Which files", "files")
