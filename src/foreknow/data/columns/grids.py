@@ -31,17 +31,17 @@ Grid: TypeAlias = Intervals | DateLevels
 
 # A value that so many people of the table share, or so many values, may be written as they are.
 SHARED, FEW = 5, 20
-# Of four values, so many must lie in a cell with others, and with so many people.
+# So many of so many values must lie in a cell with another value, and with enough people.
 _HIDDEN, _OF = 3, 4
 
 
 def grid_of(values: Sequence[Any], people: IntArray) -> Grid | None:
-    """The finest readable grid that hides values; `people` is how many have each of them.
+    """The finest readable grid that hides values; None if they may be written as they are.
 
-    Three in four values then lie in cells with another value, and with 5 people or more. The values
-    are ascending. None for at most 20 values of 5 people or more each: they are written as they
-    are. If no grid hides so many, the coarsest one is returned. None, too, for numbers that are not
-    finite.
+    A grid hides values if three in four of them lie in cells with another value, and with 5 people
+    or more. If none does, the coarsest one is returned. At most 20 values of 5 people or more each
+    need no grid; numbers that are not finite have none. `values` are ascending, and `people` is how
+    many people have each of them.
 
     >>> grid_of(range(20, 60), np.full(40, 3)), grid_of(range(20, 60), np.full(40, 1))
     (Intervals(widths=(2,), origin=0), Intervals(widths=(5,), origin=0))
@@ -52,9 +52,9 @@ def grid_of(values: Sequence[Any], people: IntArray) -> Grid | None:
         periods = ["hour", "day"]
         if isinstance(values[0], dt.date):
             periods += ["month", "quarter", "year", "decade", "century"]
-        laid = DateLevels(periods).levels(values, "", lambda _: 0)
-        for period, cells in zip(periods, laid.ancestors, strict=False):
-            if _hides(cells, people[laid.order]):
+        levels = DateLevels(periods).levels(values, "", lambda _: 0)
+        for period, cells in zip(periods, levels.ancestors, strict=False):
+            if _hides(cells, people[levels.order]):
                 return DateLevels([period])
         return DateLevels(periods[-1:])
     if any(map(not_a_number, values)):
@@ -64,9 +64,14 @@ def grid_of(values: Sequence[Any], people: IntArray) -> Grid | None:
     if not all(type(value) is int for value in values):
         decimals, units = common_unit([exact(value) for value in values])
     positions = integers(units)
-    # With cells wider than `largest`, only the two cells beside 0 are left: coarser is no use.
+    # With cells wider than `largest`, only the two cells beside 0 are left: a wider one does not
+    # hide more.
     largest = max(int(positions[-1]), -1 - int(positions[0]))
-    width = next(w for w in _widths(positions) if w > largest or _hides(positions // w, people))
+    width = next(
+        width
+        for width in _widths(positions)
+        if width > largest or _hides(positions // width, people)
+    )
     return Intervals([decimal_text(width, decimals) if decimals else width])
 
 
@@ -97,11 +102,11 @@ def _hides(cells: NDArray[Any], people: IntArray) -> bool:
 
     `cells` has the cell of each value, in ascending order, and `people` how many have the value.
     """
-    new = np.concatenate(([True], cells[1:] != cells[:-1]))
-    starts = np.flatnonzero(new)
-    values = np.diff(starts, append=len(cells))
-    hidden = (values > 1) & (np.add.reduceat(people, starts) >= SHARED)
-    return int(values[hidden].sum()) * _OF >= _HIDDEN * len(cells)
+    is_first = np.concatenate(([True], cells[1:] != cells[:-1]))  # in its cell
+    starts = np.flatnonzero(is_first)
+    n_values = np.diff(starts, append=len(cells))  # of each cell
+    is_hiding = (n_values > 1) & (np.add.reduceat(people, starts) >= SHARED)
+    return int(n_values[is_hiding].sum()) * _OF >= _HIDDEN * len(cells)
 
 
 def words_of(grid: Grid) -> str:
@@ -121,8 +126,9 @@ def ends_of(grid: Grid, levels: Levels, values: Sequence[Any]) -> NDArray[np.flo
     Dates are in days. A cell of nulls is left out.
     """
     ends = []
-    first = np.searchsorted(levels.ancestors[0], np.arange(len(levels.labels[0])))
-    for name, leaf in zip(levels.labels[0], first.tolist(), strict=True):
+    cell_of_leaf, names = levels.ancestors[0], levels.labels[0]  # cells are the first level
+    first_leaves = np.searchsorted(cell_of_leaf, np.arange(len(names)))
+    for name, leaf in zip(names, first_leaves.tolist(), strict=True):
         # A value in the cell, by which the period around it is found.
         value = values[int(levels.order[leaf])]
         if value is None:

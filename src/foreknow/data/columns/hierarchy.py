@@ -36,8 +36,8 @@ Level: TypeAlias = tuple[NDArray[Any], Callable[[Any], str]]
 Refusal: TypeAlias = Callable[[int, str], NoReturn]
 
 _MISSING = "missing"
-# Of a column of codes that became numbers, as pandas and Polars make them of a CSV file.
-_LOST = (
+# A hint on codes that became numbers, as pandas and Polars make them of a CSV file.
+_LOST_ZEROS = (
     "; codes that begin with zeros lose them as numbers: read the column as texts, by "
     "pd.read_csv(path, dtype={{column}: str}), fk.read_csv(path), or give the path itself"
 )
@@ -93,18 +93,19 @@ class Hierarchy(Protocol):
         """The table that stands for this hierarchy in a policy file; see `hierarchy_from`."""
 
 
-class _Kind:
+class _HierarchyKind:
     """The base of hierarchies: nulls are one node, and the top level is one node.
 
-    A kind says how known values lie: their order, and by level the node of each as a key, in leaf
-    order, and what names a key.
+    A kind of hierarchy only says how values that are not missing lie; see `_order_and_levels`.
     """
 
-    def _lay(self, values: list[Any], refuse: Refusal) -> tuple[ArrayLike, Iterable[Level]]:
-        """The order of known values; and the node of each, in this order, level by level.
+    def _order_and_levels(
+        self, values: list[Any], refuse: Refusal
+    ) -> tuple[ArrayLike, Iterable[Level]]:
+        """The order of values that are not missing, as positions; and the levels above them.
 
-        A level is an array with a key of each value's node, and a function that names a key.
-        `refuse` raises the error of the value at a position.
+        A level is a key for the node of each value, in this order, and a function from a key to the
+        name of the node. `refuse` raises the error of the value at a position.
         """
         raise NotImplementedError
 
@@ -118,7 +119,7 @@ class _Kind:
         not_missing = [i for i, value in enumerate(domain) if value is not None]
 
         def refuse(i: int, why: str) -> NoReturn:
-            """Raise `HierarchyError` for a known value."""
+            """Raise `HierarchyError` for the value at a position among those not missing."""
             value = domain[not_missing[i]]
             why = why.replace("{column}", json.dumps(column, ensure_ascii=False))
             row = "" if first_row is None else f" (first in row {first_row(not_missing[i])})"
@@ -126,8 +127,8 @@ class _Kind:
                 f"column {column!r}: the value {shown(value)}{row} is outside its hierarchy: {why}"
             )
 
-        # The order of the known values, and for each level their nodes, in that order.
-        order, inner_levels = self._lay([domain[i] for i in not_missing], refuse)
+        order, inner_levels = self._order_and_levels([domain[i] for i in not_missing], refuse)
+        # Nulls come first, and are a node of their own at each level.
         leaves = np.array(nulls + [not_missing[i] for i in np.asarray(order).tolist()], np.int64)
         ancestors, labels = [], []
         for level, (keys, name_of_key) in enumerate(inner_levels, 1):
@@ -142,7 +143,6 @@ class _Kind:
                         f"column {column!r}: level {level} has a node {_MISSING!r}, which is the "
                         "label of nulls; give that node another name"
                     )
-                # Nulls come first, and are a node of their own at each level.
                 nodes = np.concatenate((np.zeros(len(nulls), np.int64), nodes + 1))
                 names.insert(0, _MISSING)
             ancestors.append(nodes)
@@ -152,7 +152,7 @@ class _Kind:
 
 
 @dataclass(frozen=True)
-class Intervals(_Kind):
+class Intervals(_HierarchyKind):
     """Numbers in intervals of growing width, aligned at an origin.
 
     Arithmetic is decimal and exact. A float stands for the decimal that it prints as: 0.3 lies in
@@ -177,9 +177,9 @@ class Intervals(_Kind):
 
     def __post_init__(self) -> None:
         """Raise `HierarchyError` unless each width is a larger multiple of the one before."""
-        written_widths = [_writable(width) for width in listed(self.widths, "interval widths")]
+        written_widths = [_as_in_policy(width) for width in listed(self.widths, "interval widths")]
         object.__setattr__(self, "widths", tuple(written_widths))
-        object.__setattr__(self, "origin", _writable(self.origin))
+        object.__setattr__(self, "origin", _as_in_policy(self.origin))
         if not written_widths:
             raise HierarchyError("intervals need at least one width")
         # In whole numbers of a common decimal place, so that remainders are exact.
@@ -199,26 +199,31 @@ class Intervals(_Kind):
                 )
 
     def _in_units(self) -> tuple[int, int, list[int]]:
-        """The decimal places that origin and widths need; and both in units of that place."""
-        widths = [to_decimal(width, "an interval width") for width in self.widths]
-        decimals, (origin, *scaled) = common_unit([to_decimal(self.origin, "the origin"), *widths])
-        return decimals, origin, scaled
+        """The decimal places of the smallest unit needed; and origin and widths in that unit."""
+        numbers = [to_decimal(self.origin, "the origin")]
+        numbers += [to_decimal(width, "an interval width") for width in self.widths]
+        decimals, (origin, *widths) = common_unit(numbers)
+        return decimals, origin, widths
 
-    def _lay(self, values: list[Any], refuse: Refusal) -> tuple[ArrayLike, Iterable[Level]]:
+    def _order_and_levels(
+        self, values: list[Any], refuse: Refusal
+    ) -> tuple[ArrayLike, Iterable[Level]]:
         """The order of numbers, and for each width the interval of each number, and its label.
 
         Labels read "20 to <25"; or "20 to 24", or "20", if all numbers are whole.
         """
         decimals, origin, widths = self._in_units()
-        numbers, all_whole = values, all(type(value) is int for value in values)
-        if not all_whole:
+        numbers, are_whole = values, all(type(value) is int for value in values)
+        if not are_whole:
             for i, value in enumerate(values):
                 problem = not_a_number(value)
                 if problem is not None:
                     refuse(i, problem)
-        units, inclusive = numbers, all_whole and decimals == 0
-        if not inclusive:
-            # Boundaries are whole multiples of the unit, so flooring to it first moves no value.
+        # Labels of whole numbers include their end: "20 to 24".
+        units, is_inclusive = numbers, are_whole and decimals == 0
+        if not is_inclusive:
+            # Intervals begin at whole multiples of the unit, so rounding down to it moves no number
+            # into another interval.
             numbers = [exact(value) for value in numbers]
             units = [floor_of(number, decimals) for number in numbers]
         order = sorted(range(len(numbers)), key=numbers.__getitem__)
@@ -228,9 +233,9 @@ class Intervals(_Kind):
             finest_cells = finest_cells.astype(object)
 
         def name_of(width: int, cell: int) -> str:
-            """The label of an interval."""
+            """The label of an interval, by its width and its number from the origin."""
             low, end = origin + cell * width, origin + (cell + 1) * width
-            if not inclusive:
+            if not is_inclusive:
                 return f"{decimal_text(low, decimals)} to <{decimal_text(end, decimals)}"
             return f"{low} to {end - 1}" if width > 1 else str(low)
 
@@ -247,7 +252,7 @@ class Intervals(_Kind):
 
 
 @dataclass(frozen=True)
-class Mask(_Kind):
+class Mask(_HierarchyKind):
     """Codes of one length, whose last j characters level j masks; the last level is "*".
 
     Parameters
@@ -280,20 +285,24 @@ class Mask(_Kind):
                 f"the character of a mask must be one character of text, not {self.character!r}"
             )
 
-    def _lay(self, values: list[Any], refuse: Refusal) -> tuple[ArrayLike, Iterable[Level]]:
+    def _order_and_levels(
+        self, values: list[Any], refuse: Refusal
+    ) -> tuple[ArrayLike, Iterable[Level]]:
         """The order of codes, and for each level what is not masked of each code, and its label."""
         for i, value in enumerate(values):
             if not isinstance(value, (str, int)) or isinstance(value, bool):
                 refuse(i, "a mask needs text or whole numbers")
             if len(str(value)) != self.length:
                 characters = f"{self.length} character{'s' * (self.length > 1)}"
-                lost = isinstance(value, int) and len(str(value)) < self.length
-                refuse(i, f"a mask of {self.length} needs {characters}{_LOST if lost else ''}")
+                may_lack_zeros = isinstance(value, int) and len(str(value)) < self.length
+                hint = _LOST_ZEROS if may_lack_zeros else ""
+                refuse(i, f"a mask of {self.length} needs {characters}{hint}")
         # In the order of texts, values with the same beginning stand side by side.
         texts = list(map(str, values))
         order = sorted(range(len(texts)), key=texts.__getitem__)
 
         def level(n_kept: int) -> Level:
+            """The first `n_kept` characters of each code, and a function that adds the mask."""
             masked = self.character * (self.length - n_kept)
             return objects([texts[i][:n_kept] for i in order]), lambda prefix: prefix + masked
 
@@ -306,7 +315,7 @@ class Mask(_Kind):
 
 
 @dataclass(frozen=True, init=False, repr=False)
-class DateLevels(_Kind):
+class DateLevels(_HierarchyKind):
     """Levels of dates and date-times by calendar period, in the time zone they are written in.
 
     Parameters
@@ -342,7 +351,9 @@ class DateLevels(_Kind):
     def __repr__(self) -> str:
         return f"DateLevels(levels={self.periods!r})"
 
-    def _lay(self, values: list[Any], refuse: Refusal) -> tuple[ArrayLike, Iterable[Level]]:
+    def _order_and_levels(
+        self, values: list[Any], refuse: Refusal
+    ) -> tuple[ArrayLike, Iterable[Level]]:
         """The order of moments, and for each level the number of each period, and its label."""
         moments: list[datetime] = []
         for i, value in enumerate(values):
@@ -367,7 +378,7 @@ class DateLevels(_Kind):
 
 
 @dataclass(frozen=True)
-class Ordered(_Kind):
+class Ordered(_HierarchyKind):
     """An order of categories without levels, which gives ranges of them a meaning.
 
     Parameters
@@ -402,13 +413,18 @@ class Ordered(_Kind):
         """The values in order, without any levels, even a top one; see `Hierarchy.levels`."""
         return Levels(super().levels(domain, column, first_row).order, (), ())
 
-    def _lay(self, values: list[Any], refuse: Refusal) -> tuple[ArrayLike, Iterable[Level]]:
+    def _order_and_levels(
+        self, values: list[Any], refuse: Refusal
+    ) -> tuple[ArrayLike, Iterable[Level]]:
         """The order of the values by their rank in the list; there are no levels."""
         rank_of_value = {_identity(value): i for i, value in enumerate(self.values)}
         rank_of_text = {value: i for i, value in enumerate(self.values) if isinstance(value, str)}
         ranks = np.empty(len(values), np.int64)
         for position, value in enumerate(values):
-            ranks_of_texts = (rank_of_text[text] for text in _texts(value) if text in rank_of_text)
+            # The list may have the value itself, or a text that stands for it.
+            ranks_of_texts = (
+                rank_of_text[text] for text in _texts_of_value(value) if text in rank_of_text
+            )
             rank = rank_of_value.get(_identity(value), next(ranks_of_texts, None))
             if rank is None:
                 texts = [str(value) for value in self.values[:1000]]
@@ -419,7 +435,7 @@ class Ordered(_Kind):
     @cached_property
     def listed(self) -> frozenset[str]:
         """The values as texts."""
-        return frozenset(_texts(value)[0] for value in self.values)
+        return frozenset(_texts_of_value(value)[0] for value in self.values)
 
     def to_dict(self) -> dict[str, Any]:
         """``{"order": [...]}``."""
@@ -427,7 +443,7 @@ class Ordered(_Kind):
 
 
 @dataclass(frozen=True, repr=False)
-class Tree(_Kind):
+class Tree(_HierarchyKind):
     """A hierarchy of categories and the nodes above them, with one row per value.
 
     Values and nodes are in the order in which the rows first name them, except that siblings stay
@@ -476,7 +492,7 @@ class Tree(_Kind):
                 )
             rows.append(tuple(self._cell(cell, i, level) for level, cell in enumerate(row)))
         object.__setattr__(self, "rows", tuple(rows))
-        self._check()
+        self._refuse_contradictions()
 
     @classmethod
     def read(cls, path: str | Path, folder: str | Path = ".") -> Tree:
@@ -493,11 +509,13 @@ class Tree(_Kind):
         rows, lines = read_rows(Path(folder) / path)
         return cls(rows, str(path), lines)
 
-    def _lay(self, values: list[Any], refuse: Refusal) -> tuple[ArrayLike, Iterable[Level]]:
+    def _order_and_levels(
+        self, values: list[Any], refuse: Refusal
+    ) -> tuple[ArrayLike, Iterable[Level]]:
         """The order of the values, and for each level the node of each value, and its label."""
         rows = []
         for i, value in enumerate(values):
-            texts = _texts(value)
+            texts = _texts_of_value(value)
             row = next((self._row_of[text] for text in texts if text in self._row_of), None)
             if row is None:
                 name = "the tree" if self.path is None else f"hierarchy file {self.path!r}"
@@ -508,6 +526,7 @@ class Tree(_Kind):
         row_numbers = np.array(rows, np.int64)
         order = np.argsort(self._rank[row_numbers], kind="stable")
         leaves = row_numbers[order]
+        # For each level, a value's key is the node of its row, and the label of a node its name.
         return order, ((nodes[leaves], labels.__getitem__) for nodes, labels in self._nodes)
 
     def to_dict(self) -> dict[str, Any]:
@@ -548,14 +567,17 @@ class Tree(_Kind):
     def _rank(self) -> IntArray:
         """The place of each row in leaf order: rows of a node stand side by side."""
         keys = [np.arange(len(self.rows)), *(nodes for nodes, _ in self._nodes)]
+        leaf_order = np.lexsort(keys)  # by the last key first, which is the coarsest level
         rank = np.empty(len(self.rows), np.int64)
-        rank[np.lexsort(keys)] = np.arange(len(self.rows))  # by the coarsest level first
+        rank[leaf_order] = np.arange(len(self.rows))
         return rank
 
     def _line(self, row: int) -> str:
+        """The number of a row, or of its line in the file, in words."""
         return f"{'row' if self.path is None else 'line'} {self.lines[row]}"
 
     def _place(self, row: int) -> str:
+        """The file and line of a row, in words."""
         start = "" if self.path is None else f"hierarchy file {self.path!r}, "
         return start + self._line(row)
 
@@ -568,12 +590,12 @@ class Tree(_Kind):
             raise HierarchyError(f"{self._place(row)}: {cell!r} is neither text nor number")
         if isinstance(cell, int) and is_long(cell):
             raise HierarchyError(f"{self._place(row)}: a number of too many digits")
-        text = _texts(cell)[0].strip()
+        text = _texts_of_value(cell)[0].strip()
         if depth and not text:
             raise HierarchyError(f"{self._place(row)}: there is no label for level {depth}")
         return text
 
-    def _check(self) -> None:
+    def _refuse_contradictions(self) -> None:
         """Raise `HierarchyError` for a value in two different rows, or a node with two parents."""
         values: dict[str, int] = {}
         parents: dict[tuple[int, str], int] = {}
@@ -651,7 +673,7 @@ def hierarchy_from(spec: Mapping[str, Any], column: str, folder: Path) -> Hierar
         if key not in makers and key not in companions:
             hint = did_you_mean(str(key), [*makers, *companions])
             raise HierarchyError(f"{where} has an unknown key {key!r}{hint}")
-    # Exactly one key says the kind; others are options of it.
+    # Exactly one key says the kind of hierarchy; others are options of it.
     kinds = [key for key in spec if key in makers]
     if len(kinds) != 1:
         named_kinds = " and ".join(repr(kind) for kind in kinds) or "none of them"
@@ -670,10 +692,10 @@ def hierarchy_from(spec: Mapping[str, Any], column: str, folder: Path) -> Hierar
         raise HierarchyError(f"column {column!r}, {keys}: {error}") from None
 
 
-def _texts(value: Any) -> list[str]:
+def _texts_of_value(value: Any) -> list[str]:
     """The texts by which a tree may list a value; the first is the usual one.
 
-    >>> _texts(7.0), _texts(True)
+    >>> _texts_of_value(7.0), _texts_of_value(True)
     (['7.0', '7'], ['True', 'true'])
     """
     if isinstance(value, bool):
@@ -713,7 +735,7 @@ def listed(value: Any, what: str) -> tuple[Any, ...]:
     return tuple(value)
 
 
-def _writable(number: Number) -> Number:
+def _as_in_policy(number: Number) -> Number:
     """A number as a policy file can hold it: decimals as text."""
     if isinstance(number, int) and is_long(number):
         raise HierarchyError("intervals: a number of too many digits")

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 def coded_at_ends(column: Column, level: Level) -> tuple[Column, Level]:
     """A column with its highest values as one value, and its lowest; and a `Level` with these two.
 
-    `level` says from which value on, and up to which.
+    `level` says from which value on the former are, and up to which value the latter.
 
     >>> from foreknow.data.engines.columns import Column
     >>> ages = Column("age", np.array([0, 1, 2, 3]), [17, 18, 60, 95], "number", True)
@@ -44,7 +44,8 @@ def coded_at_ends(column: Column, level: Level) -> tuple[Column, Level]:
             f"levels: top and bottom are for numbers and days, and {column.name!r} is read as "
             f'{what}; say at_least, or types = {{ {column.name} = "number" }} in [schema]'
         )
-    top, bottom = _end(column, level.top, "top"), _end(column, level.bottom, "bottom")
+    top = _value_of_limit(column, level.top, "top")
+    bottom = _value_of_limit(column, level.bottom, "bottom")
     first = int(column.domain[0] is None)  # 1 if the first value is a null
     values = column.domain[first:]
     positions = [_position(value) for value in values]
@@ -54,7 +55,8 @@ def coded_at_ends(column: Column, level: Level) -> tuple[Column, Level]:
         start = sum(position <= _position(bottom) for position in positions)
     if top is not None:
         end = sum(position < _position(top) for position in positions)
-    # If there is a bottom, it takes one code in place of the `start` values below.
+    # The new code of each value: the bottom has one code in place of `start` of them, and the top
+    # is one code. A null keeps its code.
     new_codes = np.minimum(np.arange(len(values)), end) - max(start - 1, 0)
     new_code = np.concatenate([np.arange(first), np.maximum(new_codes, 0) + first])
     domain = [*column.domain[:first], *values[start:end]]
@@ -66,8 +68,8 @@ def coded_at_ends(column: Column, level: Level) -> tuple[Column, Level]:
     return replace(column, codes=codes, domain=domain), Level(top, bottom=bottom)
 
 
-def _end(column: Column, limit: Any, key: str) -> Any:
-    """The value that stands for all beyond a limit, in the type of the column; None without one.
+def _value_of_limit(column: Column, limit: Any, key: str) -> Any:
+    """A limit as a value of the column, which stands for all beyond it; None without a limit.
 
     `limit` is a fraction or a date; `key` is "top" or "bottom", for messages.
     """
@@ -107,7 +109,10 @@ def _position(value: Any) -> Fraction | int:
 
 
 def with_open_ends(attribute: Attribute, level: Level) -> Attribute:
-    """An attribute whose lowest and highest labels have no end where values were made one."""
+    """An attribute whose lowest and highest labels are open where values were made one.
+
+    `level` has the values that stand for those beyond them.
+    """
     ended = replace(attribute, top=level.top, bottom=level.bottom)
     return replace(ended, labels=tuple(opened(ended, names) for names in attribute.labels))
 
@@ -118,7 +123,10 @@ def has_dates(attribute: Attribute) -> bool:
 
 
 def reached_ends(attribute: Attribute, names: Sequence[Any]) -> tuple[bool, bool]:
-    """Whether the first of ascending labels reaches the bottom; and the last one the top."""
+    """Whether the first of ascending labels covers the bottom, and whether the last covers the top.
+
+    Bottom and top are the values of the attribute that stand for all beyond them.
+    """
     first = int(attribute.domain[0] is None)  # 1 if the first value is a null
     if not names[first:]:
         return False, False
@@ -128,7 +136,7 @@ def reached_ends(attribute: Attribute, names: Sequence[Any]) -> tuple[bool, bool
 
 
 def opened(attribute: Attribute, names: Sequence[Any]) -> tuple[Any, ...]:
-    """Ascending labels, of which the first and last have no end if they reach bottom and top.
+    """Ascending labels, of which the first and last are open if they cover bottom and top.
 
     So "90 to 94" becomes "90 or more". A label that is open at both ends is ``*``.
     """
@@ -177,7 +185,8 @@ def from_level(attribute: Attribute, level: int, hierarchy: Any) -> Attribute:
         )
     # The node of each value (leaf) at this level and at those above.
     nodes, *nodes_above = attribute.ancestors[level - 1 :]
-    names, *names_above = _names_from_level(attribute, level, _finer(attribute, level, hierarchy))
+    finer_names = _names_below(attribute, level, hierarchy)
+    names, *names_above = _names_from_level(attribute, level, finer_names)
     # The first leaf of each node has the nodes above it.
     first_leaf = np.searchsorted(nodes, np.arange(int(nodes.max()) + 1))
     first = int(attribute.domain[0] is None)  # 1 if the first value is a null
@@ -208,7 +217,7 @@ def _names_from_level(
         nodes, labels = attribute.ancestors[node_level - 1], attribute.labels[node_level - 1]
         level_names = []
         for node, label in enumerate(labels):
-            # Values of a node stand side by side, so the first and last tell which it holds.
+            # Values of a node stand side by side: the first and the last show which it holds.
             leaves = np.flatnonzero(nodes == node)
             span = int(leaves[0]), int(leaves[-1])
             is_clear = label not in finer_names and span_of_name.get(label, span) == span
@@ -218,10 +227,10 @@ def _names_from_level(
     return names
 
 
-def _finer(attribute: Attribute, level: int, hierarchy: Any) -> set[str]:
+def _names_below(attribute: Attribute, level: int, hierarchy: Any) -> set[str]:
     """The names of values and nodes below a level of a hierarchy; none for numbers and periods.
 
-    Those of numbers and periods say themselves what they cover.
+    Names of numbers and periods show what they cover, so none is taken for another.
     """
     if isinstance(hierarchy, (Intervals, DateLevels)):
         return set()

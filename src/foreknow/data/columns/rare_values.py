@@ -49,15 +49,15 @@ def without_rare(
     ['Cook', 'Nurse', 'other']
     """
     domain = attribute.domain
-    rare = np.bincount(attribute.codes, times, len(domain)) < limit
-    first = int(domain[0] is None)  # 1 if a null comes first: it is not rare
-    n_rare = int(np.count_nonzero(rare[first:]))
+    is_rare = np.bincount(attribute.codes, times, len(domain)) < limit
+    first = int(domain[0] is None)  # 1 if a null comes first, which is not rare
+    n_rare = int(np.count_nonzero(is_rare[first:]))
     if not n_rare:
         return attribute
     # Merge rare values only if they are at most half of all: "other" must not be most of the
     # column.
-    if merging and not attribute.ancestors and 2 * n_rare <= len(rare) - first:
-        return merged(attribute, rare)
+    if merging and not attribute.ancestors and 2 * n_rare <= len(is_rare) - first:
+        return merged(attribute, is_rare)
     ways = 'a coarser column, or publish with form = "bucketized"'
     if attribute.ancestors:
         ways = 'labels by its hierarchy: leave out labels = "set"'
@@ -65,23 +65,36 @@ def without_rare(
         ways = 'ranges: leave out labels = "set"'
     elif merging:
         ways = "a hierarchy, its type, or make it one of the identifiers"
-    looks = doubts(attribute.name, domain)
-    error = _too_rare(attribute, rare[first:], f"{limit} {noun}", "labels would list them", ways)
-    raise SchemaError(f"{error}{'' if looks is None else f'. It {looks}'}")
+    error = _rare_values_error(
+        attribute,
+        is_rare[first:],
+        f"{limit} {noun}",
+        consequence="labels would list them",
+        ways=ways,
+    )
+    # The column may be misread, which makes values rare.
+    doubt = doubts(attribute.name, domain)
+    raise SchemaError(f"{error}{'' if doubt is None else f'. It {doubt}'}")
 
 
-def _too_rare(
-    attribute: Attribute, rare: NDArray[np.bool_], limit_text: str, what: str, ways: str
+def _rare_values_error(
+    attribute: Attribute,
+    is_rare: NDArray[np.bool_],
+    limit_text: str,
+    *,
+    consequence: str,
+    ways: str,
 ) -> SchemaError:
     """The error for values of few people that labels would show.
 
-    `rare` says for each value if it is rare, `what` what labels would do, and `ways` what helps.
+    `is_rare` marks the rare values, and `limit_text` says what is rare. `consequence` is what
+    labels would do, and `ways` what helps against it.
     """
     exact = f'labels = {{ {json.dumps(attribute.name)} = "exact" }}'
     return SchemaError(
-        f"column {attribute.name!r}: {np.count_nonzero(rare):,} of its {len(rare):,} values are "
-        f"had by fewer than {limit_text} each, and {what}; give it {ways}; or say {exact} in "
-        "[publish] to show them all"
+        f"column {attribute.name!r}: {np.count_nonzero(is_rare):,} of its {len(is_rare):,} values "
+        f"are had by fewer than {limit_text} each, and {consequence}; give it {ways}; or say "
+        f"{exact} in [publish] to show them all"
     )
 
 
@@ -113,25 +126,30 @@ def refuse_rare_ends(
     """
     domain = attribute.domain
     first = int(domain[0] is None)  # 1 if the first value is a null
-    rare = np.bincount(attribute.codes, times, len(domain))[first:] < limit
-    endless = any(isinstance(value, float) and not np.isfinite(value) for value in domain[first:])
-    if not rare.any() or (2 * np.count_nonzero(rare) <= len(rare) and not endless):
+    is_rare = np.bincount(attribute.codes, times, len(domain))[first:] < limit
+    has_infinite = any(
+        isinstance(value, float) and not np.isfinite(value) for value in domain[first:]
+    )
+    are_most = 2 * np.count_nonzero(is_rare) > len(is_rare)
+    if not is_rare.any() or not (are_most or has_infinite):
         return
     ways = "coarser values first, or a hierarchy with levels"
-    if endless:
+    if has_infinite:
         ways = "finite numbers in place of inf, or say that these are missing"
     elif attribute.ancestors:
         ways = 'labels by its hierarchy: leave out labels = "range"'
-    raise _too_rare(attribute, rare, f"{limit} {noun}", "ranges would end at them", ways)
+    raise _rare_values_error(
+        attribute, is_rare, f"{limit} {noun}", consequence="ranges would end at them", ways=ways
+    )
 
 
-def merged(attribute: Attribute, rare: NDArray[np.bool_]) -> Attribute:
-    """An attribute with some values as its last one, `other`; a missing value stays.
+def merged(attribute: Attribute, is_rare: NDArray[np.bool_]) -> Attribute:
+    """An attribute with its rare values as one, `other`, which is the last; a missing value stays.
 
-    `rare` says for each value of the domain whether it is merged.
+    `is_rare` says which values of the domain are merged.
     """
     domain = attribute.domain
-    kept_codes = np.flatnonzero(~rare | np.array([value is None for value in domain]))
+    kept_codes = np.flatnonzero(~is_rare | np.array([value is None for value in domain]))
     # Values that are merged get the code after those that stay.
     new_code = np.full(len(domain), len(kept_codes), dtype=np.int64)
     new_code[kept_codes] = np.arange(len(kept_codes))
@@ -147,5 +165,5 @@ def merged(attribute: Attribute, rare: NDArray[np.bool_]) -> Attribute:
         domain=[*(domain[code] for code in kept_codes.tolist()), label],
         order="nominal",
         positions=positions,
-        cells=GridCells(None, values, (), positions),
+        cells=GridCells(grid=None, values=values, texts=(), ends=positions),
     )

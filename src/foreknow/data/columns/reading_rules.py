@@ -114,7 +114,7 @@ class Reading:
 
     def __post_init__(self) -> None:
         """Bring the settings into one form; `SchemaError` for those that contradict each other."""
-        object.__setattr__(self, "missing", _missing(self.missing))
+        object.__setattr__(self, "missing", _read_missing(self.missing))
         for one_field in fields(self):
             if one_field.name in ("missing", "latest_year", "separators", "units"):
                 continue
@@ -122,13 +122,13 @@ class Reading:
             if setting is not None and not isinstance(setting, str):
                 raise SchemaError(f"{one_field.name} must be a text, not {setting!r}")
         # Each function brings a setting into one form, or refuses it.
-        for name, settle in (
-            ("encoding", _encoding),
-            ("delimiter", _delimiter),
-            ("date_format", _date_format),
+        for name, read_setting in (
+            ("encoding", _read_encoding),
+            ("delimiter", _read_delimiter),
+            ("date_format", _read_date_format),
         ):
             if getattr(self, name) is not None:
-                object.__setattr__(self, name, settle(getattr(self, name)))
+                object.__setattr__(self, name, read_setting(getattr(self, name)))
         if self.decimal not in (None, ".", ","):
             raise SchemaError(f'decimal must be "." or ",", not {self.decimal!r}')
         if (
@@ -136,8 +136,8 @@ class Reading:
             or not 1000 <= (self.latest_year or 2000) <= 9999
         ):
             raise SchemaError(f"latest_year must be a year such as 2025, not {self.latest_year!r}")
-        object.__setattr__(self, "separators", _separators(self.separators))
-        object.__setattr__(self, "units", _units(self.units))
+        object.__setattr__(self, "separators", _read_separators(self.separators))
+        object.__setattr__(self, "units", _read_units(self.units))
         if self.negative not in (None, "()"):
             raise SchemaError(f'negative must be "()", not {self.negative!r}')
         if self.thousands not in (None, ",", ".", "'", " "):
@@ -184,7 +184,7 @@ class Reading:
         """The settings that are not defaults, as a policy file has them."""
         settings: dict[str, Any] = {**asdict(self), "missing": list(self.spellings)}
         if isinstance(self.missing, Mapping):
-            settings["missing"] = {name: list(listed) for name, listed in self.missing.items()}
+            settings["missing"] = {name: list(texts) for name, texts in self.missing.items()}
         settings["units"] = {unit: float(factor) for unit, factor in self.units.items()}
         # Whole factors without decimals.
         for unit, factor in self.units.items():
@@ -244,7 +244,7 @@ class Reading:
         """A function that reads one number by these settings."""
         decimal, has_brackets = self.decimal or ".", self.negative is not None
         read = amount_reader(decimal, self.thousands, self.currency or "", tuple(self.units))
-        return partial(_read_in_brackets, read, has_brackets, self.units)
+        return partial(_read_in_brackets, read=read, has_brackets=has_brackets, units=self.units)
 
 
 @dataclass(frozen=True)
@@ -266,19 +266,28 @@ def date_reader(date_format: str, latest_year: int | None = None) -> Callable[[s
     >>> date_reader("%d-%b-%y", 2025)("31-JAN-26")
     datetime.date(1926, 1, 31)
     """
-    of_century = latest_year is not None and "%y" in date_format
-    timed = re.search(r"%[HIMSfp]", date_format) is not None
+    has_short_years = "%y" in date_format
+    has_time = re.search(r"%[HIMSfp]", date_format) is not None
     has_month_names = re.search(r"%[bB]", date_format) is not None
     # Python's names of months depend on the machine's locale: numbers stand in for them.
     of_numbers = re.sub(r"%[bB]", f"{_MARK}%m{_MARK}", date_format)
 
     return partial(
-        _read_date, of_numbers, has_month_names, timed, latest_year if of_century else None
+        _read_date,
+        date_format=of_numbers,
+        has_month_names=has_month_names,
+        has_time=has_time,
+        latest_year=latest_year if has_short_years else None,
     )
 
 
 def _read_date(
-    date_format: str, has_month_names: bool, timed: bool, latest_year: int | None, text: str
+    text: str,
+    *,
+    date_format: str,
+    has_month_names: bool,
+    has_time: bool,
+    latest_year: int | None,
 ) -> date:
     """The date or time that a text is, by a format; `ValueError` for another text.
 
@@ -293,7 +302,7 @@ def _read_date(
     if latest_year is not None:
         # The latest year with these two digits that is not after `latest_year`.
         moment = moment.replace(year=latest_year - (latest_year - moment.year) % 100)
-    return moment if timed else moment.date()
+    return moment if has_time else moment.date()
 
 
 def amount_reader(
@@ -321,18 +330,20 @@ def amount_reader(
         rf"(?:\s?(?P<unit>{'|'.join(map(re.escape, units)) or '(?!)'}))?(?P<behind>\s?{sign})?"
     )
 
-    return partial(_read_amount, amount, decimal, sign)
+    return partial(_read_amount, pattern=amount, sign=sign)
 
 
 def _read_in_brackets(
+    text: str,
+    *,
     read: Callable[[str], tuple[Decimal, str]],
     has_brackets: bool,
     units: Mapping[str, Decimal],
-    text: str,
 ) -> Decimal:
     """The number in a text that may stand in brackets or before a unit; or a `ValueError`.
 
-    With `has_brackets`, a number in brackets is negative. `units` are factors by word.
+    `read` returns the number and the unit of a text without brackets. With `has_brackets`, a number
+    in brackets is negative. `units` are factors by word.
 
     >>> Reading(thousands=",", negative="()", units={"k": 1000}).as_amount("(1,200.5k)")
     Decimal('-1200500')
@@ -347,11 +358,12 @@ def _read_in_brackets(
     return -number if is_negative and number else number
 
 
-def _read_amount(
-    amount: re.Pattern[str], decimal: str, sign: str, text: str
-) -> tuple[Decimal, str]:
-    """The number and unit in a text that matches the pattern of `amount_reader`."""
-    matched = amount.fullmatch(text.strip(BLANKS)) if _has_plain_digits(text) else None
+def _read_amount(text: str, *, pattern: re.Pattern[str], sign: str) -> tuple[Decimal, str]:
+    """The number and unit in a text that matches the pattern of `amount_reader`; or `ValueError`.
+
+    `sign` is that of the currency; "" if there is none.
+    """
+    matched = pattern.fullmatch(text.strip(BLANKS)) if _has_plain_digits(text) else None
     if matched is None:
         raise ValueError(f"{text!r} is no amount")
     # The pattern allows both places of each sign, but one sign may stand only once.
@@ -367,6 +379,7 @@ def _read_amount(
 
 
 def _has_plain_digits(text: str) -> bool:
+    """True if all digits of a text are 0 to 9, and none is of another script."""
     return text.isascii() or not re.search(r"(?![0-9])\d", text)
 
 
@@ -376,7 +389,7 @@ def _numbered_month(matched: re.Match[str]) -> str:
     return matched[0] if number is None else f"{_MARK}{number:02d}{_MARK}"
 
 
-def _units(setting: Any) -> dict[str, Decimal]:
+def _read_units(setting: Any) -> dict[str, Decimal]:
     """Read the setting `units`: numbers above 0 by words without digits and signs of numbers."""
     if not isinstance(setting, Mapping):
         raise SchemaError(f"units must be a table such as {{ k = 1000 }}, not {setting!r}")
@@ -392,21 +405,21 @@ def _units(setting: Any) -> dict[str, Decimal]:
     return units
 
 
-def _missing(setting: Any) -> tuple[str, ...] | dict[str, tuple[str, ...]]:
+def _read_missing(setting: Any) -> tuple[str, ...] | dict[str, tuple[str, ...]]:
     """The setting `missing` in one form: a tuple of texts for every column, or a mapping.
 
     In the mapping, the texts of every column come first, under "*".
     """
     if not isinstance(setting, Mapping):
-        return _spellings(setting)
-    of_columns = {str(name): _spellings(listed) for name, listed in setting.items()}
+        return _read_spellings(setting)
+    of_columns = {str(name): _read_spellings(texts) for name, texts in setting.items()}
     everywhere = of_columns.pop(EVERY_COLUMN, ())
     if not of_columns:
         return everywhere
     return {EVERY_COLUMN: everywhere, **of_columns} if everywhere else of_columns
 
 
-def _spellings(setting: Any) -> tuple[str, ...]:
+def _read_spellings(setting: Any) -> tuple[str, ...]:
     """Read the setting `missing`: a list of texts, each once, without blanks around them."""
     if isinstance(setting, str) or not isinstance(setting, Sequence):
         raise SchemaError(
@@ -422,7 +435,7 @@ def _spellings(setting: Any) -> tuple[str, ...]:
     return tuple(dict.fromkeys(spelling.strip(BLANKS) for spelling in setting))
 
 
-def _separators(setting: Any) -> dict[str, str]:
+def _read_separators(setting: Any) -> dict[str, str]:
     """The separators of columns as a dictionary; `SchemaError` for anything else."""
     if not isinstance(setting, Mapping):
         raise SchemaError(
@@ -437,7 +450,7 @@ def _separators(setting: Any) -> dict[str, str]:
     return dict(setting)
 
 
-def _encoding(encoding: str) -> str:
+def _read_encoding(encoding: str) -> str:
     """The name that Python has for an encoding of texts; `SchemaError` for an unknown one."""
     try:
         codec = codecs.lookup(encoding)
@@ -451,7 +464,7 @@ def _encoding(encoding: str) -> str:
         ) from None
 
 
-def _delimiter(delimiter: str) -> str:
+def _read_delimiter(delimiter: str) -> str:
     """The sign of a delimiter, which may be named in words; `SchemaError` if it is none."""
     sign = {"tab": "\t", "\\t": "\t", "comma": ",", "semicolon": ";", "space": " "}.get(
         delimiter.lower(), delimiter
@@ -464,16 +477,14 @@ def _delimiter(delimiter: str) -> str:
     return sign
 
 
-def _date_format(setting: str) -> str:
+def _read_date_format(setting: str) -> str:
     """A format of dates in the directives of Python; `SchemaError` if it has no whole date."""
     date_format, wrong_words = setting, list[str]()
     # A format in words, such as dd.mm.yyyy: find words that mean nothing, and translate the others.
     if "%" not in setting:
-        field_words = _WORD.findall(_TIME.sub("", setting))
-        wrong_words = []
-        for w in field_words:
-            if not re.fullmatch(f"({_DATE.pattern})+", w, re.I):
-                wrong_words.append(w)
+        for word in _WORD.findall(_TIME.sub("", setting)):
+            if not re.fullmatch(f"({_DATE.pattern})+", word, re.I):
+                wrong_words.append(word)
         date_format = _TIME.sub(lambda time: f"{time[1]}%H:%M{':%S' * bool(time[2])}", setting)
         date_format = _DATE.sub(lambda matched: _WORDS[matched[1].lower()], date_format)
     directives = set(re.findall(r"%([a-zA-Z])", date_format))

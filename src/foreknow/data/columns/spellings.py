@@ -11,8 +11,8 @@ from foreknow.data.labels.labels import is_pattern
 from foreknow_judge.numbers import read_number
 from foreknow_judge.text import plain_spelling
 
-# Words of so many letters may be misspelt, and if only
-# one is in capitals of so many; in words of so many, two letters may be wrong.
+# Words of so many letters may be misspelt; so many, if only one of the two is in capitals; in words
+# of so many letters, two may be wrong.
 _WORD, _SHORT, _LONG = 4, 6, 8
 # Cyrillic and Greek letters that look like Latin ones.
 _LATIN = str.maketrans("авекмнорстухіαβεζηικμνορτυχ", "abekmhopctyxiabezhikmnoptyx")
@@ -82,7 +82,7 @@ class Spellings:
         return None
 
     def written_otherwise(self, text: str, but: Collection[str] = ()) -> str | None:
-        """The first value that a text would be, were it not for case, spaces and the like, or None.
+        """The first value that differs from a text only by case, spaces and the like; else None.
 
         Values in `but` are passed over.
 
@@ -158,6 +158,7 @@ def _key(text: str) -> str:
 
 @lru_cache(_KEPT)
 def _words_of(text: str) -> tuple[str, ...]:
+    """The words of a text, in small letters."""
     return tuple(re.findall(r"[^\W_]+", plain_spelling(text)))
 
 

@@ -46,8 +46,8 @@ from foreknow_judge.errors import PolicyError
 Style: TypeAlias = Literal["range", "hierarchy", "set"]
 STYLES = ("range", "exact", "hierarchy", "set")  # that may be wanted
 
-# What a label stands for. Of a range: whether a null is in it, its first and its last code; of a
-# set: its codes; of a hierarchy: the level and the node. Nothing stands for everything.
+# The meaning of a label. Of a range: whether it has a null, its first and its last code; of a set:
+# its codes; of a node of a hierarchy: its level and its number. () means everything.
 Codes: TypeAlias = tuple[int, ...]
 
 
@@ -94,12 +94,12 @@ class KnownLabels:
 
 @dataclass(frozen=True, eq=False)
 class Coarsened:
-    """The label of each group along one attribute: ``meanings[of_group[g]]``, each once."""
+    """The label of each group along one attribute."""
 
     attribute: Attribute
     style: Style
-    meanings: list[Codes]
-    of_group: IntArray  # shape (groups,)
+    meanings: list[Codes]  # those of all labels, each once
+    of_group: IntArray  # shape (groups,): the position of each group's label among them
 
     @cached_property
     def _wording(self) -> Wording:
@@ -133,7 +133,7 @@ class Coarsened:
 
     @property
     def known(self) -> KnownLabels:
-        """The meanings of the labels."""
+        """The meaning of each label, by its text."""
         return self._wording.known(dict(zip(self._texts, self.meanings, strict=True)))
 
 
@@ -158,11 +158,11 @@ def coarsened(
     """
     # Without a floor, labels may be as fine as the members' values.
     floors = np.zeros(n_groups, dtype=np.int64) if floor is None else np.asarray(floor)
-    wording = wording_of(attribute, style)
-    return Coarsened(attribute, style, *wording.in_common(groups, n_groups, floors))
+    meanings, of_group = wording_of(attribute, style).in_common(groups, n_groups, floors)
+    return Coarsened(attribute, style, meanings, of_group)
 
 
-def _suppressed(attribute: Attribute, floors: IntArray) -> BoolArray:
+def _is_suppressed(attribute: Attribute, floors: IntArray) -> BoolArray:
     """True for groups that publish nothing of an attribute, by the least level of each.
 
     A level at or above the top of the hierarchy, or above 0 without one, hides everything.
@@ -170,7 +170,7 @@ def _suppressed(attribute: Attribute, floors: IntArray) -> BoolArray:
     return np.asarray(floors >= max(1, len(attribute.ancestors)))
 
 
-def _ends(
+def _lowest_and_highest(
     attribute: Attribute, groups: IntArray, n_groups: int
 ) -> tuple[IntArray, IntArray, IntArray]:
     """For each group its lowest code, its lowest code that is no null, and its highest code.
@@ -178,28 +178,28 @@ def _ends(
     The second is that of the null if the group has no other value. Shapes (groups,).
     """
     codes = attribute.codes
-    low = np.full(n_groups, np.iinfo(codes.dtype).max, dtype=codes.dtype)
-    high = np.zeros_like(low)  # the type of the codes makes `minimum.at` many times as fast
-    np.minimum.at(low, groups, codes)
-    np.maximum.at(high, groups, codes)
+    # The type of the codes makes `minimum.at` many times as fast.
+    lowest = np.full(n_groups, np.iinfo(codes.dtype).max, dtype=codes.dtype)
+    highest = np.zeros_like(lowest)
+    np.minimum.at(lowest, groups, codes)
+    np.maximum.at(highest, groups, codes)
     # A null, if there is one, has the code 0.
-    first = low
+    lowest_value = lowest
     if attribute.domain[0] is None:
-        first, has_value = high.copy(), codes > 0
-        np.minimum.at(first, groups[has_value], codes[has_value])
-    return low.astype(np.int64), first.astype(np.int64), high.astype(np.int64)
+        lowest_value, has_value = highest.copy(), codes > 0
+        np.minimum.at(lowest_value, groups[has_value], codes[has_value])
+    return lowest.astype(np.int64), lowest_value.astype(np.int64), highest.astype(np.int64)
 
 
-def _distinct(rows: IntArray) -> tuple[list[Codes], IntArray]:
-    """The distinct rows, in order, as tuples; and for each row, the number of its equal there.
+def _distinct_rows(rows: IntArray) -> tuple[list[Codes], IntArray]:
+    """The distinct rows, in order, as tuples; and for each row, its position among them.
 
     Rows are whole numbers from -1 on.
     """
-    # Codes must begin at 0, so 1 is added; the sizes are one more than the largest of these.
-    combination_of_row, first = combine(
-        [*(rows + 1).T], (rows.max(axis=0, initial=-1) + 2).tolist()
-    )
-    return list(map(tuple, rows[first].tolist())), combination_of_row.astype(np.int64)
+    # Codes must begin at 0, so 1 is added.
+    columns, n_codes = [*(rows + 1).T], (rows.max(axis=0, initial=-1) + 2).tolist()
+    position_of_row, first_rows = combine(columns, n_codes)
+    return list(map(tuple, rows[first_rows].tolist())), position_of_row.astype(np.int64)
 
 
 def _lowest_nodes(
@@ -211,7 +211,7 @@ def _lowest_nodes(
     of each run, and `floors` its least level. Shape of the result (runs, 2): level, node.
     """
     level_and_node = np.full((len(low), 2), -1, dtype=np.int64)
-    for level, nodes in enumerate(_levels(attribute)):
+    for level, nodes in enumerate(_nodes_by_level(attribute)):
         # Leaves of a node stand side by side, so the node of both ends holds all between.
         fits = (level_and_node[:, 0] < 0) & (floors <= level) & (nodes[low] == nodes[high])
         level_and_node[fits, 0], level_and_node[fits, 1] = level, nodes[low[fits]]
@@ -220,22 +220,23 @@ def _lowest_nodes(
     return level_and_node
 
 
-def _levels(attribute: Attribute) -> list[IntArray]:
+def _nodes_by_level(attribute: Attribute) -> list[IntArray]:
     """The node of each leaf at level 0 and up."""
     return [np.arange(len(attribute.domain)), *attribute.ancestors]
 
 
-def meant_by_sets(
+def read_sets(
     attribute: Attribute, texts: Iterable[Any], times: IntArray | None = None
 ) -> dict[str | None, Codes] | None:
     """The codes of the values that each label lists; None if some label cannot be read.
 
-    Some labels may say `other`, which stands for all values of fewer people than a limit that the
-    table does not show. `times` says how many people each entry of the attribute is; None: one.
+    A label may list `other`, which stands for all values that fewer people have than a limit. The
+    limit is not known: any is tried with which all labels can be read. `times` says how many people
+    each entry of the attribute is; None: one.
     """
     labels = [None if text is None else str(text) for text in dict.fromkeys(texts)]
     people = np.bincount(attribute.codes, times, len(attribute.domain))
-    # Try limits until all labels can be read: first none, then those that make other values rare.
+    # First no limit, then from the highest that makes a difference down.
     for limit in (0, *sorted(set(people.tolist()), reverse=True)):
         without_rare = merged(attribute, people < limit) if limit else attribute
         wording = SetWording(without_rare)
@@ -245,7 +246,7 @@ def meant_by_sets(
             if codes is None:
                 break
             values_of_label[label] = without_rare.values_in(codes)
-        else:
+        else:  # all labels were read
             return values_of_label
     return None
 
@@ -272,13 +273,13 @@ def open_codes(attribute: Attribute) -> tuple[int | None, int | None]:
     if attribute.cells is not None or last < 0:
         return None, None
     first = int(domain[0] is None and last > 0)  # 1 if the first value is a null
-    has_top = attribute.top is not None and domain[last] == attribute.top
     has_bottom = attribute.bottom is not None and domain[first] == attribute.bottom
+    has_top = attribute.top is not None and domain[last] == attribute.top
     return first if has_bottom else None, last if has_top else None
 
 
 class Wording:
-    """The labels of an attribute in one style, one for each meaning; and what a text means."""
+    """Writes the labels of an attribute in one style, one for each meaning, and reads them."""
 
     def __init__(self, attribute: Attribute) -> None:
         self._attribute = attribute
@@ -291,29 +292,31 @@ class Wording:
     def in_common(
         self, groups: IntArray, n_groups: int, floors: IntArray
     ) -> tuple[list[Codes], IntArray]:
-        """The meanings of labels, each once, and the number of each group's meaning.
+        """What the members of each group have in common, as the meanings of labels.
 
-        A label means what members have in common. `groups` has the group of each person, and
-        `floors` the least level of each group. Implemented by each style.
+        The result is the meanings, each once, and the position of each group's meaning among them.
+        `groups` has the group of each person, and `floors` the least level of each group.
         """
         raise NotImplementedError
 
     def write(self, meaning: Codes) -> str | None:
         """The label of a meaning."""
-        return self._label(*meaning) if meaning else self.everything
+        return self._write_label(*meaning) if meaning else self.everything
 
-    def _label(self, *codes: int) -> str | None:
+    def _write_label(self, *codes: int) -> str | None:
+        """The label of a meaning other than everything."""
         raise NotImplementedError
 
     def covers(self, meaning: Codes) -> tuple[int, int]:
-        """First and last code of a meaning."""
-        return self._ends_of(*meaning) if meaning else (0, len(self.exact) - 1)
+        """The first and the last value, as codes, that a meaning covers."""
+        return self._first_and_last(*meaning) if meaning else (0, len(self.exact) - 1)
 
-    def _ends_of(self, *codes: int) -> tuple[int, int]:
+    def _first_and_last(self, *codes: int) -> tuple[int, int]:
+        """The first and the last value of a meaning other than everything."""
         raise NotImplementedError
 
     def places(self, meanings: Sequence[Codes]) -> IntArray:
-        """First and last code of each meaning, shape (meanings, 2)."""
+        """The first and the last code that each meaning covers, shape (meanings, 2)."""
         return np.array(list(map(self.covers, meanings)), dtype=np.int64).reshape(-1, 2)
 
     def widths(self, meanings: Sequence[Codes]) -> NDArray[np.float64]:
@@ -324,7 +327,7 @@ class Wording:
         return np.asarray((sizes - 1.0) / most)
 
     def _sizes(self, meanings: Sequence[Codes], values_per_code: IntArray) -> IntArray:
-        """How many values each meaning covers, where each code is so many."""
+        """The number of values that each meaning covers, by the number of values of each code."""
         raise NotImplementedError
 
     def known(self, meanings: Mapping[str | None, Codes]) -> KnownLabels:
@@ -332,48 +335,46 @@ class Wording:
         return KnownLabels(self._attribute.domain, meanings)
 
     def read(self, text: str | None) -> Codes | None:
-        """The codes of a label; None for a text that is no label."""
+        """The meaning of a label; None for a text that is no label."""
         code = self.codes.get(text)
         if code is not None:
-            return self._alone(code)
-        return None if text is None else self._meaning(text)
+            return self._meaning_of_value(code)
+        return None if text is None else self._read_label(text)
 
-    def _alone(self, code: int) -> Codes:
+    def _meaning_of_value(self, code: int) -> Codes:
         """The meaning of one value."""
         raise NotImplementedError
 
-    def _meaning(self, text: str) -> Codes | None:
-        """The codes of a label that is not a value."""
+    def _read_label(self, text: str) -> Codes | None:
+        """The meaning of a label that is not a value; None for a text that is no label."""
         if text == self.everything:
             return ()
         # A text may be read in several ways; the right one is written back as the same text.
-        ways = map(self._codes_of, meanings_of(text))
+        ways = map(self._codes_meant, meanings_of(text))
         return next((codes for codes in ways if codes and self.write(codes) == text), None)
 
-    def _codes_of(self, meaning: Meaning) -> Codes | None:
-        """The codes of the values that a label means.
-
-        None if it names something else than values.
-        """
+    def _codes_meant(self, meaning: Meaning) -> Codes | None:
+        """One way to read a label, in codes; None if it names something else than values."""
         raise NotImplementedError
 
     def read_all(
         self, labels: Iterable[Any], times: IntArray | None = None
     ) -> dict[Any, Codes] | None:
-        """The codes of each label; None if one of them cannot be read.
+        """The meaning of each label, by label; None if one of them cannot be read.
 
-        `times` (how many people each entry is) matters only for labels that list values.
+        `times` says how many people each entry of the attribute is. It is used only where labels
+        list values.
         """
-        meanings = {}
+        meaning_of_label = {}
         for label in labels:
-            codes = self.read(None if label is None else str(label))
-            if codes is None:
+            meaning = self.read(None if label is None else str(label))
+            if meaning is None:
                 return None
-            meanings[label] = codes
-        return meanings
+            meaning_of_label[label] = meaning
+        return meaning_of_label
 
     def inside(self, codes: Codes) -> NDArray[np.bool_]:
-        """Which values of the domain a meaning covers."""
+        """Which values of the domain a meaning covers, as a mask."""
         first, last = self.covers(codes)
         inside = np.zeros(len(self.exact), dtype=bool)
         inside[first : last + 1] = True
@@ -393,12 +394,12 @@ class Wording:
         return {*self.exact, *self._attribute.listed}
 
     @cached_property
-    def _quoted(self) -> bool:
-        """True if values are quoted, since one of them holds what joins them."""
-        return any(text is not None and self._joins(text) for text in self._labels_of_values)
+    def _quotes_values(self) -> bool:
+        """True if values are quoted, since one of them holds a text that joins values."""
+        return any(text is not None and self._holds_joint(text) for text in self._labels_of_values)
 
-    def _joins(self, text: str) -> bool:
-        """True if a value holds what joins values."""
+    def _holds_joint(self, text: str) -> bool:
+        """True if a value holds a text that joins values in labels."""
         raise NotImplementedError
 
     @cached_property
@@ -406,14 +407,15 @@ class Wording:
         """The label for "nothing is published"."""
         return self._distinct_from_values("* (level 1)" if "*" in self._labels_of_values else "*")
 
-    def _part(self, code: int) -> str:
+    def _value_text(self, code: int) -> str:
+        """A value as a part of a label."""
         text = self.exact[code]
         if text is None:
             return MISSING
-        return quote(text) if self._quoted else text
+        return quote(text) if self._quotes_values else text
 
     def _distinct_from_values(self, label: str) -> str:
-        """Add to a label until no value is called so; no label of several ends with a plus."""
+        """The label, with as many plus signs as it takes to be the name of no value."""
         while label in self._labels_of_values:
             label += "+"
         return label
@@ -430,24 +432,24 @@ class NodeWording(Wording):
         Also which of these each group has. `groups` has the group of each person, and `floors` the
         least level of each group.
         """
-        low, _, high = _ends(self._attribute, groups, n_groups)
-        return _distinct(_lowest_nodes(self._attribute, low, high, floors))
+        low, _, high = _lowest_and_highest(self._attribute, groups, n_groups)
+        return _distinct_rows(_lowest_nodes(self._attribute, low, high, floors))
 
-    def _label(self, *codes: int) -> str | None:
+    def _write_label(self, *codes: int) -> str | None:
         level, node = codes
         return self._names[level][node]
 
-    def _ends_of(self, *codes: int) -> tuple[int, int]:
+    def _first_and_last(self, *codes: int) -> tuple[int, int]:
         level, node = codes
-        return _span(_levels(self._attribute)[level], node)
+        return _leaves_of(_nodes_by_level(self._attribute)[level], node)
 
     def _sizes(self, meanings: Sequence[Codes], values_per_code: IntArray) -> IntArray:
         return np.asarray(np.diff(self.places(meanings))[:, 0] + 1)
 
-    def _alone(self, code: int) -> Codes:
+    def _meaning_of_value(self, code: int) -> Codes:
         return 0, code
 
-    def _meaning(self, text: str) -> Codes | None:
+    def _read_label(self, text: str) -> Codes | None:
         return self._nodes.get(text)
 
     @cached_property
@@ -458,9 +460,10 @@ class NodeWording(Wording):
     def _nodes(self) -> Mapping[str | None, Codes]:
         """The lowest node of each name."""
         lowest: dict[str | None, Codes] = {}
+        # From low levels to high ones: the first node of a name stays.
         for level, names in enumerate(self._names):
             for node, name in enumerate(names):
-                lowest.setdefault(name, (level, node))  # from low to high: the first stays
+                lowest.setdefault(name, (level, node))
         return lowest
 
 
@@ -480,7 +483,7 @@ class SetWording(Wording):
         offsets, cell_codes, _ = count_pairs(
             groups, attribute.codes, n_groups, len(attribute.domain)
         )
-        is_hidden = _suppressed(attribute, floors).tolist()
+        is_hidden = _is_suppressed(attribute, floors).tolist()
         number_of: dict[Codes, int] = {}  # of each meaning
         numbers = []
         for group, (start, end) in enumerate(pairwise(offsets.tolist())):
@@ -488,14 +491,14 @@ class SetWording(Wording):
             numbers.append(number_of.setdefault(meaning, len(number_of)))
         return list(number_of), np.array(numbers, dtype=np.int64)
 
-    def _label(self, *codes: int) -> str | None:
+    def _write_label(self, *codes: int) -> str | None:
         if len(codes) == 1:
             return self.exact[codes[0]]
         if len(codes) == len(self.exact) and self.everything == "*":
             return "*"
-        return self._distinct_from_values(AMONG.join(map(self._part, codes)))
+        return self._distinct_from_values(AMONG.join(map(self._value_text, codes)))
 
-    def _ends_of(self, *codes: int) -> tuple[int, int]:
+    def _first_and_last(self, *codes: int) -> tuple[int, int]:
         return codes[0], codes[-1]
 
     def _sizes(self, meanings: Sequence[Codes], values_per_code: IntArray) -> IntArray:
@@ -513,10 +516,10 @@ class SetWording(Wording):
         of_values = {text: self._attribute.values_in(codes) for text, codes in meanings.items()}
         return KnownLabels(cells.values.domain, of_values)
 
-    def _alone(self, code: int) -> Codes:
+    def _meaning_of_value(self, code: int) -> Codes:
         return (code,)
 
-    def _codes_of(self, meaning: Meaning) -> Codes | None:
+    def _codes_meant(self, meaning: Meaning) -> Codes | None:
         """The codes of the values that a label lists; None if it lists something else."""
         has_null = None in self.codes
         codes = set()
@@ -537,13 +540,16 @@ class SetWording(Wording):
     def read_all(
         self, labels: Iterable[Any], times: IntArray | None = None
     ) -> dict[Any, Codes] | None:
-        """The codes of the values that each label lists; None if one cannot be read.
+        """The codes of the values that each label lists, by label; None if one cannot be read.
 
-        `times` (how many people each entry is) tells what the label `other` may stand for.
+        `times` says how many people each entry of the attribute is: `other` in a label stands for
+        values of few people.
         """
-        texts = {label: None if label is None else str(label) for label in labels}
-        meanings = meant_by_sets(self._attribute, texts.values(), times)
-        return None if meanings is None else {label: meanings[texts[label]] for label in texts}
+        text_of_label = {label: None if label is None else str(label) for label in labels}
+        codes_of_text = read_sets(self._attribute, text_of_label.values(), times)
+        if codes_of_text is None:
+            return None
+        return {label: codes_of_text[text] for label, text in text_of_label.items()}
 
     def inside(self, codes: Codes) -> NDArray[np.bool_]:
         """Which values a set covers, as a mask; () is everything."""
@@ -551,7 +557,7 @@ class SetWording(Wording):
         inside[list(codes)] = True
         return inside
 
-    def _joins(self, text: str) -> bool:
+    def _holds_joint(self, text: str) -> bool:
         return "|" in text or text == MISSING
 
 
@@ -566,50 +572,51 @@ class RangeWording(Wording):
         A range is (whether a null is in it, first code, last code). Also which of these each group
         has. `groups` has the group of each person, and `floors` the least level of each group.
         """
-        low, first, high = _ends(self._attribute, groups, n_groups)
+        lowest, first, last = _lowest_and_highest(self._attribute, groups, n_groups)
         # A null comes first, as code 0: it is not the lower end of a range.
-        null_too = (low == 0) & (high > 0) & (self._attribute.domain[0] is None)
+        has_null = (lowest == 0) & (last > 0) & (self._attribute.domain[0] is None)
         # Rows of -1 mark everything.
-        rows = np.stack((null_too, first, high), axis=1)
-        rows[_suppressed(self._attribute, floors)] = -1
+        rows = np.stack((has_null, first, last), axis=1)
+        rows[_is_suppressed(self._attribute, floors)] = -1
         # A range without either end is everything.
-        rows[self._bottomless[first] & self._endless[high]] = -1
-        distinct, of_group = _distinct(rows)
-        return [() if row[0] < 0 else row for row in distinct], of_group
+        rows[self._is_bottomless[first] & self._is_endless[last]] = -1
+        distinct_rows, of_group = _distinct_rows(rows)
+        return [() if -1 in row else row for row in distinct_rows], of_group
 
-    def _label(self, *codes: int) -> str | None:
+    def _write_label(self, *codes: int) -> str | None:
         """The label of a range, by whether a null is in it, its first code and its last."""
-        null_too, low, high = codes
+        has_null, first, last = codes
         # One value without a null is written as it is.
-        if low == high and not null_too:
-            return self.exact[low]
-        # What the first value begins with, and what the last one ends with.
-        begin, end = self._texts[low][0], self._texts[high][1]
-        if low == high:
-            text = self._part(low)
-        elif self._bottomless[low]:
+        if first == last and not has_null:
+            return self.exact[first]
+        # The text where the first value begins, and where the last one ends.
+        start, _ = self._texts[first]
+        _, end = self._texts[last]
+        if first == last:
+            text = self._value_text(first)
+        elif self._is_bottomless[first]:
             text = up_to(str(end), has_dates(self._attribute))
-        elif self._endless[high]:
-            text = from_on(str(begin), has_dates(self._attribute))
+        elif self._is_endless[last]:
+            text = from_on(str(start), has_dates(self._attribute))
         elif self._attribute.cells is not None:
-            text = f"{begin}{UP_TO}{end}"
+            text = f"{start}{UP_TO}{end}"
         else:
-            text = f"{self._part(low)}{UP_TO}{self._part(high)}"
-        return self._distinct_from_values(f"{text}{OR_MISSING}" if null_too else text)
+            text = f"{self._value_text(first)}{UP_TO}{self._value_text(last)}"
+        return self._distinct_from_values(f"{text}{OR_MISSING}" if has_null else text)
 
-    def _ends_of(self, *codes: int) -> tuple[int, int]:
-        null_too, first, last = codes
-        return 0 if null_too else first, last
+    def _first_and_last(self, *codes: int) -> tuple[int, int]:
+        has_null, first, last = codes
+        return 0 if has_null else first, last
 
     def widths(self, meanings: Sequence[Codes]) -> NDArray[np.float64]:
         """The share of the whole span that each range covers."""
         attribute, (first, last) = self._attribute, self.places(meanings).T
         return np.asarray((attribute.ends[last] - attribute.positions[first]) / attribute.span)
 
-    def _alone(self, code: int) -> Codes:
+    def _meaning_of_value(self, code: int) -> Codes:
         return 0, code, code
 
-    def _codes_of(self, meaning: Meaning) -> Codes | None:
+    def _codes_meant(self, meaning: Meaning) -> Codes | None:
         """The codes of a label as a range: whether a null is in it, its first code, its last code.
 
         None if its ends are no values of the attribute, or in the wrong order.
@@ -627,13 +634,13 @@ class RangeWording(Wording):
 
     def inside(self, codes: Codes) -> NDArray[np.bool_]:
         """Which values a range covers, as a mask; see `in_common` for its codes."""
-        null_too, first, last = codes or (0, *self.covers(codes))  # no codes: everything
+        has_null, first, last = codes or (0, *self.covers(codes))  # no codes: everything
         inside = np.zeros(len(self.exact), dtype=bool)
         inside[first : last + 1] = True
-        inside[:1] |= bool(null_too)
+        inside[:1] |= bool(has_null)  # a null has the first code
         return inside
 
-    def _joins(self, text: str) -> bool:
+    def _holds_joint(self, text: str) -> bool:
         if self._attribute.cells is not None:
             return False
         return text == MISSING or UP_TO in f" {text} " or f" {text}".endswith(OR_MISSING)
@@ -641,7 +648,7 @@ class RangeWording(Wording):
     @cached_property
     def _codes_of_ends(self) -> tuple[Mapping[str | None, int], ...]:
         """The code of each text that a range may begin with, and of each that it may end with."""
-        if self._attribute.cells is None and not (self._bottomless | self._endless).any():
+        if self._attribute.cells is None and not (self._is_bottomless | self._is_endless).any():
             return self.codes, self.codes
         code_of_start, code_of_end = {}, {}
         for code, (start, end) in enumerate(self._texts):
@@ -656,37 +663,34 @@ class RangeWording(Wording):
         return [
             ("" if is_bottomless else text, "" if is_endless else text)
             for text, is_bottomless, is_endless in zip(
-                self.exact, self._bottomless, self._endless, strict=True
+                self.exact, self._is_bottomless, self._is_endless, strict=True
             )
         ]
 
     @cached_property
-    def _endless(self) -> BoolArray:
-        """Which values stand for all from them on."""
-        return self._open(1)
-
-    @cached_property
-    def _bottomless(self) -> BoolArray:
-        """Which values stand for all up to them."""
-        return self._open(0)
-
-    def _open(self, end: int) -> BoolArray:
-        """The values without a start (`end` 0) or without an end (`end` 1), as a mask."""
+    def _is_bottomless(self) -> BoolArray:
+        """Which values stand for all up to them, as a mask."""
         cells = self._attribute.cells
         if cells is not None:
-            return np.array([not texts[end] for texts in cells.texts], dtype=bool)
-        is_open = np.zeros(len(self.exact), dtype=bool)
-        code = open_codes(self._attribute)[end]
-        if code is not None:
-            is_open[code] = True
-        return is_open
+            return np.array([not start for start, _ in cells.texts], dtype=bool)
+        bottomless, _ = open_codes(self._attribute)
+        return np.asarray(np.arange(len(self.exact)) == (-1 if bottomless is None else bottomless))
+
+    @cached_property
+    def _is_endless(self) -> BoolArray:
+        """Which values stand for all from them on, as a mask."""
+        cells = self._attribute.cells
+        if cells is not None:
+            return np.array([not end for _, end in cells.texts], dtype=bool)
+        _, endless = open_codes(self._attribute)
+        return np.asarray(np.arange(len(self.exact)) == (-1 if endless is None else endless))
 
 
 _WORDINGS = {"range": RangeWording, "hierarchy": NodeWording, "set": SetWording}
 
 
 def wording_of(attribute: Attribute, style: Style) -> Wording:
-    """The labels of an attribute in a style."""
+    """The wording of an attribute's labels in a style."""
     return _WORDINGS[style](attribute)
 
 
@@ -699,15 +703,15 @@ def names_of_nodes(attribute: Attribute) -> list[list[str | None]]:
     exact = exact_labels(attribute)
     # The first and the last leaf of each node with a label.
     spans_of_label: dict[str | None, set[tuple[int, int]]] = {}
-    for nodes, labels in zip(_levels(attribute), [exact, *attribute.labels], strict=True):
+    for nodes, labels in zip(_nodes_by_level(attribute), [exact, *attribute.labels], strict=True):
         for node, label in enumerate(labels):
-            spans_of_label.setdefault(label, set()).add(_span(nodes, node))
+            spans_of_label.setdefault(label, set()).add(_leaves_of(nodes, node))
     # Values that the hierarchy lists and nobody has: a reader takes their names for values, too.
     unseen = attribute.listed - set(exact)
     used_names = {*spans_of_label, *unseen}
 
     def name(label: str, level: int) -> str:
-        """Keep a label that means one set of leaves; add the level to another."""
+        """The label, if it means one set of leaves and no unseen value; else with the level."""
         if label and len(spans_of_label[label]) == 1 and label not in unseen:
             return label
         levelled = f"{label} (level {level})"
@@ -722,6 +726,6 @@ def names_of_nodes(attribute: Attribute) -> list[list[str | None]]:
     return names
 
 
-def _span(nodes: IntArray, node: int) -> tuple[int, int]:
-    """First and last leaf of a node."""
+def _leaves_of(nodes: IntArray, node: int) -> tuple[int, int]:
+    """The first and the last leaf of a node; `nodes` has the node of each leaf at its level."""
     return int(np.searchsorted(nodes, node)), int(np.searchsorted(nodes, node, "right")) - 1

@@ -26,8 +26,8 @@ from foreknow_judge.errors import DataError
 from foreknow_judge.numbers import is_code, read_number
 
 Rows: TypeAlias = Sequence[Sequence[str]]
-# Numbers or moments in ascending order, and the places of the values that these are.
-Keys: TypeAlias = tuple[list[Any], list[int]]
+# Numbers or moments in ascending order, and the position of the value that each is read from.
+SortedKeys: TypeAlias = tuple[list[Any], list[int]]
 
 # How labels join values; `foreknow.data.labels.generalization` writes them so.
 AMONG, UP_TO, OR_MISSING, MISSING = " | ", " to ", " or missing", "missing"
@@ -68,13 +68,13 @@ class Meaning:
     start, length : str and int
         How values begin, and how long they are.
     node : str
-        What a node of a hierarchy is called, where that is not the label.
+        The name of a node of a hierarchy, where that is not the label.
     missing, everything : bool
-        Whether a missing value is among them, and whether all values are.
+        Whether the label stands for a missing value, too; and whether for all values.
     quoted : bool
-        Whether values stand in quotes, so that they are nothing else.
+        Whether values stand in quotes, so that they cannot be anything else.
     text : str
-        Of a missing value beside others: the label, all of whose meanings have it.
+        The label itself, if it stands for a missing value beside others; else "".
 
     Examples
     --------
@@ -103,7 +103,7 @@ class Meaning:
         return [end for end in (self.lower, self.upper) if end is not None]
 
     def is_range_of(self, *kinds: type) -> bool:
-        """True if it begins or ends at numbers, or at moments, of these types."""
+        """True if it has an end, `lower` or `upper`, of one of these types."""
         return any(isinstance(end, kinds) for end in self.ends_given)
 
     @property
@@ -119,7 +119,7 @@ class Meaning:
 
 @lru_cache(1 << 14)
 def meanings_of(text: str) -> tuple[Meaning, ...]:
-    """Every way to read a label, but as a value or a node that is called so."""
+    """Every way to read a label, but as a value, or a node of a hierarchy, that is called so."""
     return tuple(_meanings(text))
 
 
@@ -137,12 +137,12 @@ def _meanings(text: str) -> Iterator[Meaning]:
         yield Meaning(lower=number, upper=number)
     open_ended = _OPEN.fullmatch(text)
     if open_ended:
-        yield from _half_line(*open_ended.groups())
-    # "<15": all numbers below it.
+        yield from _meanings_of_open_range(*open_ended.groups())
+    # "<15" stands for all numbers below 15.
     limit = read_number(text[1:]) if text.startswith("<") else None
     if limit is not None:
         yield Meaning(ends=("", text), upper=limit, below=True)
-    yield from _marked(text)
+    yield from _meanings_of_marked(text)
     if text.endswith(OR_MISSING):
         # "20 to 29 or missing": all ways to read what stands before, each with a missing value.
         present_text = text.removesuffix(OR_MISSING)
@@ -150,17 +150,17 @@ def _meanings(text: str) -> Iterator[Meaning]:
         for meaning in (Meaning(members=(present_text,)), *meanings_of(present_text)):
             with_missing = replace(meaning, missing=True, quoted=quoted, text=text)
             yield meaning if meaning.text else with_missing
-    yield from _listed(text)
+    yield from _meanings_of_list(text)
     # A text may hold " to " itself; then it is in quotes.
     for ends in (_quoted_parts(text, UP_TO), text.split(UP_TO)):
         if len(ends) == 2:
-            yield from _range(*ends)
+            yield from _meanings_of_range(*ends)
     period = _period(text)
     if period is not None:
         yield Meaning(lower=period[0], upper=period[1], below=True)
 
 
-def _marked(text: str) -> Iterator[Meaning]:
+def _meanings_of_marked(text: str) -> Iterator[Meaning]:
     """Yield the ways to read a text with a level, asterisks or plus signs at its end.
 
     Asterisks mask the last characters of values; plus signs only tell a label from a value that is
@@ -169,29 +169,33 @@ def _marked(text: str) -> Iterator[Meaning]:
     levelled = _LEVELLED.fullmatch(text) if text.endswith(")") else None
     masked = _MASKED.fullmatch(text) if text.endswith("*") else None
     plus = _PLUS.fullmatch(text) if text.endswith("+") else None
-    if levelled and _MASKED.fullmatch(levelled[1]):
-        yield from _masked(levelled[1], int(levelled[2]))
-    elif levelled:
-        yield from meanings_of(levelled[1])
+    if levelled:
+        label, level = levelled.groups()
+        if _MASKED.fullmatch(label):  # a level of a mask hides as many characters
+            yield from _meanings_of_mask(label, int(level))
+        else:
+            yield from meanings_of(label)
     if masked:
         # A value may itself end with asterisks, so any number of them may mask.
-        for n_masked in range(1, len(masked[1]) + 1):
-            yield from _masked(text, n_masked)
+        asterisks = masked[1]
+        for n_masked in range(1, len(asterisks) + 1):
+            yield from _meanings_of_mask(text, n_masked)
     if plus:
-        yield Meaning(node=plus[1])
-        yield from meanings_of(plus[1])
+        label = plus[1]
+        yield Meaning(node=label)
+        yield from meanings_of(label)
 
 
-def _masked(text: str, masked_away: int) -> Iterator[Meaning]:
+def _meanings_of_mask(text: str, n_masked: int) -> Iterator[Meaning]:
     """Yield the meaning of a masked text: values of its length with the same beginning.
 
-    `masked_away` is how many of its last characters are masked.
+    `n_masked` is how many of its last characters are masked.
     """
-    if 0 < masked_away < len(text):
-        yield Meaning(start=text[:-masked_away], length=len(text))
+    if 0 < n_masked < len(text):
+        yield Meaning(start=text[:-n_masked], length=len(text))
 
 
-def _listed(text: str) -> Iterator[Meaning]:
+def _meanings_of_list(text: str) -> Iterator[Meaning]:
     """Yield the ways to read a list of values, in quotes or not, perhaps after `missing`."""
     quoted = _quoted_parts(text, AMONG)
     if quoted:
@@ -210,7 +214,7 @@ def _listed(text: str) -> Iterator[Meaning]:
         yield Meaning(members=tuple(bare), missing=MISSING in bare)
 
 
-def _range(low: str, high: str) -> Iterator[Meaning]:
+def _meanings_of_range(low: str, high: str) -> Iterator[Meaning]:
     """Yield the ways to read a range: of numbers, of periods, or of texts in an order of their own.
 
     `low` and `high` are the texts before and after " to "; "<" before the latter excludes it.
@@ -241,10 +245,10 @@ def is_open_ended(label: str) -> bool:
     return _OPEN.fullmatch(label.removesuffix(OR_MISSING)) is not None or label.startswith("<")
 
 
-def _half_line(end: str, direction: str) -> Iterator[Meaning]:
-    """Yield the meaning of all numbers or moments from one on, or up to one.
+def _meanings_of_open_range(end: str, direction: str) -> Iterator[Meaning]:
+    """Yield the meaning of a label of all numbers or moments from one on, or up to one.
 
-    `direction` is the ending of the label, such as " or more", and `end` is what stands before.
+    `direction` is the ending of the label, such as " or more", and `end` is the text before it.
     """
     number, period = read_number(end), _period(end)
     if direction == OR_MORE and number is not None:
@@ -258,7 +262,7 @@ def _half_line(end: str, direction: str) -> Iterator[Meaning]:
 
 
 def _quoted_parts(text: str, joint: str) -> list[str]:
-    """The parts of a text of quoted parts, without quotes; [] for another text.
+    """The quoted parts of a text that has only such parts, without quotes; [] for another text.
 
     `joint` stands between the parts, and may also occur inside of them.
     """
@@ -278,7 +282,7 @@ def quote(text: str) -> str:
 
 
 def _moment(text: str) -> datetime | None:
-    """The moment that a text is; digits alone are none."""
+    """The moment that a text is; None for a text that is none, such as digits alone."""
     return read_moment(text) if "-" in text[1:] else None
 
 
@@ -315,10 +319,10 @@ def _period(text: str) -> tuple[datetime, datetime] | None:
 
 
 class Values:
-    """The distinct values of one column of a table, and which of them fall in a label.
+    """The distinct values of one column of a table, to see which of them fall in a label.
 
-    A label that means one thing or another to this table is refused, unless it is known to be one
-    value.
+    A label that can be read in two ways that cover different values of this table is refused,
+    unless it is known to be one value.
 
     Parameters
     ----------
@@ -360,13 +364,14 @@ class Values:
         """
         text = None if label is None else text_of(label)
         if (text, exactly) not in self._known:
-            self._known[text, exactly] = self._alone(text) if exactly else self._read(text)
+            inside = self._written_as(text) if exactly else self._values_in(text)
+            self._known[text, exactly] = inside
         return self._known[text, exactly]
 
     def misread(self, text: str) -> bool:
         """True if a value, read as a label, would cover other values, or not the value itself."""
         try:
-            return bool((self._read(text) != self._alone(text)).any())
+            return bool((self._values_in(text) != self._written_as(text)).any())
         except DataError:
             return True
 
@@ -378,35 +383,39 @@ class Values:
             number = read_number(text)
             period = _period(text)
             if number is not None:
-                equal_numbers = _from_to(self._numbers, number, number)
+                equal_numbers = _positions_between(self._numbers, number, number)
                 positions.update(i for i in equal_numbers if not is_code(self.texts[i] or ""))
             elif period is not None:
-                positions.update(_from_to(self._moments, *period, below=True))
+                positions.update(_positions_between(self._moments, *period, below=True))
         return sorted(positions)
 
     def equal(self, value: Any) -> BoolArray:
         """Which values are this one: as it is written, or as a number."""
         text = None if value is None else text_of(value)
-        return self._alone(text) if text is None else self._alone(text) | self._numbered(text)
+        inside = self._written_as(text)
+        return inside if text is None else inside | self._same_number(text)
 
-    def _read(self, text: str | None) -> BoolArray:
+    def _values_in(self, text: str | None) -> BoolArray:
+        """Which values fall in a label, as a mask; `DataError` if that is not clear."""
         if text is None or text in self._listed:
-            return self._alone(text)
+            return self._written_as(text)
         if text in self._nodes:
             return self._nodes[text]
-        return self._only([self._alone(text), *self._values_by_way(meanings_of(text), text)], text)
+        ways = self._values_by_way(meanings_of(text), text)
+        return self._agreed([self._written_as(text), *ways], text)
 
-    def _only(self, ways: Iterable[BoolArray], text: str) -> BoolArray:
-        """The values that a text means; `DataError` if ways to read it cover different values.
+    def _agreed(self, ways: Iterable[BoolArray], text: str) -> BoolArray:
+        """The values that a text means, which all `ways` to read it must cover; else `DataError`.
 
         Ways that cover no value of this table do not count.
         """
         possible = [way for way in ways if way.any()]
         if any((way != possible[0]).any() for way in possible):
-            raise self._unclear(text)
-        return possible[0] if possible else self._none
+            raise self._ambiguity_error(text)
+        return possible[0] if possible else self._no_values
 
-    def _unclear(self, text: str) -> DataError:
+    def _ambiguity_error(self, text: str) -> DataError:
+        """The error of a label whose meaning in this table is not clear."""
         return DataError(
             f"column {self._column!r}: {text!r} may be one value, or a label that others fall in, "
             "and the population has both, so groups cannot be compared with it; write such values "
@@ -419,12 +428,12 @@ class Values:
         for meaning in meanings:
             inside = self._inside(meaning)
             if meaning.text:
-                # All ways to read "X or missing" share the missing value: X is decided first.
+                # All ways to read "X or missing" share the missing value: X must be clear first.
                 beside_missing.setdefault((meaning.text, meaning.quoted), []).append(inside)
             else:
                 yield inside
         for (_, quoted), ways in beside_missing.items():
-            yield self._only(ways, text) | self._missing(quoted=quoted)
+            yield self._agreed(ways, text) | self._missing_value(quoted=quoted)
 
     def _inside(self, meaning: Meaning) -> BoolArray:
         """Which values fall in a label that is read in one way.
@@ -432,15 +441,15 @@ class Values:
         A missing value that the label has beside others is added later.
         """
         if meaning.everything:
-            return ~self._none
+            return ~self._no_values
         if meaning.node:
-            return self._nodes.get(meaning.node, self._none)
+            return self._nodes.get(meaning.node, self._no_values)
         if meaning.start:
             start, length = meaning.start, meaning.length
             texts = [text or "" for text in self.texts]
             return np.array([len(text) == length and text.startswith(start) for text in texts])
         if meaning.members:
-            return self._among(meaning)
+            return self._in_list(meaning)
         if meaning.ends is not None and self._order.keys() >= {*meaning.ends}:
             # The values of the column have an order: those from the first end to the last.
             first, last = map(self._order.__getitem__, meaning.ends)
@@ -448,25 +457,27 @@ class Values:
                 [self._order.get(text or "", -1) for text in self.texts], dtype=np.int64
             )
             return np.asarray((first <= ranks) & (ranks <= last))
-        return self._between(meaning)
+        return self._in_range(meaning)
 
-    def _between(self, meaning: Meaning) -> BoolArray:
+    def _in_range(self, meaning: Meaning) -> BoolArray:
         """Which values are numbers, or moments, from `meaning.lower` to `meaning.upper`."""
-        inside = self._none
+        inside = self._no_values
         if not meaning.ends_given:
             return inside
-        of_numbers = not isinstance(meaning.ends_given[0], datetime)
-        low, high = _ENDS_OF_NUMBERS if of_numbers else _ENDS_OF_TIME
+        is_of_time = isinstance(meaning.ends_given[0], datetime)
+        # Where the meaning has no end, its range goes on for ever.
+        low, high = _ENDS_OF_TIME if is_of_time else _ENDS_OF_NUMBERS
         low = low if meaning.lower is None else meaning.lower
         high = high if meaning.upper is None else meaning.upper
-        keys = self._numbers if of_numbers else self._moments
-        inside[_from_to(keys, low, high, below=meaning.below)] = True
+        keys = self._moments if is_of_time else self._numbers
+        inside[_positions_between(keys, low, high, below=meaning.below)] = True
         # A single number does not mean codes, such as 007, but a range may.
-        return inside & ~self._codes if of_numbers and meaning.ends is None else inside
+        is_number = not is_of_time and meaning.ends is None
+        return inside & ~self._codes if is_number else inside
 
-    def _among(self, meaning: Meaning) -> BoolArray:
+    def _in_list(self, meaning: Meaning) -> BoolArray:
         """Which values a label lists; `DataError` if a part of it might be several values."""
-        inside = self._none
+        inside = self._no_values
         if meaning.quoted:
             for member in meaning.members:
                 inside[self._places.get(member, [])] = True
@@ -476,39 +487,42 @@ class Values:
             # A value that holds " | " could be a part of this label.
             for text in self.texts:
                 if text and AMONG in text and text != label and text in label:
-                    raise self._unclear(label)
+                    raise self._ambiguity_error(label)
         for member in meaning.members:
             if member == MISSING:
-                inside |= self._missing(quoted=False)
+                inside |= self._missing_value(quoted=False)
             else:
-                inside |= self._only([self._alone(member), self._numbered(member)], member)
+                inside |= self._agreed(
+                    [self._written_as(member), self._same_number(member)], member
+                )
         return inside
 
     @property
-    def _none(self) -> BoolArray:
+    def _no_values(self) -> BoolArray:
+        """A mask of no value."""
         return np.zeros(len(self.texts), dtype=bool)
 
-    def _alone(self, text: str | None) -> BoolArray:
+    def _written_as(self, text: str | None) -> BoolArray:
         """The value that is written exactly so, as a mask."""
-        inside = self._none
+        inside = self._no_values
         inside[self._places.get(text, [])] = True
         return inside
 
-    def _numbered(self, text: str) -> BoolArray:
-        """Values that are the same number; digits after a 0 are a code."""
-        number, inside = read_number(text), self._none
+    def _same_number(self, text: str) -> BoolArray:
+        """Which values are the same number as a text; codes, such as 007, are no numbers."""
+        number, inside = read_number(text), self._no_values
         if number is not None and not is_code(text):
-            inside[_from_to(self._numbers, number, number)] = True
+            inside[_positions_between(self._numbers, number, number)] = True
         return inside & ~self._codes
 
-    def _missing(self, *, quoted: bool) -> BoolArray:
+    def _missing_value(self, *, quoted: bool) -> BoolArray:
         """The missing value, as a mask.
 
         Unless values are `quoted`, a value called "missing" makes this ambiguous, which is an
         error.
         """
-        missing = self._alone(None)
-        return missing if quoted else self._only([missing, self._alone(MISSING)], MISSING)
+        missing = self._written_as(None)
+        return missing if quoted else self._agreed([missing, self._written_as(MISSING)], MISSING)
 
     @cached_property
     def _places(self) -> dict[str | None, list[int]]:
@@ -522,20 +536,20 @@ class Values:
         return np.array([text is not None and is_code(text) for text in self.texts], dtype=bool)
 
     @cached_property
-    def _numbers(self) -> Keys:
-        return _in_order([None if text is None else read_number(text) for text in self.texts])
+    def _numbers(self) -> SortedKeys:
+        return _sorted_keys([None if text is None else read_number(text) for text in self.texts])
 
     @cached_property
-    def _moments(self) -> Keys:
-        return _in_order([None if text is None else _moment(text) for text in self.texts])
+    def _moments(self) -> SortedKeys:
+        return _sorted_keys([None if text is None else _moment(text) for text in self.texts])
 
     @cached_property
     def _nodes(self) -> dict[str, BoolArray]:
-        """For each label of a node of the tree, which values are below the node.
+        """Which values are below each node of the tree, by the label of the node.
 
-        Nodes are found by their label, and by their label with its level. Empty without a tree.
+        A node is also there by its label with its level. Empty without a tree.
         """
-        nodes_above = {row[0]: row[1:] for row in self._tree or ()}
+        nodes_above = {row[0]: row[1:] for row in self._tree or ()}  # by value
         if not nodes_above:
             return {}
         nodes_of_values = []
@@ -559,14 +573,14 @@ class Values:
         return below
 
 
-def _from_to(keys: Keys, low: Any, high: Any, *, below: bool = False) -> list[int]:
-    """The positions of values between two numbers or moments; `below`: without the upper."""
+def _positions_between(keys: SortedKeys, low: Any, high: Any, *, below: bool = False) -> list[int]:
+    """The positions of values from one number or moment to another; `below`: without the latter."""
     ascending, positions = keys
     end = bisect_left(ascending, high) if below else bisect_right(ascending, high)
     return positions[bisect_left(ascending, low) : end]
 
 
-def _in_order(keys: Sequence[Any]) -> Keys:
-    """Keys in ascending order, and the position of each; None is left out."""
+def _sorted_keys(keys: Sequence[Any]) -> SortedKeys:
+    """SortedKeys in ascending order, and the position of each; None is left out."""
     order = sorted((i for i, key in enumerate(keys) if key is not None), key=keys.__getitem__)
     return [keys[i] for i in order], order

@@ -92,16 +92,16 @@ class GroupLabel(tuple[Any, ...]):
         return f"({', '.join(f'{column}={part!r}' for column, part in labels_of_columns)})"
 
 
-# Different labels of a column, and the place among them of each group's.
+# The distinct labels of a column, and for each group the position of its label among them.
 Part: TypeAlias = tuple[list[Any], NDArray[Any]]
 
 
 class GroupLabels(Sequence[Any]):
     """Labels of groups by their quasi-identifiers, whose columns are named once.
 
-    They are made when they are first looked at: of many groups, few are ever named. They are
-    `exact` where they are no labels, but values that people have. A column may say which of several
-    releases shows somebody: their `cohort`.
+    Labels are made when they are first looked at: of many groups, few are ever named. They are
+    `exact` if they are values that people have. The column `cohort` says which of several releases
+    shows a person; "" if there is none.
     """
 
     exact = False
@@ -110,8 +110,8 @@ class GroupLabels(Sequence[Any]):
     def __init__(
         self, parts: Callable[[], Sequence[Part]], size: int, columns: Iterable[str]
     ) -> None:
-        self._find, self._size, self.columns = parts, size, tuple(columns)
-        self._made: list[Any] | None = None
+        self._make_parts, self._size, self.columns = parts, size, tuple(columns)
+        self._made: list[Any] | None = None  # the label of each group, once they are made
 
     @classmethod
     def of(cls, labels: Iterable[Any], columns: Iterable[str], exact: bool = False) -> GroupLabels:
@@ -122,7 +122,7 @@ class GroupLabels(Sequence[Any]):
         label_list = list(labels)
 
         def parts() -> list[Part]:
-            """The distinct labels of each column, and for each group the place of its own."""
+            """The distinct labels of each column, and the position of each group's label."""
             coded_columns: list[Part] = []
             label_columns = [*zip(*label_list, strict=True)]
             for column in label_columns[: len(group_labels.columns)]:
@@ -139,7 +139,7 @@ class GroupLabels(Sequence[Any]):
     @cached_property
     def parts(self) -> Sequence[Part]:
         """The distinct labels of each column, and the position of each group's label."""
-        return self._find()
+        return self._make_parts()
 
     @property
     def cohorts(self) -> list[str]:
@@ -233,7 +233,7 @@ def in_order(labels: Iterable[Label]) -> list[Label]:
     """
 
     def key(label: Label) -> tuple[int, Any, str]:
-        """A kind (numbers first, texts, others), then what orders labels within the kind."""
+        """A number for the kind (numbers, texts, others), and what orders labels within it."""
         if isinstance(label, str):
             return (1, label, "")
         # Python's number, which compares with others exactly.
@@ -254,7 +254,7 @@ def is_pattern(text: str) -> bool:
 
 
 def matching(text: str, printed: Iterable[str]) -> list[str]:
-    """Those of some values that a text in a policy names: itself, or all that begin so.
+    """The values that a text in a policy names: the one written so, or all that begin so.
 
     A value that itself ends with an asterisk is named by its text, with all that begin like it.
 
@@ -287,8 +287,8 @@ def chosen(
     """Which of some values are named, and not excluded, by how they print; shape (values,).
 
     If `names` is None, all are named. A text that ends with an asterisk stands for all values that
-    begin like it; but if a value is spelt like an excluded one, that value alone is excluded: in
-    doubt, more is hidden.
+    begin like it. But if a value is itself written like an excluded text, asterisk and all, only
+    that value is excluded: in doubt, more values count as named.
 
     >>> chosen(["Z*", "Z1", "B20", "B20.1"], None, ["Z*", "B20*"]).tolist()
     [False, True, False, False]

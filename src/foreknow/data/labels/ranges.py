@@ -52,7 +52,7 @@ class Range:
             raise InputError("a range has from, to or both, such as { from = 70000 }")
         if self.low is not None and self.high is not None:
             # Both ends must be numbers or both dates, and in order.
-            self._comparable(number_or_date(str(self.high)), "its ends")
+            self._require_comparable(number_or_date(str(self.high)), "its ends")
             if not self.holds(str(self.high)):
                 raise InputError(f"a range goes from the lower end up, not {self}")
 
@@ -79,7 +79,7 @@ class Range:
         return f"{self.low} and more" if self.high is None else f"{self.low} to {self.high}"
 
     def holds(self, text: str) -> bool:
-        """True if it holds a value, by its text; what has no digits is no number, and in none.
+        """True if a value, by its text, is in the range; a text without digits is in none.
 
         Raises
         ------
@@ -90,15 +90,15 @@ class Range:
         # A text without digits, such as "unknown", is surely no number or date.
         if parsed is None and not any(map(str.isnumeric, text)):
             return False
-        self._comparable(parsed, repr(text))
+        self._require_comparable(parsed, repr(text))
         assert parsed is not None
         low = None if self.low is None else number_or_date(str(self.low))
         high = None if self.high is None else number_or_date(str(self.high))
-        if low is not None and _above(parsed, low) < 0:
+        if low is not None and _compare_to_end(parsed, low) < 0:
             return False
-        return high is None or _above(parsed, high) <= 0
+        return high is None or _compare_to_end(parsed, high) <= 0
 
-    def _comparable(self, parsed: tuple[Kind, Any] | None, what: str) -> None:
+    def _require_comparable(self, parsed: tuple[Kind, Any] | None, what: str) -> None:
         """Raise `UnsupportedError` unless a value and the ends are both numbers, or both dates.
 
         `parsed` is the value as `number_or_date` reads it, and `what` names it in messages.
@@ -129,15 +129,15 @@ def _end_of_range(end: Any) -> int | str | None:
     return text_of(end)
 
 
-def _above(parsed: tuple[Kind, Any], end: tuple[Kind, Any]) -> int:
+def _compare_to_end(parsed: tuple[Kind, Any], end: tuple[Kind, Any]) -> int:
     """1, 0 or -1 if a number or date lies above, at or below an end of a range.
 
     A moment within the day that is an end counts as at the end.
     """
-    (kind, value), (of_end, limit) = parsed, end
-    if of_end == "day" and kind == "moment":
+    (kind, value), (kind_of_end, limit) = parsed, end
+    if kind_of_end == "day" and kind == "moment":
         value = value.date()
-    elif of_end == "moment" and kind == "day":
+    elif kind_of_end == "moment" and kind == "day":
         value = datetime.combine(value, time.min)
     return int(value > limit) - int(value < limit)
 

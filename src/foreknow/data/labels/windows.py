@@ -96,6 +96,7 @@ class Width:
 
     @staticmethod
     def _read(number: Any, setting: Any) -> Fraction:
+        """A number as a fraction; `InputError`, which names the whole `setting`, for another."""
         try:
             return as_fraction(number)
         except InputError:
@@ -128,7 +129,7 @@ class Width:
         return None if '"' in text else Width(f"{text}{sign}")
 
     def words(self, kind: Kind | None = None) -> str:
-        """How near is near.
+        """The width in words; `kind` is that of the values.
 
         >>> Width("10%").words(), Width(30).words("day"), Width(1).words()
         ('10% of the lower end', '30 days', '1')
@@ -147,8 +148,8 @@ class Line:
     kind: Kind
     # each distinct one: in units of a decimal place, in days, or in millionths of a second
     units: Sequence[int]
-    places: int  # how many decimal places a unit is
-    place: IntArray  # for each label, which of these it is
+    places: int  # the decimal places of a unit
+    place: IntArray  # for each label, the position of its number or date among these
     labels: Labels  # the first label of each
 
     @classmethod
@@ -176,33 +177,36 @@ class Line:
                 parsed.append(reading)
         kinds = {kind for kind, _ in parsed}
         if kinds >= {"number", "day"} or kinds >= {"number", "moment"}:
-            some_number = next(
-                v for v, (kind, _) in zip(values, parsed, strict=True) if kind == "number"
-            )
-            some_date = next(
-                v for v, (kind, _) in zip(values, parsed, strict=True) if kind != "number"
-            )
+            is_number = [kind == "number" for kind, _ in parsed]
+            some_number = values[is_number.index(True)]
+            some_date = values[is_number.index(False)]
             raise UnsupportedError(
                 f"within is for numbers or for dates, and the sensitive column has both: "
                 f"{str(some_number)!r} and {str(some_date)!r}"
             )
         kind: Kind = "moment" if "moment" in kinds else "day" if "day" in kinds else "number"
-        n_decimals, units = 0, [unit for _, unit in parsed]
+        # Each number or date as a whole number of units.
+        n_decimals, units = 0, [amount for _, amount in parsed]
         if kind == "moment":
             units = []
-            for k, unit in parsed:
-                moment = datetime.combine(unit, time.min) if k == "day" else unit
+            for own_kind, amount in parsed:
+                moment = datetime.combine(amount, time.min) if own_kind == "day" else amount
                 units.append(_millionths(moment))
         elif kind == "day":
-            units = [unit.toordinal() for unit in units]
-        elif not all(isinstance(unit, int) for unit in units):
-            n_decimals, units = common_unit([Decimal(unit) for unit in units])
+            units = [day.toordinal() for day in units]
+        elif not all(isinstance(number, int) for number in units):
+            n_decimals, units = common_unit([Decimal(number) for number in units])
         # Labels that are one number, such as 1 and 1.0, have one place on the line.
         distinct, first, position_of_label = np.unique(
             integers(units), return_index=True, return_inverse=True
         )
-        labels = Labels(values[code] for code in first.tolist())
-        line = cls(kind, distinct.tolist(), n_decimals, position_of_label.astype(np.int64), labels)
+        line = cls(
+            kind,
+            units=distinct.tolist(),
+            places=n_decimals,
+            place=position_of_label.astype(np.int64),
+            labels=Labels(values[code] for code in first.tolist()),
+        )
         values.memory["line"] = line
         return line
 
@@ -210,20 +214,25 @@ class Line:
         """For each number, the position of the last number in the window that begins at it."""
         if width.measure == "share":
             # A share is of the end nearer to 0: upwards u * (1 + share), below 0 u / (1 + share).
-            over, under = (1 + width.amount).as_integer_ratio()
+            numerator, denominator = (1 + width.amount).as_integer_ratio()
             ends = []
             for u in self.units:
-                ends.append(u * over // under if u >= 0 else u * under // over)
+                ends.append(
+                    u * numerator // denominator if u >= 0 else u * denominator // numerator
+                )
         else:
-            wide = floor(self._wide(width))  # numbers lie at whole units
-            ends = [unit + wide for unit in self.units]
-        # In one array, so that numbers and ends have one type; Python's integers if they are large.
-        unit_places = integers([*self.units, *ends])
-        starts, upto = unit_places[: len(self.units)], unit_places[len(self.units) :]
-        return np.searchsorted(starts, upto, side="right").astype(np.int64) - 1
+            n_units = floor(self._in_units(width))  # numbers lie at whole units
+            ends = [unit + n_units for unit in self.units]
+        # In one array, so that starts and ends have one type; Python's integers if they are large.
+        both = integers([*self.units, *ends])
+        starts, ends_of_windows = np.split(both, [len(self.units)])
+        return np.searchsorted(starts, ends_of_windows, side="right").astype(np.int64) - 1
 
     def parted(self, width: Width) -> tuple[IntArray, Labels]:
-        """Windows one after another, from the least number on: that of each label, and names."""
+        """Windows one after another, from the least number on.
+
+        Returns the window of each label, and the names of the windows.
+        """
         last, firsts = self.reach(width), [0]
         # The next window begins at the first number after the last window.
         while last[firsts[-1]] + 1 < len(self.units):
@@ -238,16 +247,17 @@ class Line:
         if width.measure == "share":
             times = 1 + width.amount
             return unit * times if unit >= 0 else unit / times
-        return unit + self._wide(width)
+        return unit + self._in_units(width)
 
-    def _wide(self, width: Width) -> Fraction | int:
+    def _in_units(self, width: Width) -> Fraction | int:
         """The width in units of the line: decimal places, days or millionths of a second."""
         if self.kind == "number":
-            wide = width.amount * 10**self.places
+            n_units = width.amount * 10**self.places
         else:
+            # A number is one of days, and a span is in seconds.
             days = width.amount if width.measure == "number" else width.amount / _SECONDS["day"]
-            wide = days * (1 if self.kind == "day" else _SECONDS["day"] * _PARTS)
-        return int(wide) if wide.denominator == 1 else wide
+            n_units = days * (1 if self.kind == "day" else _SECONDS["day"] * _PARTS)
+        return int(n_units) if n_units.denominator == 1 else n_units
 
     def check(self, width: Width) -> None:
         """Raise `InputError` for a width that does not fit the numbers, or holds them all."""
@@ -260,9 +270,8 @@ class Line:
             )
         # A number as a width of dates is one of days.
         days = width.amount / (1 if width.measure == "number" else _SECONDS["day"])
-        if days.denominator != 1 and (
-            self.kind == "day" or (self.kind == "moment" and width.measure == "number")
-        ):
+        is_in_days = self.kind == "day" or (self.kind == "moment" and width.measure == "number")
+        if days.denominator != 1 and is_in_days:
             finer = "" if self.kind == "day" else ', or a span such as "12 hours"'
             raise InputError(f"{width.key}: the sensitive values are dates; give whole days{finer}")
         low, high = self.units[0], self.units[-1]
@@ -270,10 +279,10 @@ class Line:
             raise InputError(
                 f"{width.key} holds every sensitive value of the table, from "
                 f"{self.text(low)} to {self.text(high)}: everybody's lies in it; "
-                f"{self._widest(low, high, width)}"
+                f"{self._advice(low, high, width)}"
             )
 
-    def _widest(self, low: int, high: int, width: Width) -> str:
+    def _advice(self, low: int, high: int, width: Width) -> str:
         """A clause of a message: how wide a window may be, for values from `low` to `high`."""
         if low == high:
             return "a column with one value has nothing to hide"
@@ -282,8 +291,8 @@ class Line:
             return f"give less than {percentage(Fraction(farther, nearer) - 1, 0, 'down')}"
         if self.kind == "moment":
             return f'give less than "{(high - low) // _PARTS} seconds"'
-        wide = decimal_text(high - low, self.places)
-        return f"give less than {wide}{'' if self.kind == 'number' else ' days'}"
+        difference = decimal_text(high - low, self.places)
+        return f"give less than {difference}{'' if self.kind == 'number' else ' days'}"
 
     def text(self, unit: Fraction | int, to: Rounding = "nearest") -> str:
         """A number, day or moment of the line, given in its units, in words.
@@ -296,9 +305,8 @@ class Line:
             days, units_left = divmod(int(unit), _SECONDS["day"] * _PARTS)
             return str(datetime.fromordinal(days) + timedelta(microseconds=units_left))
         decimals = rounded(Fraction(unit) / 10**self.places, _MOST_DECIMALS, to)
-        whole_part, _, fraction = decimal_text(
-            int(decimals * 10**_MOST_DECIMALS), _MOST_DECIMALS
-        ).partition(".")
+        plain_text = decimal_text(int(decimals * 10**_MOST_DECIMALS), _MOST_DECIMALS)
+        whole_part, _, fraction = plain_text.partition(".")
         sign = "-" if whole_part.startswith("-") else ""
         return f"{sign}{int(whole_part.removeprefix('-')):,}{'.' if fraction else ''}{fraction}"
 
@@ -379,9 +387,9 @@ class Windows:
             # The place of a value on the line becomes its code.
             places = line.place[counts.codes]
             sizes = counts.n_groups, len(line.labels)
+            offsets, codes, times = count_pairs(counts.cell_groups, places, *sizes, counts.counts)
             counts = GroupCounts.counted(
-                counts.sizes,
-                *count_pairs(counts.cell_groups, places, *sizes, counts.counts),
+                *(counts.sizes, offsets, codes, times),
                 values=line.labels,
                 semantics=counts.semantics,
                 groups=counts.groups,
