@@ -32,7 +32,7 @@ class RawCsvFile(CsvFile):
         super().__init__(path, best_delimiter, name)
 
     def opened(self, mode: str, **how: Any) -> Any:
-        """The file, unpacked and open for reading."""
+        """The file, open in a mode of reading; one that is packed is unpacked."""
         opener: Any = open if self.compression == "none" else gzip.open
         return opener(self.path, mode, **how)
 

@@ -45,8 +45,8 @@ class DatabaseTable:
 
     def __init__(self, source: str | Path) -> None:
         """Connect to the database, and look up the columns of the table that an address names."""
-        server, local, address, table_asked = _address_parts(source)
-        self.name = f"postgresql://{local}{server.place}"
+        server, slash, address, table_asked = _address_parts(source)
+        self.name = f"postgresql://{slash}{server.place}"
         self._secrets = server.secrets
         try:
             from adbc_driver_postgresql import dbapi
@@ -71,8 +71,8 @@ class DatabaseTable:
     def arrow(self, columns: Sequence[str]) -> pa.Table:
         """Fetch some columns."""
         with self._clear_errors():
-            rows = self._ask(f"SELECT {self._chosen(columns)} FROM {self._place}")
-        return self._typed(rows)
+            rows = self._ask(f"SELECT {self._select_list(columns)} FROM {self._place}")
+        return self._with_decimals(rows)
 
     def tally(self, columns: Sequence[str]) -> tuple[pa.Table, Any] | None:
         """Count equal rows by one GROUP BY in the database; None if there are floats.
@@ -84,26 +84,31 @@ class DatabaseTable:
         positions = ", ".join(str(position) for position in range(1, len(columns) + 1))
         with self._clear_errors():
             counted_rows = self._ask(
-                f"SELECT {self._chosen(columns)}, count(*) FROM {self._place} GROUP BY {positions}"
+                f"SELECT {self._select_list(columns)}, count(*) FROM {self._place} "
+                f"GROUP BY {positions}"
             )
         last = counted_rows.num_columns - 1
-        return self._typed(counted_rows.select(range(last))), counted_rows.column(last).to_numpy()
+        rows, times = counted_rows.select(range(last)), counted_rows.column(last)
+        return self._with_decimals(rows), times.to_numpy()
 
     def _ask(self, query: str) -> pa.Table:
+        """The result of a query."""
         self._cursor.execute(query)
         return self._cursor.fetch_arrow_table()
 
-    def _chosen(self, columns: Sequence[str]) -> str:
-        return ", ".join(f"{self._read(column)} AS {sql_name(column)}" for column in columns)
+    def _select_list(self, columns: Sequence[str]) -> str:
+        """The SQL expressions that read some columns, each under its name."""
+        return ", ".join(f"{self._expression(column)} AS {sql_name(column)}" for column in columns)
 
-    def _read(self, column: str) -> str:
+    def _expression(self, column: str) -> str:
         """The SQL expression that reads a column; `DataError` for a type that cannot be read."""
         kind, name = self._kinds[column], sql_name(column)
         element_kind = kind.removesuffix("[]")
         if element_kind in _AS_IT_IS:
             return name
         if element_kind in _AS_TEXT:
-            return f'{name}::text{kind[len(element_kind) :]} COLLATE "C"'
+            brackets = kind.removeprefix(element_kind)  # "[]" for a column of lists
+            return f'{name}::text{brackets} COLLATE "C"'
         if kind == "numeric":  # 1.0 and 1.00 are one number, and two texts
             return f"trim_scale({name})::text"
         raise DataError(
@@ -111,16 +116,17 @@ class DatabaseTable:
             "or to a number or date"
         )
 
-    def _typed(self, rows: pa.Table) -> pa.Table:
+    def _with_decimals(self, rows: pa.Table) -> pa.Table:
         """Rows in which numbers of any size, which come as texts, are decimals."""
         for position, column in enumerate(rows.column_names):
             if self._kinds[column] != "numeric":
                 continue
             texts = rows.column(position)
-            # As many decimals as the number with the most of them has.
-            digits = pc.max(pc.utf8_length(pc.replace_substring_regex(texts, r"^[^.]*\.?", "")))
+            # As many decimal places as the number with the most of them has.
+            decimal_parts = pc.replace_substring_regex(texts, r"^[^.]*\.?", "")
+            places = pc.max(pc.utf8_length(decimal_parts)).as_py()
             try:
-                decimals = texts.cast(pa.decimal128(38, digits.as_py() or 0))
+                decimals = texts.cast(pa.decimal128(38, places or 0))
             except pa.ArrowInvalid:
                 raise DataError(
                     f"{self.name}: column {column!r} holds a number of over 38 digits, NaN or "
@@ -144,6 +150,7 @@ class DatabaseTable:
 
 
 def _close(*handles: Any) -> None:
+    """Close cursors and connections, in this order."""
     for handle in handles:
         handle.close()
 

@@ -29,12 +29,12 @@ ADVICE = (
 
 
 class Address(NamedTuple):
-    """The parts of an address: who asks, of which host and database, and how."""
+    """The parts of the address of a database."""
 
     scheme: str
-    who: str
-    place: str
-    query: str
+    who: str  # the user, and perhaps a password
+    place: str  # the host and the database
+    query: str  # the settings after the question mark
 
     @property
     def secrets(self) -> list[str]:
@@ -50,15 +50,16 @@ class Address(NamedTuple):
 
 def read_address(source: str | Path) -> Address | None:
     """The parts of an address; None for a text that is none, or can be read in two ways."""
-    looks = _LOOKS.fullmatch(str(source))
-    if looks is None:
+    matched = _LOOKS.fullmatch(str(source))
+    if matched is None:
         return None
+    scheme, rest = matched.groups()
     # The folder of a socket may stand where the host would.
-    parts = _REST.fullmatch(looks[2])
+    parts = _REST.fullmatch(rest)
     # A "%" must begin an escaped sign, or the address could be read in two ways.
-    if parts is None or _ODD.search(looks[2]):
+    if parts is None or _ODD.search(rest):
         return None
-    return Address(looks[1], parts["who"] or "", parts["place"], parts["query"] or "")
+    return Address(scheme, parts["who"] or "", parts["place"], parts["query"] or "")
 
 
 def spoken(source: str | Path) -> str:
@@ -71,13 +72,14 @@ def spoken(source: str | Path) -> str:
     >>> spoken("host=localhost password='sec ret'"), spoken("postgres:me:secret@localhost/clinic")
     ('host=localhost password=...', 'postgres://localhost/clinic')
     """
-    looks = _LOOKS.fullmatch(str(source))
-    if looks is None:
+    matched = _LOOKS.fullmatch(str(source))
+    if matched is None:
         return _WORDS.sub(r"\1...", str(source))
+    scheme, _ = matched.groups()
     address = read_address(source)
-    # What cannot be read may hold a password anywhere.
+    # An address that cannot be read may hold a password anywhere.
     if address is None:
-        return f"{looks[1]}://..."
+        return f"{scheme}://..."
     query = "&".join(setting for setting in address.query.split("&") if not _SECRET.match(setting))
     public = f"{address.scheme}://{address.place}"
     return f"{public}?{query}" if query else public

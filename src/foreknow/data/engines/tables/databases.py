@@ -17,8 +17,8 @@ from foreknow_judge.files import duckdb_files, pandas_guard
 from foreknow_judge.files.duckdb_files import opened_database, scratch, within_limit
 from foreknow_judge.files.temporary_folder import CONTENT, make_private
 
-_sealed: weakref.WeakSet[Any] = weakref.WeakSet()  # connections to databases of one file each
-
+# The connections that `connect_to` made and that are open: each can read one file only.
+_single_file_connections: weakref.WeakSet[Any] = weakref.WeakSet()
 
 _AMOUNT = re.compile(r"(\d+(?:\.\d+)?)\s*(?:([KMGT])(i?))?B", re.IGNORECASE)
 
@@ -27,9 +27,10 @@ _LEAST = 64_000_000  # of memory, for DuckDB to count anything
 
 
 def connect_to(path: Path) -> tuple[Any, str]:
-    """Open a DuckDB file in a database that can read nothing else; return its name there, too.
+    """Connect to a database that can read a DuckDB file and nothing else.
 
-    Such a file is code: its views may name other files, addresses and variables of Python.
+    Such a file is code: its views may name other files, addresses and variables of Python. Returns
+    the connection, and the name by which queries find the file there.
     """
     database, name = duckdb_files.new_database(scratch()), "file"
     # The file is attached before access to any other is switched off for good.
@@ -38,14 +39,14 @@ def connect_to(path: Path) -> tuple[Any, str]:
     database.execute("SET enable_external_access = false")
     database.execute("SET python_enable_replacements = false")
     connection = opened_database(database)
-    _sealed.add(connection)
+    _single_file_connections.add(connection)
     return connection, name
 
 
 def admit_pandas() -> None:
-    """Let PyArrow find pandas again, so that it takes NaN in a series for a missing value.
+    """Let PyArrow use pandas, so that it takes NaN in a series for a missing value.
 
-    The guard hides pandas from PyArrow until a frame of pandas is read.
+    To save memory, pandas is hidden from PyArrow until a frame of pandas is read.
     """
     if not pandas_guard.spared:
         return
@@ -53,7 +54,7 @@ def admit_pandas() -> None:
 
     pandas_guard.spared = False
     with suppress(ImportError):
-        pyarrow.table({}).to_pandas()
+        pyarrow.table({}).to_pandas()  # PyArrow looks for pandas now, and remembers it
 
 
 def limit_memory(limit: str | None) -> None:
@@ -81,7 +82,7 @@ def limit_memory(limit: str | None) -> None:
     """
     duckdb_files.memory_limit = None if limit is None else _bytes_of(limit)
     # Databases that are open already get the limit, too; one that was closed is skipped.
-    for database in [*duckdb_files.databases.values(), *_sealed]:
+    for database in [*duckdb_files.databases.values(), *_single_file_connections]:
         with suppress(duckdb.ConnectionException):
             amount = within_limit().get("memory_limit")
             query = "RESET memory_limit" if amount is None else f"SET memory_limit = '{amount}'"
@@ -89,7 +90,7 @@ def limit_memory(limit: str | None) -> None:
 
 
 def memory_limit() -> int | None:
-    """The limit set by `limit_memory`, in bytes."""
+    """The limit set by `limit_memory`, in bytes; None: DuckDB's default."""
     return duckdb_files.memory_limit
 
 

@@ -27,14 +27,14 @@ from foreknow.workers import Failure, side_by_side
 from foreknow_judge.errors import DataError
 from foreknow_judge.files.duckdb_files import Stamp
 
-# Fetches some columns, in the order given: arrays, or values that are to become one.
+# A function that fetches some columns, in the order given: each an array, or a list of values.
 _Fetch: TypeAlias = "Callable[[Sequence[str]], list[Any]]"
 
 _NUMBERS, _MOMENTS = {int, float}, {dt.date, dt.datetime}
 _ROWS = 1 << 14
 _DAY = 86_400  # seconds
 _EXACT = 1 << 53  # floats hold whole numbers up to here
-_SAYS = {str: "a text", bool: "yes or no", int: "a number", float: "a number", bytes: "bytes"}
+_TYPE_NAMES = {str: "a text", bool: "yes or no", int: "a number", float: "a number", bytes: "bytes"}
 
 
 class FileTable(Table):
@@ -84,7 +84,7 @@ class FileTable(Table):
     def arrow_of_values(
         self, columns: Sequence[str], readers: Mapping[str, Callable[[Any], Any]]
     ) -> pa.Table:
-        """Fetch some columns; `readers` have functions that change the values of some columns.
+        """Fetch some columns; `readers` are functions that change the values of some of them.
 
         Such a function returns None for a missing value. Columns that are Arrow arrays already
         stay.
@@ -93,32 +93,32 @@ class FileTable(Table):
         for name, values in zip(columns, self._fetch(columns), strict=True):
             if isinstance(values, pa.Array):
                 arrays.append(values)
-            else:
-                read_value = readers.get(name)
-                arrays.append(
-                    self._array(name, values if read_value is None else [*map(read_value, values)])
-                )
+                continue
+            if name in readers:
+                values = [*map(readers[name], values)]
+            arrays.append(self._as_array(name, values))
         return pa.table(arrays, names=list(columns))
 
-    def _array(self, column: str, values: list[Any]) -> Any:
+    def _as_array(self, column: str, values: list[Any]) -> Any:
         """The values of a column as an array of one type; `DataError` if they have several types.
 
         Whole numbers beside floats, and dates beside times, count as one type.
         """
-        kinds = Counter(map(type, values))
-        kinds.pop(type(None), None)
-        if len(kinds) > 1 and kinds.keys() not in (_NUMBERS, _MOMENTS):
+        types = Counter(map(type, values))
+        types.pop(type(None), None)
+        if len(types) > 1 and types.keys() not in (_NUMBERS, _MOMENTS):
             # The rarest type is most likely the mistake.
-            ranked_kinds = [kind for kind, _ in kinds.most_common()]
-            usual, rarest = ranked_kinds[0], ranked_kinds[-1]
+            usual, *_, rarest = (kind for kind, _ in types.most_common())
             row = next(row for row, value in enumerate(values) if type(value) is rarest)
-            usual_text, rarest_text = (_SAYS.get(k, f"a {k.__name__}") for k in (usual, rarest))
+            usual_text, rarest_text = (
+                _TYPE_NAMES.get(kind, f"a {kind.__name__}") for kind in (usual, rarest)
+            )
             raise DataError(
                 f"{self.name}: column {column!r} holds {rarest_text} in row "
                 f"{row + self._first_row} ({values[row]!r}) and {usual_text} in others; make it "
                 "one type there"
             )
-        if kinds.keys() == _MOMENTS:
+        if types.keys() == _MOMENTS:
             values = [
                 dt.datetime.combine(value, dt.time()) if type(value) is dt.date else value
                 for value in values
@@ -193,16 +193,17 @@ def of_sqlite(path: Path, name: str, table_asked: str | None, reading: Reading) 
     declared = dict(zip(fields["name"], fields["type"], strict=True))
 
     def fetch(names: Sequence[str]) -> list[Any]:
+        """The columns of these names; those declared as dates or times as such."""
         columns = ask(f"SELECT {', '.join(map(sql_name, names))} FROM {sql_name(table)}")
         return [
-            _moments(values) if re.search("DATE|TIME", declared[column].upper()) else values
+            _as_moments(values) if re.search("DATE|TIME", declared[column].upper()) else values
             for column, values in columns.items()
         ]
 
     return FileTable(f"{name}, table {table}", fields["name"], fetch, has_order=False)
 
 
-def _moments(values: list[Any]) -> Any:
+def _as_moments(values: list[Any]) -> Any:
     """Texts of SQLite as an array of dates or times, if all are; else the values unchanged.
 
     SQLite has no type for dates, only declarations of columns.
@@ -231,7 +232,8 @@ def of_workbook(path: Path, name: str, sheet_asked: str | None) -> FileTable:
     try:
         check_workbook(path, name)
         # In a process of its own, since a crafted file may take all memory or end it.
-        title, top, rows, merged = _in_worker(_sheet, (str(path), name, sheet_asked), name)
+        arguments = str(path), name, sheet_asked
+        title, top, rows, merged = _in_worker(_read_sheet, arguments, name)
         _refuse_cells(path, name, title)
     except calamine.PasswordError:
         raise DataError(f"{name} has a password; save it without one") from None
@@ -243,7 +245,7 @@ def of_workbook(path: Path, name: str, sheet_asked: str | None) -> FileTable:
     while rows and set(map(type, rows[-1])) <= {type(None)}:
         rows.pop()
     where = f"{name}, sheet {title}"
-    problem = _problem(rows, top, merged)
+    problem = _problem_with(rows, top, merged)
     if problem is not None:
         raise DataError(f"{where}{problem}")
     header, *body = rows
@@ -251,12 +253,13 @@ def of_workbook(path: Path, name: str, sheet_asked: str | None) -> FileTable:
     columns = dict(zip(names, map(list, zip(*body, strict=True)), strict=False))
 
     def fetch(names: Sequence[str]) -> list[Any]:
+        """The columns of these names; without rows they are empty."""
         return [columns.get(column, []) for column in names]
 
     return FileTable(where, names, fetch, first_row=top + 1, floats_only=True)
 
 
-def _problem(rows: list[Any], top: int, merged: list[Any]) -> str | None:
+def _problem_with(rows: list[Any], top: int, merged: list[Any]) -> str | None:
     """Why the rows of a sheet are no table, as the rest of a sentence; None if they are one.
 
     `top` is the number of the first row, and `merged` has the ranges of merged cells.
@@ -285,11 +288,12 @@ def _problem(rows: list[Any], top: int, merged: list[Any]) -> str | None:
 def sheets_of(path: Path) -> list[str]:
     """The sheets of a workbook that are not hidden."""
     check_workbook(path, path.name)
-    sheets: list[str] = _in_worker(_shown, (str(path),), path.name)
+    sheets: list[str] = _in_worker(_visible_sheets, (str(path),), path.name)
     return sheets
 
 
-def _shown(path: str) -> list[str]:
+def _visible_sheets(path: str) -> list[str]:
+    """The titles of the sheets of a workbook that are not hidden."""
     import python_calamine as calamine
 
     book = calamine.CalamineWorkbook.from_path(path)
@@ -297,7 +301,9 @@ def _shown(path: str) -> list[str]:
     return [sheet.name for sheet in book.sheets_metadata if sheet.visible == visible]
 
 
-def _sheet(path: str, name: str, sheet_asked: str | None) -> tuple[str, int, list[Any], list[Any]]:
+def _read_sheet(
+    path: str, name: str, sheet_asked: str | None
+) -> tuple[str, int, list[Any], list[Any]]:
     """A sheet of a workbook: its title, the number of its first row, its rows and merged cells.
 
     `sheet_asked` is the title that is wanted; None: the only sheet that is not hidden.
@@ -305,12 +311,12 @@ def _sheet(path: str, name: str, sheet_asked: str | None) -> tuple[str, int, lis
     import python_calamine as calamine
 
     book = calamine.CalamineWorkbook.from_path(path)
-    title = choose(
-        name, "sheet", _shown(path) if sheet_asked is None else book.sheet_names, sheet_asked
-    )
+    # A hidden sheet may be asked for by its name.
+    titles = _visible_sheets(path) if sheet_asked is None else book.sheet_names
+    title = choose(name, "sheet", titles, sheet_asked)
     sheet = book.get_sheet_by_name(title)
-    rows = sheet.to_python()
-    return title, (sheet.start or (0, 0))[0] + 1, rows, sheet.merged_cell_ranges or []
+    top, _ = sheet.start or (0, 0)
+    return title, top + 1, sheet.to_python(), sheet.merged_cell_ranges or []
 
 
 def _in_worker(reader: Callable[..., Any], arguments: tuple[Any, ...], name: str) -> Any:
@@ -318,7 +324,7 @@ def _in_worker(reader: Callable[..., Any], arguments: tuple[Any, ...], name: str
 
     Raises what it raised, and `DataError` if the process ended. `name` is the file's in messages.
     """
-    ((_, outcome),) = side_by_side(_caught, (reader, machine_memory()), [arguments], 1)
+    ((_, outcome),) = side_by_side(_call_and_catch, (reader, machine_memory()), [arguments], 1)
     if isinstance(outcome, Failure):
         raise DataError(f"{name} cannot be read: {outcome.why}; save it again, or as CSV")
     if isinstance(outcome, BaseException):
@@ -326,7 +332,7 @@ def _in_worker(reader: Callable[..., Any], arguments: tuple[Any, ...], name: str
     return outcome
 
 
-def _caught(shared: tuple[Callable[..., Any], int], arguments: tuple[Any, ...]) -> Any:
+def _call_and_catch(shared: tuple[Callable[..., Any], int], arguments: tuple[Any, ...]) -> Any:
     """The result of a reader, or the error that it raised.
 
     Parameters
@@ -341,9 +347,10 @@ def _caught(shared: tuple[Callable[..., Any], int], arguments: tuple[Any, ...]) 
         import resource
 
         # A file that unpacks to more memory then fails here, and does not bring down the machine.
-        soft, hard_limit = resource.getrlimit(resource.RLIMIT_AS)
+        soft_limit, hard_limit = resource.getrlimit(resource.RLIMIT_AS)
         if hard_limit == resource.RLIM_INFINITY:
-            new_limit = memory if soft == resource.RLIM_INFINITY else min(memory, soft)
+            is_unlimited = soft_limit == resource.RLIM_INFINITY
+            new_limit = memory if is_unlimited else min(memory, soft_limit)
             resource.setrlimit(resource.RLIMIT_AS, (new_limit, hard_limit))
     try:
         return reader(*arguments)
@@ -361,7 +368,7 @@ def _refuse_cells(path: Path, name: str, title: str) -> None:
     Such cells are errors, as #DIV/0!, and formulas that nothing computed yet.
     """
     with zipfile.ZipFile(path) as archive:
-        content = archive.read(_member(archive, title))
+        content = archive.read(_path_of_sheet(archive, title))
     # Parsing is slow: most sheets hold neither formulas nor errors.
     if not _SUSPECT.search(content):
         return
@@ -388,16 +395,17 @@ def _tag(element: Any) -> str:
     return str(element.tag).rpartition("}")[2]
 
 
-def _member(archive: zipfile.ZipFile, title: str) -> str:
+def _path_of_sheet(archive: zipfile.ZipFile, title: str) -> str:
     """The path, inside a workbook, of the file that holds the sheet with a title."""
     book = ElementTree.fromstring(archive.read("xl/workbook.xml"))
     links = ElementTree.fromstring(archive.read("xl/_rels/workbook.xml.rels"))
     # The workbook lists titles with ids, and another file has the path of each id.
-    target = {link.get("Id"): link.get("Target", "") for link in links}
+    path_of_id = {link.get("Id"): link.get("Target", "") for link in links}
     for element in book.iter():
         if _tag(element) == "sheet" and element.get("name") == title:
-            link = next((v for key, v in element.attrib.items() if key.endswith("}id")), "")
-            return posixpath.join("xl", target[link]).removeprefix("/")
+            # The name of the attribute begins with a namespace in braces.
+            sheet_id = next((v for key, v in element.attrib.items() if key.endswith("}id")), "")
+            return posixpath.join("xl", path_of_id[sheet_id]).removeprefix("/")
     raise DataError(f"sheet {title!r} is not in the list of the workbook")
 
 
@@ -429,8 +437,10 @@ def of_statistics(path: Path, name: str, reading: Reading) -> FileTable:
         try:
             contents = reader(str(path), output_format="dict", encoding=reading.encoding, **how)
         except Exception as error:  # a broken file makes it fail in many ways
-            encoded = isinstance(error, UnicodeError) or "invalid byte sequence" in str(error)
-            reason = f"{error}; {to_add('encoding', 'latin-1')}" if encoded else ""
+            is_of_encoding = isinstance(error, UnicodeError) or "invalid byte sequence" in str(
+                error
+            )
+            reason = f"{error}; {to_add('encoding', 'latin-1')}" if is_of_encoding else ""
             raise unreadable(name, error, reason) from None
         stamp.check()
         values, metadata = contents
@@ -441,15 +451,16 @@ def of_statistics(path: Path, name: str, reading: Reading) -> FileTable:
     def fetch(names: Sequence[str]) -> list[Any]:
         """The columns of these names: codes as their labels, if all have one."""
         values, _ = read(usecols=list(names))
-        timed = [n for n in names if any(isinstance(value, dt.time) for value in values[n])]
-        if timed:
-            seconds, _ = read(usecols=timed, disable_datetime_conversion=True)
-            for column in timed:
+        # Durations are read as times of day: only their seconds tell them apart.
+        with_times = [n for n in names if any(isinstance(value, dt.time) for value in values[n])]
+        if with_times:
+            seconds, _ = read(usecols=with_times, disable_datetime_conversion=True)
+            for column in with_times:
                 _refuse_durations(name, column, seconds[column])
         arrays = []
         for column in names:
             array = _as_whole_numbers(pa.array(values[column], from_pandas=True))
-            arrays.append(_labelled(table, metadata, column, array))
+            arrays.append(_with_labels(table, metadata, column, array))
         return arrays
 
     table = FileTable(name, metadata.column_names, fetch)
@@ -469,7 +480,7 @@ def _refuse_durations(name: str, column: str, seconds: Sequence[float | None]) -
             )
 
 
-def _labelled(table: FileTable, metadata: Any, column: str, array: pa.Array) -> pa.Array:
+def _with_labels(table: FileTable, metadata: Any, column: str, array: pa.Array) -> pa.Array:
     """A column with the labels of its codes, if each code that occurs has one; else unchanged.
 
     Labels of an ordinal variable are in the order of their codes. The notes of the table say how
@@ -481,7 +492,7 @@ def _labelled(table: FileTable, metadata: Any, column: str, array: pa.Array) -> 
     codes = sorted(array.drop_null().unique().to_pylist())
     unlabelled = [code for code in codes if code not in label_of]
     if unlabelled or not codes:
-        if len(unlabelled) < len(codes):
+        if len(unlabelled) < len(codes):  # some have one
             table.notes[column] = f"codes, since {unlabelled[0]} has no label"
         return array
     table.notes[column] = "labels of codes"

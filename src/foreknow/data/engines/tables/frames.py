@@ -44,11 +44,11 @@ def read_table(
     source = open_table(path, None if reading is None else Reading.of(reading))
     table = bare(source.arrow(list(source.columns)))
     # A file of texts does not say which columns hold numbers.
-    columns = [_numbers(table.column(name)) for name in table.column_names]
+    columns = [_as_numbers(table.column(name)) for name in table.column_names]
     return frame_of(pa.table(dict(zip(table.column_names, columns, strict=True))), library)
 
 
-def _numbers(column: pa.ChunkedArray) -> pa.ChunkedArray:
+def _as_numbers(column: pa.ChunkedArray) -> pa.ChunkedArray:
     """A column of texts as numbers, if all are numbers; else unchanged.
 
     It stays as it is, too, if one begins with a zero, as codes do. Whole numbers must be written as

@@ -30,12 +30,9 @@ class NarwhalsTable(Table):
         self.name = f"the {library} frame"
         if "pandas" in sys.modules:  # of which other frames are made, too
             admit_pandas()
-        if library == "pandas" and hasattr(native, "rename"):  # a file without a header
+        if library == "pandas" and hasattr(native, "rename"):
             # pandas names the columns of a file without a header 0, 1, ...
-            numbers = []
-            for name in getattr(native, "columns", []):
-                if type(name) is int:
-                    numbers.append(name)
+            numbers = [name for name in getattr(native, "columns", []) if type(name) is int]
             native = native.rename(columns={n: str(n) for n in numbers}) if numbers else native
         if library == "pandas":  # which allows repeated names
             check_columns(list(getattr(native, "columns", [])), self.name)
@@ -58,14 +55,9 @@ class NarwhalsTable(Table):
         if not isinstance(self.frame, (nw.DataFrame, nw.LazyFrame)):
             raise DataError(f"{type(native).__name__} is not a table but a column")
         names = self.frame.collect_schema().names()
-        unusable_names = []
-        for n in names:
-            if n == "*" or (n.startswith("^") and n.endswith("$")):
-                unusable_names.append(n)
-        if unusable_names:  # Polars reads these as patterns
-            raise DataError(
-                f"{self.name}: the column name {unusable_names[0]!r} is a pattern; rename it"
-            )
+        for name in names:
+            if name == "*" or (name.startswith("^") and name.endswith("$")):  # to Polars
+                raise DataError(f"{self.name}: the column name {name!r} is a pattern; rename it")
         self.columns: list[str] = check_columns(names, self.name)
         self.is_stable = isinstance(self.frame, nw.DataFrame)
         if isinstance(self.frame, nw.DataFrame) and self.frame.implementation.is_polars():
@@ -78,7 +70,7 @@ class NarwhalsTable(Table):
     def arrow_of_values(
         self, columns: Sequence[str], readers: Mapping[str, Callable[[Any], Any]]
     ) -> pa.Table:
-        """Fetch some columns; `readers` have functions that change the values of some columns.
+        """Fetch some columns; `readers` are functions that change the values of some of them.
 
         They are used only for columns of pandas that hold texts beside other types, which Arrow
         cannot take as they are.
@@ -133,9 +125,9 @@ class NarwhalsTable(Table):
 
 def _is_mixed(column: Any) -> bool:
     """True if a column of pandas holds texts beside other things."""
-    kind = getattr(column.dtype, "categories", column)
-    looks = sys.modules["pandas"].api.types.infer_dtype
-    return bool(kind.dtype == object and looks(kind, skipna=True).startswith("mixed"))
+    values = getattr(column.dtype, "categories", column)  # of categories, the distinct values
+    infer_dtype = sys.modules["pandas"].api.types.infer_dtype
+    return bool(values.dtype == object and infer_dtype(values, skipna=True).startswith("mixed"))
 
 
 def _with_intervals(frame: nw.DataFrame[Any]) -> nw.DataFrame[Any]:
@@ -163,11 +155,11 @@ def _with_lists(frame: nw.DataFrame[Any], source: str) -> nw.DataFrame[Any]:
             continue
         values = frame.get_column(name).to_list()
         if any(isinstance(value, _SEVERAL) for value in values):
-            lists = [_listed(value) for value in values]
+            lists = [_as_list(value) for value in values]
             native = frame.to_native().assign(**{name: lists})
             frame = nw.from_native(native, eager_only=True)
             continue
-        equal_values = _twins(values)
+        equal_values = _equal_but_unlike(values)
         if equal_values:
             raise DataError(
                 f"{source}: column {name!r} holds both {' and '.join(equal_values)}, which are "
@@ -182,15 +174,15 @@ def _with_lists(frame: nw.DataFrame[Any], source: str) -> nw.DataFrame[Any]:
     return frame
 
 
-def _twins(values: Sequence[Any]) -> list[str]:
+def _equal_but_unlike(values: Sequence[Any]) -> list[str]:
     """The first two numbers that are equal but print differently, such as 1 and 1.0; [] if none.
 
     Arrow would make one value of them.
     """
-    kinds: dict[Any, str] = {}
+    text_of: dict[Any, str] = {}
     for value in values:
         if isinstance(value, (bool, int, float, np.number, np.bool_)):
-            first_text = kinds.setdefault(value, str(value))
+            first_text = text_of.setdefault(value, str(value))
             if first_text != str(value):
                 return [first_text, str(value)]
     return []
@@ -198,17 +190,15 @@ def _twins(values: Sequence[Any]) -> list[str]:
 
 def _zones(values: Sequence[Any]) -> list[str]:
     """The time zones of times, sorted, in words; Arrow would take the first one for all."""
-    moments = []
+    names = set()
     for value in values:
         if isinstance(value, dt.datetime) and value == value:  # pandas' NaT differs from itself
-            moments.append(value)
-    names = set()
-    for moment in moments:
-        names.add("none" if moment.tzinfo is None else str(moment.tzinfo))
+            names.add("none" if value.tzinfo is None else str(value.tzinfo))
     return sorted(names)
 
 
-def _listed(value: Any) -> Any:
+def _as_list(value: Any) -> Any:
+    """A set, tuple or array as a list; any other value unchanged."""
     if isinstance(value, np.ndarray):
         return value.tolist()
     return list(value) if isinstance(value, _SEVERAL) else value

@@ -51,7 +51,7 @@ class ParquetTable(Table):
 
     @cached_property
     def n_rows(self) -> int:
-        """Rows of all files, as these say."""
+        """The number of rows of all files, by their metadata."""
         return sum(self._read(lambda f=f: _opened(f).metadata.num_rows) for f in self.files)
 
     def _listed(self) -> list[Path]:
@@ -62,7 +62,7 @@ class ParquetTable(Table):
         return schema
 
     def check(self, n_rows: int | None = None) -> None:
-        """Raise `DataError` if the files are not those that were opened; rows tell nothing."""
+        """Raise `DataError` if the files are not those that were opened; `n_rows` is not needed."""
         if self._listed() != self.files:
             raise DataError(f"{self.name}: files came or went while it was read; run again")
         self.stamp.check()
@@ -70,21 +70,21 @@ class ParquetTable(Table):
     def arrow(self, columns: Sequence[str]) -> pa.Table:
         """Fetch some columns; texts come dictionary-encoded."""
         names = list(columns)
-        tables = [self._part(file, names) for file in self.files]
+        tables = [self._fetch_from(file, names) for file in self.files]
         for table, file in zip(tables, self.files, strict=True):
             for name in names:
                 # Types may differ in size, but not in kind: a number is no text.
-                first, kind = tables[0].schema.field(name).type, table.schema.field(name).type
-                if _sort(first) != _sort(kind):
+                first_type, kind = tables[0].schema.field(name).type, table.schema.field(name).type
+                if _comparable_kind(first_type) != _comparable_kind(kind):
                     raise DataError(
-                        f"{file.name}: column {name!r} is of type {kind}, but of type {first} in "
-                        f"{self.files[0].name}"
+                        f"{file.name}: column {name!r} is of type {kind}, but of type {first_type} "
+                        f"in {self.files[0].name}"
                     )
         joined = self._read(lambda: pa.concat_tables(tables, promote_options="permissive"))
         self.check()
         return joined.unify_dictionaries()
 
-    def _part(self, file: Path, names: list[str]) -> pa.Table:
+    def _fetch_from(self, file: Path, names: list[str]) -> pa.Table:
         """Some columns of one file, texts as codes.
 
         Raises `DataError` if the file lacks a column, or a text is too long.
@@ -94,7 +94,7 @@ class ParquetTable(Table):
             if name not in schema.names:
                 raise unknown_column(name, schema.names, file.name)
         texts = [name for name in names if is_text(schema.field(name).type)]
-        rows = self._read(lambda: _valid(_opened(file, read_dictionary=texts), names))
+        rows = self._read(lambda: _read_valid(_opened(file, read_dictionary=texts), names))
         for name in texts:
             # Texts of all kinds, large ones and views, become codes of plain texts.
             column = rows.column(name).cast(_CODED)
@@ -146,7 +146,7 @@ def _opened(file: Path, **how: Any) -> pq.ParquetFile:
     return pq.ParquetFile(pa.OSFile(os.path.realpath(file)), **how)
 
 
-def _valid(file: pq.ParquetFile, names: list[str]) -> pa.Table:
+def _read_valid(file: pq.ParquetFile, names: list[str]) -> pa.Table:
     """Read some columns; what is broken in them, such as a code without an entry, is an error."""
     rows = file.read(columns=names).select(names)
     rows.validate(full=True)
@@ -165,38 +165,38 @@ def _files_in(folder: Path) -> list[Path]:
         for name in sorted([*folders, *names]):
             path = Path(directory, name)
             # What lies in a hidden folder is hidden, too.
-            hidden = any(part[0] in "._" for part in path.relative_to(folder).parts)
-            refused = _refused(path, hidden)
-            if refused is not None:
+            is_hidden = any(part[0] in "._" for part in path.relative_to(folder).parts)
+            problem = _problem_with(path, is_hidden)
+            if problem is not None:
                 raise DataError(
-                    f"the folder {str(folder)!r} holds {name!r}, which {refused}; "
+                    f"the folder {str(folder)!r} holds {name!r}, which {problem}; "
                     "name one file, or a folder of Parquet files only"
                 )
-            if path.is_file() and not hidden:
+            if path.is_file() and not is_hidden:
                 files.append(path)
     return sorted(files)
 
 
 def _raise(error: OSError) -> None:
+    """Raise `DataError` for a folder that cannot be read."""
     raise DataError(f"the folder {str(error.filename)!r} cannot be read: {error.strerror}")
 
 
-def _refused(path: Path, hidden: bool) -> str | None:
-    """Why a folder of Parquet files must not hold an entry, as words after "which", or None.
+def _problem_with(path: Path, is_hidden: bool) -> str | None:
+    """Why a folder of Parquet files must not hold an entry, as words after "which"; or None.
 
-    `hidden` says if its name, or a folder's above it, begins with a dot or underscore.
+    `is_hidden` says if its name, or a folder's above it, begins with a dot or underscore.
     """
     if path.name in ("_delta_log", ".hoodie"):
         return "says which rows of the files are still in the table (Delta Lake, Hudi)"
-    parquet = path.suffix.lower() in (".parquet", ".pq")
-    if hidden:
-        is_data = path.is_file() and _begins_as_parquet(path) and not _is_summary(path)
-        return "is Parquet but hidden, so that some readers pass it over" if is_data else None
+    if is_hidden:
+        has_rows = path.is_file() and _begins_as_parquet(path) and not _is_summary(path)
+        return "is Parquet but hidden, so that some readers pass it over" if has_rows else None
     if path.is_dir():
         return "is a link to a folder" if path.is_symlink() else None
     if not path.is_file():
         return "is no file (a broken link, a pipe or a device)"
-    return None if parquet else "is not Parquet"
+    return None if path.suffix.lower() in (".parquet", ".pq") else "is not Parquet"
 
 
 def _is_summary(path: Path) -> bool:
@@ -209,6 +209,7 @@ def _is_summary(path: Path) -> bool:
 
 
 def _begins_as_parquet(path: Path) -> bool:
+    """True if the first bytes of a file are those of Parquet."""
     try:
         with path.open("rb") as file:
             return file.read(4) in (b"PAR1", b"PARE")
@@ -216,7 +217,7 @@ def _begins_as_parquet(path: Path) -> bool:
         raise DataError(f"{str(path)!r} cannot be read: {error.strerror}") from None
 
 
-def _sort(kind: pa.DataType) -> str:
+def _comparable_kind(kind: pa.DataType) -> str:
     """The kind of a type that must be the same in all files: "text", "whole number" or its name."""
     if is_text(kind):
         return "text"

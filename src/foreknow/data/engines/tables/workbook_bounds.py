@@ -42,8 +42,8 @@ def _check_cells(sheet: Any, name: str, sheet_part: str) -> None:
     as B7; all cells without a place might stand in one row. `sheet` is an open file, `name` the
     workbook, and `sheet_part` the sheet's name in it.
     """
-    last_row = last_column = n_cells = n_places = n_rows = 0
-    incomplete = b""
+    last_row = last_column = n_cells = n_with_place = n_rows = 0
+    incomplete = b""  # the end of a block, which may be a part of a tag
     while block := sheet.read(_BLOCK):
         text = incomplete + block
         end = len(text)
@@ -51,7 +51,7 @@ def _check_cells(sheet: Any, name: str, sheet_part: str) -> None:
             end = max(text.rfind(b"<", 0, max(end - _OVERLAP, 0)), 0)
         text, incomplete = text[:end], text[end:]
         cell_references = _PLACE.findall(text)
-        n_places += len(cell_references)
+        n_with_place += len(cell_references)
         n_cells += len(_CELL.findall(text))
         n_rows += text.count(b"<row") + text.count(b":row")
         # The last column and row that any cell names so far.
@@ -60,10 +60,10 @@ def _check_cells(sheet: Any, name: str, sheet_part: str) -> None:
         row_numbers = [*(row for _, row in cell_references), *_ROW.findall(text)]
         last_row = max([last_row, *map(int, row_numbers)])
     # Cells without a place follow each other; a sheet has at most 2**14 columns.
-    last_column = max(last_column, min(n_cells - n_places, 1 << 14))
+    last_column = max(last_column, min(n_cells - n_with_place, 1 << 14))
     # Rows without a number count only if some cells have no place.
-    n_declared = max(last_row, n_rows if n_places < n_cells else 0) * last_column
-    if n_declared > MOST_CELLS:
+    height = max(last_row, n_rows if n_with_place < n_cells else 0)
+    if height * last_column > MOST_CELLS:
         raise DataError(
             f"{name}: {sheet_part} reaches to row {max(last_row, n_rows):,} and column "
             f"{last_column:,}, and {MOST_CELLS:,} cells are the most; delete what lies far from "
