@@ -17,7 +17,7 @@ from foreknow.data.impossible.rules_in_force import excluded_values
 from foreknow.data.labels.joint_labels import Bags, JointLabels
 from foreknow.data.labels.labels import Labels
 from foreknow.data.layout import Layout
-from foreknow.data.members import CASES, numbered
+from foreknow.data.members import CASES, units_column
 from foreknow.data.microdata import Microdata
 
 
@@ -103,7 +103,7 @@ def _codes_beside(
         # Labels are the numbers of cases that occur; each person's rows all get their own.
         cases, number = np.unique(np.bincount(people)[people], return_inverse=True)
         return number.reshape(-1), Labels(cases.tolist())
-    unit_column = None if name in microdata.schema.other else numbered(name)
+    unit_column = None if name in microdata.schema.other else units_column(name)
     if unit_column is not None:
         return _unit_numbers(microdata, unit_column, most_numbers)
     codes, distinct = microdata.as_read(name)

@@ -33,8 +33,9 @@ def digest_of_rows(microdata: Microdata, key: bytes) -> str:
         state.update(repr((column.name, texts)).encode())
         # A person may have several values, in any order of rows: sort pairs of person and value.
         if column.name in microdata.rows_read.holdings:
-            keys = microdata.holders_of(column.name).astype(np.int64) * len(texts)
-            state.update(np.sort(keys + ranks[column.codes]).tobytes())
+            pairs = microdata.holders_of(column.name).astype(np.int64) * len(texts)
+            pairs += ranks[column.codes]
+            state.update(np.sort(pairs).tobytes())
         else:
             for block in blocks(len(column.codes)):
                 state.update(ranks[column.codes[block]].tobytes())
@@ -54,37 +55,37 @@ def digest_of_counts(microdata: Microdata, key: bytes) -> str:
     >>> len({digest_of_counts(Microdata(rows, schema), b"key") for rows in (one, two)})
     1
     """
-    columns = [*microdata.rows_read.columns, *microdata.sensitives]
     state = hashlib.blake2b(key=key, digest_size=32)
     # Codes are ranks of texts, so that they do not depend on how the table was encoded.
-    printed_as = [(column, *_as_printed(column)) for column in columns]
-    texts_and_codes = [(texts, ranks[column.codes]) for column, texts, ranks in printed_as]
-    for column, (texts, _) in zip(columns, texts_and_codes, strict=True):
+    code_columns, sizes = [], []
+    for column in (*microdata.rows_read.columns, *microdata.sensitives):
+        texts, ranks = _as_printed(column)
         state.update(repr((column.name, texts)).encode())
+        code_columns.append(ranks[column.codes])
+        sizes.append(len(texts))
     # Combinations are numbered in the order of their codes, whatever the order of rows.
-    of_entry, first = combine(
-        [codes for _, codes in texts_and_codes], [len(texts) for texts, _ in texts_and_codes]
-    )
-    for _, codes in texts_and_codes:
-        state.update(codes[first].tobytes())
+    combination_of_entry, first_entries = combine(code_columns, sizes)
+    for codes in code_columns:
+        state.update(codes[first_entries].tobytes())
     # How many people have each combination; `times` is how many people each entry is.
-    state.update(np.bincount(of_entry, microdata.times).astype(np.int64).tobytes())
+    people = np.bincount(combination_of_entry, microdata.times).astype(np.int64)
+    state.update(people.tobytes())
     return state.hexdigest()
 
 
 def _as_printed(column: Column) -> tuple[list[str], IntArray]:
     """The distinct values of a column as sorted texts, and for each code the place of its text.
 
-    Texts do not depend on how values came, so several codes may have one text.
+    Several codes may have one text, since a number may also have come as a text; see `printed`.
     """
     texts = list(map(printed, column.domain))
     distinct = sorted(set(texts))
-    code_of = {text: code for code, text in enumerate(distinct)}
-    return distinct, np.array([code_of[text] for text in texts], dtype=np.int64)
+    place_of = {text: place for place, text in enumerate(distinct)}
+    return distinct, np.array([place_of[text] for text in texts], dtype=np.int64)
 
 
 def printed(value: Any) -> str:
-    """A value as a text that is the same however it came; "01" stays a text, as codes begin so.
+    """A value as text, the same for a number, a date and the text of one; 01 is a code, no number.
 
     A missing value is "-", and anything else begins with "=", so that no text looks like a missing
     one.
@@ -102,8 +103,6 @@ def printed(value: Any) -> str:
     # A number is written without an exponent, zeros at its end, and the sign of a zero.
     whole_digits, point, decimals = f"{Decimal(text):f}".partition(".")
     decimals = decimals.rstrip("0")
-    return (
-        f"={whole_digits}{point}{decimals}"
-        if decimals
-        else f"={'0' if whole_digits == '-0' else whole_digits}"
-    )
+    if decimals:
+        return f"={whole_digits}{point}{decimals}"
+    return f"={'0' if whole_digits == '-0' else whole_digits}"

@@ -17,17 +17,21 @@ from foreknow_judge.errors import DataError
 _EACH = "each "
 
 
-def units(column: str) -> str:
-    """The name of a column's units: persons, households or others."""
+def column_of_units(column: str) -> str:
+    """The name, among columns, of the number of each unit that `column` names, such as a household.
+
+    >>> column_of_units("home"), units_column("each home"), units_column("home")
+    ('each home', 'home', None)
+    """
     return f"{_EACH}{column}"
 
 
-def numbered(name: str) -> str | None:
-    """The column whose numbers are called so; None of any other column."""
+def units_column(name: str) -> str | None:
+    """The column whose units are numbered under a name of `column_of_units`; None for others."""
     return name.removeprefix(_EACH) if name.startswith(_EACH) else None
 
 
-# What the number of cases that a person has is called among columns.
+# The name, among columns, of the number of cases that a person has.
 CASES = "cases of a person"
 
 
@@ -77,29 +81,25 @@ Signature: TypeAlias = "tuple[str | None, ...]"
 class Signatures:
     """People by group and signature, as compressed sparse rows; immutable.
 
-    A signature is the value of each attribute of a set, as it prints; None is a missing one
+    A signature is a person's values in some attributes, as they print; None is a missing one
     (definition 1 of "Anonymization with Worst-Case Distribution-Based Background Knowledge").
     Cells of group g, by its position in the `GroupCounts`, are ``offsets[g]:offsets[g + 1]``.
     """
 
     attributes: tuple[str, ...]
-    labels: Sequence[Signature]  # those that occur; each once
+    labels: Sequence[Signature]  # the signatures that occur, each once
     offsets: IntArray
-    codes: IntArray  # index into `labels`; strictly increasing within a group
-    people: IntArray  # at least 1
+    codes: IntArray  # the signature of each cell, as an index into `labels`; ascending in a group
+    people: IntArray  # how many people of the group have it; at least 1
 
     def __post_init__(self) -> None:
         """Seal the arrays; `DataError` for a label that has not one value per attribute."""
         for name in ("offsets", "codes", "people"):
             object.__setattr__(self, name, whole(getattr(self, name), name))
         object.__setattr__(self, "labels", tuple(self.labels))
-        # A signature has one value for each attribute.
-        wrong_length = []
         for label in self.labels:
             if len(label) != len(self.attributes):
-                wrong_length.append(label)
-        if wrong_length:
-            raise DataError(f"{wrong_length[0]!r} is no signature of {', '.join(self.attributes)}")
+                raise DataError(f"{label!r} is no signature of {', '.join(self.attributes)}")
 
     def __repr__(self) -> str:
         return (

@@ -131,7 +131,7 @@ class Microdata:
     ) -> Microdata:
         """The same table with other rows, and with their attributes and values.
 
-        None for attributes or values that are still to be worked out.
+        None stands for attributes or values that are made when they are first asked for.
         """
         microdata = copy(self)
         microdata._table_read, microdata._attributes, microdata._values = rows, attributes, values
@@ -141,7 +141,7 @@ class Microdata:
         return microdata
 
     def with_values(self, rows: RowsRead, values: Labels | None = None) -> Microdata:
-        """The table of the same people, as coarse, with other sensitive values."""
+        """The table with other sensitive values of the same people; its attributes stay."""
         return self._with_rows(rows, self._attributes, self._values if values is None else values)
 
     @property
@@ -172,27 +172,23 @@ class Microdata:
         table_read, schema = self.rows_read, self.schema
         if schema.person is not None or schema.several:
             return ()
+        times, other_columns = table_read.times, table_read.other_columns
         columns = [*table_read.columns, *self.sensitives]
-        coded = [coded_values(c.name, c.codes, c.domain, table_read.times) for c in columns]
-        other_columns = table_read.other_columns
+        coded = [coded_values(c.name, c.codes, c.domain, times) for c in columns]
         for name in other_columns.column_names:
-            coded.append(
-                replace(Coded.of(name, other_columns.column(name)), times=table_read.times)
-            )
+            coded.append(replace(Coded.of(name, other_columns.column(name)), times=times))
         return tuple(people_of(coded))
 
     def counted(self, rows: pa.Table, times: IntArray) -> Microdata:
-        """The table with one entry for equal rows, which an engine counted: `times` of each.
+        """The table with one entry for equal rows, which an engine counted; `times` says how many.
 
-        Codes, `kept` and groups then belong to entries, not people. An error that would name a row
-        is raised here, about an entry: read the table itself then.
+        Codes, `kept` and groups are then of entries, and not of people. An error that should name a
+        row is raised here, and names an entry: the caller then reads the table itself.
         """
         self.prepared.refuse_repeats(in_place=True)
-        # Attributes and values of entries may differ from those of people, so nothing is carried
-        # over.
-        by_entries = self._with_rows(
-            self._reader.read_rows(self.prepared.read(rows), times), None, None
-        )
+        entries = self._reader.read_rows(self.prepared.read(rows), times)
+        # Attributes and values of entries may differ from those of people: they are made anew.
+        by_entries = self._with_rows(entries, attributes=None, values=None)
         _ = by_entries.attributes, by_entries.values  # errors in them are raised here
         self._by_engine = by_entries
         return by_entries
@@ -211,7 +207,7 @@ class Microdata:
                 self._merged = self
             else:
                 self._keys, merged = by_rows
-                self._merged = self._with_rows(merged, None, self._values)
+                self._merged = self._with_rows(merged, attributes=None, values=self._values)
         return self._merged
 
     def of_rows(self, groups: IntArray) -> IntArray:
@@ -443,8 +439,8 @@ class Microdata:
                 refuse_rare_ends(attribute, least, self.times, noun)
         shown_attributes = []
         for attribute in attributes:
-            may_merge = attribute.name not in exact
             if lists_values(attribute, styles.get(attribute.name)):
+                may_merge = attribute.name not in exact
                 attribute = without_rare(attribute, least, self.times, may_merge, noun)
             shown_attributes.append(attribute)
         return shown_attributes
@@ -525,7 +521,7 @@ class Microdata:
         return self.rows_read.rule_classes if is_ruled else None
 
     def as_it_stands(self, name: str) -> tuple[NDArray[Any], pa.Array]:
-        """The code of each person in any column, published or not, and its distinct values.
+        """A column, published or not, of the source: the code of each person, and its values.
 
         Rows that are left out have no code. The result is kept.
         """
@@ -599,15 +595,25 @@ class Microdata:
         if len(groups) > len(self.kept):
             # There is a group for each row of the source: keep those of published people.
             groups = groups[self.kept]
-        how: dict[str, Any] = {"values": self.values, "n_groups": int(groups.max()) + 1}
+        n_groups = int(groups.max()) + 1
         if self.semantics == "single":
-            codes = groups, self.sensitive_codes
-            how["weights"] = self.times
+            counts = GroupCounts.from_pairs(
+                groups,
+                self.sensitive_codes,
+                values=self.values,
+                n_groups=n_groups,
+                weights=self.times,
+            )
         else:
-            # People may have several values: sizes are numbers of people, not of values.
-            codes = groups[self.holdings.people], self.holdings.values
-            how["sizes"] = np.bincount(groups, minlength=how["n_groups"])
-        counts = GroupCounts.from_pairs(*codes, **how, semantics=self.semantics)
+            counts = GroupCounts.from_pairs(
+                groups[self.holdings.people],
+                self.holdings.values,
+                values=self.values,
+                n_groups=n_groups,
+                # People may have several values: sizes are numbers of people, not of values.
+                sizes=np.bincount(groups, minlength=n_groups),
+                semantics=self.semantics,
+            )
         return counts.of_rows(self.schema, self.schema.sensitive)
 
     def everyone(self) -> GroupCounts:
@@ -657,20 +663,16 @@ class Microdata:
         if people is not None:
             attributes = [replace(a, codes=a.codes[people]) for a in attributes]
             table_read = table_read.of_some(people)
-        kept_columns = []
-        for column in table_read.columns:
-            if column.name in columns:
-                kept_columns.append(column)
-        rows = replace(table_read, columns=kept_columns)
+        rows_columns = [column for column in table_read.columns if column.name in columns]
+        rows = replace(table_read, columns=rows_columns)
         microdata = self._with_rows(rows, attributes, self._values)
         names = [name for name in schema.quasi_identifiers if name in columns]
         # The schema must name no column that is no longer there.
         gone = set(schema.quasi_identifiers).difference(names)
-        hierarchies = {}
-        for name, h in schema.hierarchies.items():
-            if name not in gone:
-                hierarchies[name] = h
-        types = {name: kind for name, kind in schema.types.items() if name not in gone}
+        hierarchies, types = dict(schema.hierarchies), dict(schema.types)
+        for name in gone:
+            hierarchies.pop(name, None)
+            types.pop(name, None)
         microdata.schema = replace(
             schema, quasi_identifiers=names, hierarchies=hierarchies, types=types
         )

@@ -45,7 +45,9 @@ SHUFFLED = "_shuffled"
 
 
 def header_of_shuffled(name: str, headers: Collection[str] | None = None) -> str:
-    """The header of a column that was shuffled; of some headers, the one that there is.
+    """The header of a column that was shuffled, such as pay_shuffled for pay.
+
+    With the `headers` of a table, it is the one of both that the table has.
 
     >>> header_of_shuffled("pay"), header_of_shuffled("pay", ["age", "pay"])
     ('pay_shuffled', 'pay')
@@ -61,18 +63,19 @@ class Prepared:
     Attributes
     ----------
     source : Table
-        All its columns and rows, as they stand: what is spelled as missing is a null, and what a
-        household shares is shown once.
+        All columns and rows, as they stand, except that texts for a missing value are nulls, and
+        a value that a household shares is shown once.
     schema : Schema
     reading : Reading
         How numbers and dates are written in it.
     raw : bool
-        Whether it is surely a raw table, and no release, whose values were read before.
+        Whether it is surely a raw table. Otherwise it may be a release, whose values were read
+        before.
     kinds : mapping of str to str or None
-        The columns of which `table` has values that were read, with the types that the schema
-        gives them.
+        The columns whose numbers and dates `table` reads, with the types that the schema gives
+        them.
     is_part : bool
-        Whether it is some rows of a table that was read.
+        Whether it has only some rows of the raw table.
     """
 
     source: Table
@@ -81,7 +84,7 @@ class Prepared:
     raw: bool
     kinds: Mapping[str, Kind | None]
     is_part: bool = False
-    _checked: set[str] = field(default_factory=set, repr=False)
+    _checked: set[str] = field(default_factory=set, repr=False)  # "people", once these are checked
 
     @cached_property
     def table(self) -> Table:
@@ -106,7 +109,7 @@ class Prepared:
 
     @property
     def person(self) -> str | None:
-        """The column that tells people apart; None of cases, or where a release has it no more."""
+        """The column that tells people apart; None for cases, and where a release lacks it."""
         return next(iter(self.persons), None)
 
     @property
@@ -116,12 +119,9 @@ class Prepared:
         It is empty for cases, and where a release lacks the column.
         """
         schema, columns = self.schema, self.source.columns
-        person_columns = []
-        for name in schema.persons:
-            if name not in schema.case_persons:
-                person_columns.append(name)
+        persons = [] if schema.unit == "row" else schema.persons
         # With several values per person the column is needed, so that its absence is an error.
-        return [name for name in person_columns if schema.several or name in columns]
+        return [name for name in persons if schema.several or name in columns]
 
     def of_people(self, columns: Sequence[str]) -> Prepared:
         """The table, after checking that nobody with one value per person stands in two rows.
@@ -130,22 +130,23 @@ class Prepared:
         matters which rows stand beside or before each other.
         """
         self._require_persons()
-        in_rows = self.persons or self.schema.several or self.schema.shared is not None
-        prepared = self.read_once(columns) if in_rows else self
+        # Whether it matters which rows stand beside or before each other.
+        order_matters = self.persons or self.schema.several or self.schema.shared is not None
+        prepared = self.read_once(columns) if order_matters else self
         prepared.refuse_repeats()
         return prepared
 
     def read_once(self, columns: Sequence[str]) -> Prepared:
-        """The same, of which some columns are read once where reads may differ."""
+        """The same; some columns are read only once if reading again may give another order."""
         source = stable(self.source, columns)
         return self if source is self.source else replace(self, source=source, _checked=set())
 
     def holding(self, columns: Sequence[str]) -> Prepared:
-        """The same with some columns, for another process, which can open nothing."""
+        """The same with some columns, which are read, for a process that can open nothing."""
         return replace(self, source=Snapshot(self.source, list(columns)))
 
     def only(self, rows: NDArray[np.bool_]) -> Prepared:
-        """Some of its rows; who stands in two of them is looked for again."""
+        """Some of its rows, as a mask; whether people stand in two of them is checked again."""
         return replace(self, source=Selected(self.source, rows), is_part=True, _checked=set())
 
     def above(self, tables: Sequence[Prepared]) -> Prepared:
@@ -160,12 +161,12 @@ class Prepared:
         """
         if column is not None:
             return replace(self, schema=self.schema.of_column(column))
-        # A label that is no value of the column stands for people who show no value of it.
         rows, first = fetch(self.source, self.schema.sensitives), self.schema.sensitive
         texts = {str(value) for value in rows.column(first).unique().to_pylist()}
-        nothing = Relabel(free_name("missing", texts))
+        # This label, which is no value of the column, stands for a missing value.
+        label = Relabel(free_name("missing", texts))
         restricted = self.only(Presence.of(rows, self.schema.sensitives).shows_any)
-        schema = replace(self.schema.of_column(first), missing=nothing)
+        schema = replace(self.schema.of_column(first), missing=label)
         return replace(restricted, schema=schema, is_part=self.is_part)
 
     def refuse_repeats(self, rows: Any = None, *, in_place: bool = False) -> None:
@@ -223,6 +224,7 @@ class Prepared:
         self._require_persons()
 
     def _require_persons(self) -> None:
+        """Raise `SchemaError` if people may have several rows and no column tells them apart."""
         for name, semantics in self.schema.several.items():
             header = header_of_shuffled(name, self.source.columns)
             listed = holds_lists(self.source, header)
@@ -255,10 +257,11 @@ def prepare(
         Whether this is surely a raw table. It may be a release otherwise, whose values were read
         before; what could be either is refused.
     as_written : bool
-        Whether all but sensitive values and people is taken as a reader of the table sees it, who
-        tells a spelling of a missing value from an empty cell.
+        Whether texts for a missing value become nulls only in the columns of sensitive values and
+        people. A reader of a table sees such a text, and not an empty cell.
     plainly : bool
-        Whether sensitive numbers and dates are read, and not compared as they are written.
+        Whether sensitive numbers and dates are read. Otherwise they are compared as they are
+        written.
 
     Examples
     --------
@@ -277,13 +280,13 @@ def prepare(
     else:
         declared = cast("Reading", schema.reading)
         file_reading = declared if reading is None else Reading.of(reading).over(declared)
-        only = (*schema.sensitives, *schema.persons) if as_written else None
-        table = open_table(source, file_reading, only)
+        spelled_columns = (*schema.sensitives, *schema.persons) if as_written else None
+        table = open_table(source, file_reading, only=spelled_columns)
     table = _shown_once(table, schema, file_reading, raw=raw)
     kinds = {}
     for name in schema.sensitives if plainly else ():
         kinds[header_of_shuffled(name, table.columns)] = schema.types.get(name)
-    # What households share was made plain text when it was shown once.
+    # Values that households share were read when they were shown once.
     for name in _shared_values(table):
         kinds.pop(name, None)
     if raw:
@@ -292,10 +295,10 @@ def prepare(
 
 
 def refuse_as_written(name: str, texts: list[str], schema: Schema, *, by_hand: bool) -> None:
-    """Raise `SchemaError` if values that were counted as texts mean something else by a schema.
+    """Raise `SchemaError` if values were counted as texts that mean something else by a schema.
 
-    A text may stand for a missing value, two texts for one value, or a text for a number that is
-    written in another way.
+    By the schema, a text may stand for a missing value, two texts for one value, or a text for a
+    number that is written in another way.
 
     Parameters
     ----------
@@ -315,8 +318,8 @@ def refuse_as_written(name: str, texts: list[str], schema: Schema, *, by_hand: b
                 "and here it is counted as a value: leave these people out, give the table "
                 "itself, or take it out of missing of the reading"
             )
-    first: dict[str, str] = {}
-    texts = [text for text in texts if not _HALF_CHARACTER.search(text)]  # which no file holds
+    first_text: dict[str, str] = {}  # the first text of each value
+    texts = [text for text in texts if not _HALF_CHARACTER.search(text)]  # no file holds these
     kind = schema.types.get(name)
     try:
         plain_texts = alike_texts(name, texts, reading, kind)
@@ -329,10 +332,10 @@ def refuse_as_written(name: str, texts: list[str], schema: Schema, *, by_hand: b
         ) from None
     # Two texts that the schema reads as one value would be counted as two.
     for text, plain_text in zip(texts, plain_texts, strict=True):
-        if first.setdefault(plain_text, text) != text:
+        if first_text.setdefault(plain_text, text) != text:
             raise SchemaError(
-                f"by the schema {first[plain_text]!r} and {text!r} in {name!r} are one value, and "
-                "here they are counted as they are written: write them alike, as publish does"
+                f"by the schema {first_text[plain_text]!r} and {text!r} in {name!r} are one value, "
+                "and here they are counted as they are written: write them alike, as publish does"
             )
     number_of_text = read_otherwise(texts, plain_texts) if by_hand else {}
     for text, number in number_of_text.items():
@@ -344,21 +347,19 @@ def refuse_as_written(name: str, texts: list[str], schema: Schema, *, by_hand: b
 
 
 def _shown_once(table: Table, schema: Schema, file_reading: Reading, *, raw: bool) -> Table:
-    """A table in which what a household shares is shown once; a release has it so already."""
+    """A table in which values that a household shares are shown once, as they are in a release."""
     shared = schema.shared
     if not isinstance(shared, Shared) or _shared_values(table):
         return table
-    # A release keeps the column that was added, and does not have the one that numbers households.
-    has_shared = shared.by in table.columns
+    # A release has the column that was added, and not the one that numbers households.
+    may_be_release = not raw and shared.by not in table.columns
+    if may_be_release:
+        return table
     if shared.column in table.columns:
-        if not raw and not has_shared:
-            return table
         raise SchemaError(
             f"{table.name} has a column {shared.column!r}, which is what the column is called "
             "that shared adds, and which says where a household's value is shown: rename it"
         )
-    if not raw and not has_shared:
-        return table
     require(table, [shared.by], schema.key_of)
     return ShownOnce(table, schema, file_reading)
 

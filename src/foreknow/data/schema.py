@@ -23,11 +23,11 @@ from foreknow.pages import page_of
 from foreknow_judge.counts.layout import multivalued_columns
 from foreknow_judge.policy.grammar import Kind, SchemaTable, Semantics, Unit
 
-# Of what is published, whose labels are counted as they stand, these say who is counted.
+# The settings that say who is counted in a release, whose labels are counted as they stand.
 OF_PEOPLE = ("unit", "person", "shared", "impossible")
-# Of people who are given beside a release these do, whatever else is known of them.
+# Further settings that say who is counted in a table of people who are given beside a release.
 _OF_THE_COUNTED = ("semantics", "group", "missing", "reading", "types")
-# What cannot be said of the same rows, and what to do.
+# Settings that exclude each other, and what to do.
 _ONE_ROW_EACH = (
     "shared is for rows that are people with one value each: leave out unit and semantics, or "
     "publish a table with one row for each household"
@@ -47,14 +47,14 @@ _NOT_TOGETHER = {
 _IN_ANY_ORDER = ("identifiers", "quasi_identifiers", "other")
 
 
-class _First(str):
-    """The name of the first of several sensitive columns, where no caller gave it alone."""
+class _FirstOfSeveral(str):
+    """The name of the first of several sensitive columns; a caller gives a plain text instead."""
 
     __slots__ = ()
 
 
-class _Settled(tuple[str, ...]):
-    """The sensitive columns of a schema, which a copy of it is given, too."""
+class _AllSensitive(tuple[str, ...]):
+    """All sensitive columns of a schema; `replace` gives them to a copy of it, too."""
 
     __slots__ = ()
 
@@ -168,7 +168,7 @@ class Schema:
             # One name stands for a list of one.
             names = [setting] if isinstance(setting, str) else setting
             object.__setattr__(self, name, tuple(names))
-        self._settle_sensitive()
+        self._normalize_sensitive()
         for name in ("sensitive", "person", "group", "weights"):
             setting = getattr(self, name)
             if not isinstance(setting, str) and (setting is not None or name == "sensitive"):
@@ -180,8 +180,8 @@ class Schema:
         shared = Shared.of(self.shared, self.sensitives)
         object.__setattr__(self, "shared", shared)
         # The column that marks where a household's value is shown is published, too.
-        shared_sensitive = [name for name in self.shared_columns[:1] if name not in self.other]
-        object.__setattr__(self, "other", (*self.other, *shared_sensitive))
+        if shared is not None and shared.column not in self.other:
+            object.__setattr__(self, "other", (*self.other, shared.column))
         # No column may have two roles.
         roles: dict[str, str] = {}
         for role, columns in self._by_role():
@@ -210,7 +210,7 @@ class Schema:
                 f"column {self.person!r} cannot be person and {self.role(self.person)}"
             )
         refuse_other("unit is", self.unit, get_args(Unit), SchemaError)
-        self._check_hierarchies()
+        self._read_hierarchies()
         rules = [Rule.of(rule, i, self.sensitives) for i, rule in enumerate(self.impossible)]
         object.__setattr__(self, "impossible", tuple(rules))
         self._refuse_together()
@@ -222,7 +222,7 @@ class Schema:
         set.
         """
         # A kind is set if its value is not empty.
-        stated = {
+        value_of_kind = {
             "cases of people": self.case_persons,
             "cases": self.unit == "row",
             "several values": self.several,
@@ -233,7 +233,7 @@ class Schema:
             ),
         }
         for kinds, problem in _NOT_TOGETHER.items():
-            if all(stated[kind] for kind in kinds):
+            if all(value_of_kind[kind] for kind in kinds):
                 raise SchemaError(problem.format(schema=self))
 
     def refuse_other(
@@ -245,6 +245,7 @@ class Schema:
         that is `published`, columns may be missing and this schema may be stricter; for a table of
         `people` beside a release, other columns may be known.
         """
+        # The settings that must agree, besides those about people.
         further_keys: Iterable[str] = _OF_THE_COUNTED if people else SchemaTable.model_fields
         if published:
             further_keys = ("semantics",)
@@ -311,7 +312,7 @@ class Schema:
 
     @property
     def conditions(self) -> list[str]:
-        """The columns in the conditions of the `impossible` rules."""
+        """The columns in the conditions of the `impossible` rules, each once."""
         return list(dict.fromkeys(chain.from_iterable(rule.where for rule in self.impossible)))
 
     @property
@@ -359,23 +360,30 @@ class Schema:
         """The semantics of a sensitive column; of the first if None."""
         return cast("Semantics", self.several.get(column or self.sensitive, "single"))
 
-    def _settle_sensitive(self) -> None:
-        """Set `sensitive` and `sensitives` from one column or a list; `SchemaError` for others."""
+    def _normalize_sensitive(self) -> None:
+        """Set `sensitive` to the first sensitive column, and `sensitives` to all of them.
+
+        `SchemaError` if they are not given as one column or a list.
+        """
         sensitive, sensitives = self.sensitive, self.sensitives
         if isinstance(sensitive, (list, tuple)):
             if not sensitive:
                 raise SchemaError("sensitive is empty; name the column that must stay hidden")
             sensitive, sensitives = sensitive[0], sensitive
-        # A copy for another column still has the old list, which is dropped then.
-        is_copy = isinstance(sensitives, _Settled) and not isinstance(sensitive, _First)
-        kept = _Settled(sensitives if sensitive in sensitives and not is_copy else (sensitive,))
-        for name in kept:
+        # A copy for which a caller gave one column still has the list of the original: drop that.
+        is_of_original = isinstance(sensitives, _AllSensitive)
+        if is_of_original and not isinstance(sensitive, _FirstOfSeveral):
+            sensitives = (sensitive,)
+        names = _AllSensitive(sensitives if sensitive in sensitives else (sensitive,))
+        for name in names:
             if not isinstance(name, str):
                 raise SchemaError(f"sensitive must be the name of one column, not {name!r}")
-        object.__setattr__(self, "sensitive", _First(sensitive) if len(kept) > 1 else sensitive)
-        object.__setattr__(self, "sensitives", kept)
+        is_first = len(names) > 1
+        object.__setattr__(self, "sensitive", _FirstOfSeveral(sensitive) if is_first else sensitive)
+        object.__setattr__(self, "sensitives", names)
 
     def _by_role(self) -> list[tuple[str, Sequence[str]]]:
+        """The columns with each role."""
         return [
             ("identifier", self.identifiers),
             ("quasi-identifier", self.quasi_identifiers),
@@ -463,7 +471,7 @@ class Schema:
         table["hierarchies"] = hierarchies
         return _written(table)
 
-    def _check_hierarchies(self) -> None:
+    def _read_hierarchies(self) -> None:
         """Make hierarchies of the tables that stand for them in a policy.
 
         `SchemaError` if a hierarchy or a type belongs to no column that can have one, or is none.
@@ -511,5 +519,6 @@ def _written(table: Mapping[str, Any]) -> dict[str, Any]:
     return entries
 
 
-# What holds where nothing is said: each row is a person with one value, and anybody may have any.
+# A schema without any special settings: each row is a person with one value, and anybody may have
+# any value.
 PLAIN = Schema(quasi_identifiers=["?"], sensitive="??")

@@ -128,33 +128,33 @@ def utility_of(
     ncp = {}
     if microdata is not None and groups is not None:
         require_microdata(microdata)
-        of_person = given_groups(microdata, groups)
-        if len(of_person) != counts.n_people:
+        group_of_person = given_groups(microdata, groups)
+        if len(group_of_person) != counts.n_people:
             raise InputError(
                 f"{counts.n_people} people are counted, but {microdata.name} has "
-                f"{len(of_person)}; give the table that the release was made of"
+                f"{len(group_of_person)}; give the table that the release was made of"
             )
         # How many people each group has: a label's loss counts once for each of them.
-        members = np.bincount(of_person)
+        people = np.bincount(group_of_person)
         for attribute in microdata.attributes:
             floor = (floors or {}).get(attribute.name)
             style = style_of(attribute, (labels or {}).get(attribute.name))
-            coarse = coarsened(attribute, of_person, len(members), style, floor)
-            ncp[attribute.name] = coarse.ncp(members)
+            coarse = coarsened(attribute, group_of_person, len(people), style, floor)
+            ncp[attribute.name] = coarse.ncp(people)
     return Utility(
         people=counts.n_people,
         groups=counts.n_groups,
         average_group_size=counts.n_people / max(counts.n_groups, 1),
         smallest_group=int(sizes.min()) if len(sizes) else 0,
         largest_group=int(sizes.max(initial=0)),
-        discernibility=sum(size * size * times for size, times in _each_size(sizes)),
+        discernibility=sum(size * size * times for size, times in _sizes_with_times(sizes)),
         ncp=ncp,
         grids={} if microdata is None else microdata.grids,
         weights=weights or {},
     )
 
 
-def _each_size(sizes: IntArray) -> Iterable[tuple[int, int]]:
+def _sizes_with_times(sizes: IntArray) -> Iterable[tuple[int, int]]:
     """Pairs of a group size and the number of groups that have it."""
     distinct, times = np.unique(sizes, return_counts=True)
     return zip(distinct.tolist(), times.tolist(), strict=True)
@@ -217,6 +217,6 @@ def optimal_discernibility(people: int, least: int) -> int:
     if people < least:
         raise InputError(f"{people} people make no group of at least {least}")
     # As many groups as possible, whose sizes differ by one at most.
-    groups = people // least
-    size, larger = divmod(people, groups)
-    return (groups - larger) * size**2 + larger * (size + 1) ** 2
+    n_groups = people // least
+    size, n_larger = divmod(people, n_groups)
+    return (n_groups - n_larger) * size**2 + n_larger * (size + 1) ** 2

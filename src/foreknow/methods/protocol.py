@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from foreknow.data.arrays import IntArray
-from foreknow.data.members import CASES, units
+from foreknow.data.members import CASES, column_of_units
 from foreknow.data.microdata import Microdata
 from foreknow.methods.proof import Proof
 from foreknow.needs import Need, Needs, called, require, several_columns, several_values
@@ -175,7 +175,9 @@ def check_needs(method: Any, policy: Policy) -> None:
     looked_at = policy.looked_at if traits.consults_policy else ()
     # Sensitive columns, and those published beside which the method must keep in mind.
     columns = list(dict.fromkeys((*schema.sensitives, *looked_at)))
-    of_persons = {CASES, units(str(schema.person))} if schema.counts_people else set[str]()
+    of_persons = (
+        {CASES, column_of_units(str(schema.person))} if schema.counts_people else set[str]()
+    )
     if Need.ONE_COLUMN in traits.needs and of_persons & {*looked_at}:
         raise UnsupportedError(
             f"{called(method)} does not know of people with several cases; publish by "

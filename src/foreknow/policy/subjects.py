@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from foreknow.criteria.criterion import by_other_columns
 from foreknow.data.counts import GroupCounts, UnitCounts
 from foreknow.data.layout import Layout
-from foreknow.data.members import units
+from foreknow.data.members import column_of_units
 from foreknow.data.schema import Schema
 from foreknow_judge.counts.layout import Seen
 from foreknow_judge.errors import UnsupportedError
@@ -264,7 +264,7 @@ class Units(People):
                 'with form = "generalized", or require group_size'
             )
         known_columns = layout.others_beside if self.taken is None else self.taken
-        return Seen(units(self.unit), tuple(known_columns))
+        return Seen(column_of_units(self.unit), tuple(known_columns))
 
     def counted(self, groups: GroupCounts) -> GroupCounts:
         """Groups of combinations in this sight, with their numbers of units."""

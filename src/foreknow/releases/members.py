@@ -41,17 +41,17 @@ from foreknow_judge.files.documents import from_json
 from foreknow_judge.files.file_names import MEMBERS, NEWCOMERS, OWNER, owners_folder
 from foreknow_judge.policy.grammar import SchemaTable
 
-# How the digest of a source is called: of its rows, or of how often each occurs.
-KEYED = "BLAKE2b-256 keyed with the owner's key"
-# How the names of people begin who were erased.
+# The hashes that replace erased names of people begin so.
 FORGOTTEN = "forgotten:"
+# The names of the digests of a source: of its rows, and of how often each different row occurs.
+KEYED = "BLAKE2b-256 keyed with the owner's key"
 OF_COUNTS = "BLAKE2b-256 of counted rows keyed with the owner's key"
 
 
 def is_source(microdata: Microdata, certificate: Certificate, key: Path) -> bool | None:
-    """True if a release was made from this table; None if that cannot be said without the key.
+    """True if a release was made from this table; None if that cannot be told without the key.
 
-    `key` is the owner's file with the key of the digest that the certificate has of the table.
+    The certificate has a keyed digest of the table; `key` is the owner's file that has its key.
     """
     if microdata.n_rows != certificate.source["rows"]:
         return False
@@ -65,7 +65,7 @@ def is_source(microdata: Microdata, certificate: Certificate, key: Path) -> bool
 
 
 def shown_of(folder: Path, microdata: Microdata) -> Microdata:
-    """The rows of a table that a written release shows; all rows without the owner's folder.
+    """The rows of a table that a written release shows; all rows if there is no owner's folder.
 
     Raises
     ------
@@ -75,9 +75,9 @@ def shown_of(folder: Path, microdata: Microdata) -> Microdata:
     if not (owners_folder(folder) / MEMBERS).exists():
         return microdata
     owned_release = OwnRelease.open(folder)
-    shown_columns = owned_release.shown(microdata)
-    owned_release.refuse_other(shown_columns)
-    return shown_columns
+    published_rows = owned_release.shown(microdata)
+    owned_release.refuse_other(published_rows)
+    return published_rows
 
 
 def rows_of_people(microdata: Microdata, column: str, names: Iterable[str]) -> Microdata:
@@ -86,8 +86,8 @@ def rows_of_people(microdata: Microdata, column: str, names: Iterable[str]) -> M
         return microdata
     names_of_rows = fetch(microdata.source, [column]).column(column).to_pylist()
     people = {*names}
-    chosen = np.array([str(name) in people for name in names_of_rows], dtype=bool)
-    return microdata.only(chosen) if chosen.any() else microdata
+    is_chosen = np.array([str(name) in people for name in names_of_rows], dtype=bool)
+    return microdata.only(is_chosen) if is_chosen.any() else microdata
 
 
 def named_release(
@@ -152,20 +152,20 @@ def forget(
     OwnRelease.open(folder, members).forget([people] if isinstance(people, str) else [*people])
 
 
-def _forgotten(key: bytes, name: str) -> str:
+def _hashed_name(key: bytes, name: str) -> str:
     """The keyed hash that replaces an erased name, the same for every spelling."""
     text = bare_name(name).encode("utf-8", "surrogatepass")
     hashed = hashlib.blake2b(text, key=key[:64], digest_size=16).hexdigest()
-    return f"{FORGOTTEN}{hashed}-{_mark(key)}"
+    return f"{FORGOTTEN}{hashed}-{_mark_of_key(key)}"
 
 
-def _mark(key: bytes) -> str:
-    """How hashes of one key end, by which another key is noticed."""
+def _mark_of_key(key: bytes) -> str:
+    """The end of all hashes that were made with a key, by which another key is noticed."""
     return hashlib.blake2b(key=key[:64], digest_size=4).hexdigest()
 
 
 def printed(names: Iterable[Any]) -> list[str]:
-    """Names of people as they print; an `InputError` if those of two are then one."""
+    """Names of people as they print; `InputError` if those of two people print alike."""
     texts = [str(name) for name in names]
     if len({*texts}) < len(texts):
         raise InputError("two people have the same name as it prints; a person has one name")
@@ -173,40 +173,42 @@ def printed(names: Iterable[Any]) -> list[str]:
 
 
 def refuse_alike(names: Iterable[str], known_names: Iterable[str], column: str) -> None:
-    """Refuse names that are those of known people but for how they are written.
+    """Raise `SchemaError` for a name that is that of a known person in another spelling.
 
-    Otherwise such a person is taken for somebody new, and published or counted twice.
+    Such a person would be taken for somebody new, and published or counted twice. `column` is the
+    column of names, for the message.
     """
     as_written = {*known_names}
-    spelt = {bare_name(name): name for name in as_written}
+    name_of_bare = {bare_name(name): name for name in as_written}
     for name in names:
-        like = spelt.get(bare_name(name))
-        if name not in as_written and like is not None:
+        known_name = name_of_bare.get(bare_name(name))
+        if name not in as_written and known_name is not None:
             raise SchemaError(
-                f"{name!r} and {like!r} look like one person in {column}: write identifiers in "
-                "one way, or people are published, or counted, twice"
+                f"{name!r} and {known_name!r} look like one person in {column}: write identifiers "
+                "in one way, or people are published, or counted, twice"
             )
 
 
 def alike_but_for_marks(names_by_release: Sequence[Iterable[str]]) -> tuple[tuple[str, str], ...]:
-    """Names of different releases that are one without hyphens and other marks, in pairs.
+    """Pairs of names, of two releases, that are equal without hyphens and other marks.
 
     >>> alike_but_for_marks([["A-7", "B-1"], ["A7", "B-1"]])
     (('A-7', 'A7'),)
     """
-    first: dict[str, str] = {}  # by its letters, a name of an earlier release
-    pairs_alike = []
+    earlier_names: dict[str, str] = {}  # by their letters and digits
+    pairs = []
     for names in names_by_release:
         by_letters = {_letters(name): name for name in names}
-        pairs = ((first[bare], name) for bare, name in by_letters.items() if bare and bare in first)
-        for earlier, later_text in pairs:
-            if earlier != later_text:
-                pairs_alike.append((earlier, later_text))
-        first |= by_letters
-    return tuple(pairs_alike)
+        for letters, name in by_letters.items():
+            earlier_name = earlier_names.get(letters, name) if letters else name
+            if earlier_name != name:
+                pairs.append((earlier_name, name))
+        earlier_names |= by_letters
+    return tuple(pairs)
 
 
 def _letters(name: str) -> str:
+    """The letters and digits of a bare name."""
     bare = bare_name(name)
     return bare if bare.isalnum() else "".join(filter(str.isalnum, bare))
 
@@ -216,8 +218,8 @@ class OwnRelease:
     """A written release beside the owner's file of its members."""
 
     published: Published
-    path: Path
-    rows: Any
+    path: Path  # the owner's file
+    rows: Any  # its rows, as an Arrow table: the number, the group and the name of each row
 
     @classmethod
     def open(
@@ -268,18 +270,18 @@ class OwnRelease:
         return groups_of(self.rows, certificate, self.release.counts)
 
     def shown(self, microdata: Microdata) -> Microdata:
-        """The rows of a table that are published here, and not those of earlier releases."""
-        # Without earlier releases all rows are; a table of the newcomers alone has no others.
+        """The rows of a table that are published here, without those of earlier releases."""
+        # Without earlier releases all rows are published, and so are those of a table of newcomers.
         if not self.published.certificate.after or microdata.n_rows == len(self.groups):
             return microdata
         column = self.column_of_people()
         names = {str(name) for name in self.rows.column(column).to_pylist()}
         # The file of members has a hash in place of the name of somebody who was forgotten.
         if self.some_forgotten and column in microdata.source.columns:
-            texts = fetch(microdata.source, [column]).column(column).to_pylist()
-            as_written = [str(text) for text in texts]
-            called = zip(as_written, self.called(as_written), strict=True)
-            names = {text for text, name in called if name in names}
+            names_of_rows = fetch(microdata.source, [column]).column(column).to_pylist()
+            texts = [str(name) for name in names_of_rows]
+            names_there = zip(texts, self.called(texts), strict=True)
+            names = {text for text, name_there in names_there if name_there in names}
         return rows_of_people(microdata, column, names)
 
     def refuse_other(self, microdata: Microdata, *, by_certificate: bool = False) -> None:
@@ -287,8 +289,9 @@ class OwnRelease:
 
         `by_certificate`: the certificate, and no policy, said how to read it; messages say so.
         """
-        certified = is_source(microdata, self.published.certificate, self.path.parent / OWNER)
-        if microdata.n_rows != len(self.groups) or certified is False:  # None: there is no key
+        # None: there is no key to tell it by.
+        is_certified = is_source(microdata, self.published.certificate, self.path.parent / OWNER)
+        if microdata.n_rows != len(self.groups) or is_certified is False:
             is_later = bool(self.published.certificate.after)
             its_rows = f"; take {NEWCOMERS[0]} of its owner's folder" if is_later else ""
             source = "certificate" if by_certificate else "policy"
@@ -300,29 +303,31 @@ class OwnRelease:
 
     def named(self, person: str | None = None, microdata: Microdata | None = None) -> Release:
         """The release with the names of its people; see `named_release`."""
-        release, inside = self.release, self.groups >= 0  # -1: the row was left out
-        counts, column, name = release.counts, self._column(person), str(self.path)
-        people = People.named(name, column, self.rows.column(column).filter(inside))
+        is_published = self.groups >= 0  # -1: the row was left out
+        release, counts = self.release, self.release.counts
+        column, name = self._naming_column(person), str(self.path)
+        people = People.named(name, column, self.rows.column(column).filter(is_published))
         # With one value per person there is one row for each, so no name may repeat.
         if counts.semantics == "single":
             people.refuse_repeats(
                 f"name people by another column, such as --person {self.rows.column_names[0]}"
             )
-        groups = self.groups[inside][people.first]
+        groups = self.groups[is_published][people.first]
         if not np.array_equal(np.bincount(groups, minlength=counts.n_groups), counts.sizes):
             raise DataError(
                 f"{name}: by {column!r}, groups have not as many people as in the release; name "
                 "people by another column (--person)"
             )
         members = Members(Labels(to_python(column, people.names)), groups)
-        holdings = None if microdata is None else self._holdings(microdata, people, groups)
+        holdings = None if microdata is None else self._holdings_of(microdata, people, groups)
         return release.naming(members, holdings)
 
     @property
     def of_rows(self) -> bool:
-        """True if nothing but the position of a row tells who it is about."""
-        certificate = self.published.certificate
-        return not [name for name in self.rows.column_names[1:] if name not in certificate.groups]
+        """True if the owner's file names nobody, and only numbers the rows of the table."""
+        # The first column has the numbers; the others are of groups, or name people.
+        _, *others = self.rows.column_names
+        return {*others} <= {*self.published.certificate.groups}
 
     def column_of_people(self) -> str:
         """The column that names people; refused where the table had no identifiers."""
@@ -332,7 +337,7 @@ class OwnRelease:
                 "not known who is in it; name the column of persons in the schema (identifiers or "
                 "person) and publish anew"
             )
-        return self._column(None)
+        return self._naming_column(None)
 
     @cached_property
     def people(self) -> Members:
@@ -347,18 +352,19 @@ class OwnRelease:
 
     def _of_cases(self) -> Members:
         """The persons of a release of cases, and the group of each."""
-        column, inside = self.column_of_people(), self.groups >= 0
-        codes, distinct = codes_of(self.rows.column(column).filter(inside))
+        column, is_published = self.column_of_people(), self.groups >= 0
+        codes, distinct = codes_of(self.rows.column(column).filter(is_published))
         counts = self.release.counts
         # Each case needs a name, and each group as many cases as the release shows.
-        sizes = np.bincount(self.groups[inside], minlength=counts.n_groups)
+        sizes = np.bincount(self.groups[is_published], minlength=counts.n_groups)
         if distinct.null_count or not np.array_equal(sizes, counts.sizes):
             raise DataError(
                 f"{str(self.path)!r}: whose cases the rows are is not said of all of them in "
                 f"{column!r}, or groups have not as many as in the release"
             )
-        first = np.unique(codes, return_index=True)[1]
-        return Members(Labels(printed(distinct.to_pylist())), self.groups[inside][first])
+        first_cases = np.unique(codes, return_index=True)[1]
+        groups = self.groups[is_published][first_cases]
+        return Members(Labels(printed(distinct.to_pylist())), groups)
 
     def table(self, policy: Policy) -> Microdata:
         """The rows that were published, from the owner's folder; only the owner has them.
@@ -378,23 +384,23 @@ class OwnRelease:
                 "and publish the others without after (--after)"
             )
         paths = [self.path.with_name(name) for name in NEWCOMERS]
-        place = next((path for path in paths if path.is_file()), None)
-        if place is None:
+        table_path = next((path for path in paths if path.is_file()), None)
+        if table_path is None:
             raise InputError(
                 f"{str(paths[0])!r} is not there, and without the rows that were published the "
                 "people of these cases or households cannot be counted over several releases. Put "
                 "the table that was published there under this name; or leave person, unit and "
                 "shared out of the schema, and require what files show"
             )
-        microdata = policy.as_published(policy.microdata(place))
+        microdata = policy.as_published(policy.microdata(table_path))
         # It must be the file that was written: the same rows and people, and unchanged columns.
         self.refuse_other(microdata)
         column = self.column_of_people()
         names = fetch(microdata.source, [column]).column(column).to_pylist()
         if [*map(str, names)] != [*map(str, self.rows.column(column).to_pylist())]:
             raise DataError(
-                f"{str(place)!r} names other people in {column!r} than {str(self.path)!r}; put "
-                "back the one that was written"
+                f"{str(table_path)!r} names other people in {column!r} than {str(self.path)!r}; "
+                "put back the one that was written"
             )
         self._refuse_edited(microdata)
         return microdata
@@ -404,7 +410,7 @@ class OwnRelease:
 
         The owner's file has a digest of each such column.
         """
-        key = self._key()  # which says where the file is, if it is missing
+        key = self._owner_key()  # an error names the file, if it is missing
         recorded = self._record.get("columns", {})
         table = unshown(microdata.source)
         rows = table.arrow(sorted({*recorded} & {*table.columns}))
@@ -421,19 +427,19 @@ class OwnRelease:
         return any(name.startswith(FORGOTTEN) for name in map(str, self.people.names))
 
     def called(self, names: Sequence[str]) -> list[str]:
-        """The names as the file of members has them: for somebody who was forgotten, a hash."""
+        """The names as the owner's file has them: a hash in place of those that were erased."""
         if not self.some_forgotten:
             return [*names]
-        known_names, key = self.people.names.codes, self._key()
-        hashed = [_forgotten(key, name) for name in names]
+        known_names, key = self.people.names.codes, self._owner_key()
+        hashed = [_hashed_name(key, name) for name in names]
         return [
             hashed_name if hashed_name in known_names else name
             for name, hashed_name in zip(names, hashed, strict=True)
         ]
 
     def forget(self, people: Sequence[str]) -> None:
-        """Put a keyed hash in place of the names of people; see `forget`."""
-        column, key = self.column_of_people(), self._key()
+        """Put a keyed hash in place of the names of people, in the owner's file; see `forget`."""
+        column, key = self.column_of_people(), self._owner_key()
         if self.path.is_dir():
             raise InputError(
                 f"{str(self.path)!r} was written by a cluster, in parts that cannot be changed here"
@@ -447,20 +453,21 @@ class OwnRelease:
                 hint = same_name(name, [text for text in texts if text is not None])
                 raise DataError(f"{str(self.path)!r} has no {column} {name!r}{hint}")
         rows = [row for row, text in enumerate(texts) if text in {*people}]
-        new_names = {row: _forgotten(key, str(texts[row])) for row in rows}
+        new_names = {row: _hashed_name(key, str(texts[row])) for row in rows}
         # All columns of these rows are emptied but the groups and the first, the number of the row.
-        group_columns = self.published.certificate.groups
-        nothing: dict[int, str | None] = dict.fromkeys(rows)
-        changed = {
-            name: nothing for name in self.rows.column_names[1:] if name not in group_columns
-        }
-        for copy in NEWCOMERS:  # a copy of rows of the table
-            self.path.with_name(copy).unlink(missing_ok=True)
+        _, *columns = self.rows.column_names
+        nulls: dict[int, str | None] = dict.fromkeys(rows)
+        changed = {}
+        for name in columns:
+            if name not in self.published.certificate.groups:
+                changed[name] = nulls
+        for file_name in NEWCOMERS:  # a copy of rows of the table
+            self.path.with_name(file_name).unlink(missing_ok=True)
         write_changed(self.rows, self.path, {**changed, column: new_names})
 
     @cached_property
     def written(self) -> str:
-        """The day on which it was written, by the owner's record; empty where that is not known."""
+        """The day on which the release was written, by the owner's record; "" if it is unknown."""
         try:
             return date.fromisoformat(self._record["written"]).isoformat()
         except (ValueError, KeyError, TypeError):
@@ -475,7 +482,7 @@ class OwnRelease:
             return {}
         return record if isinstance(record, dict) else {}
 
-    def _key(self) -> bytes:
+    def _owner_key(self) -> bytes:
         """The key in the owner's folder by which people are forgotten and rows compared.
 
         Raises `InputError` if it is missing, or is not the one by which people were forgotten.
@@ -488,7 +495,7 @@ class OwnRelease:
                 f"there is no {str(owner_file)!r} with the key by which people are forgotten, "
                 "and rows are compared; put back the one that was written"
             ) from None
-        mark = _mark(key)  # each hash of a name ends with it, so that another key is noticed
+        mark = _mark_of_key(key)  # each hash of a name ends with it, so that another key is noticed
         if any(
             name.startswith(FORGOTTEN) and not name.endswith(mark)
             for name in map(str, self.rows.column(self.column_of_people()).to_pylist())
@@ -500,7 +507,7 @@ class OwnRelease:
             )
         return key
 
-    def _column(self, column: str | None) -> str:
+    def _naming_column(self, column: str | None) -> str:
         """The column that names people: `column`, or else the schema's person or the only one.
 
         If there is none, it is the number of the row. Several are refused.
@@ -524,7 +531,7 @@ class OwnRelease:
             )
         return other_names[0] if other_names else row
 
-    def _holdings(self, microdata: Microdata, people: People, groups: IntArray) -> Holdings:
+    def _holdings_of(self, microdata: Microdata, people: People, groups: IntArray) -> Holdings:
         """Which person has which value, by the table that was published.
 
         `groups` is the group of each person.
@@ -540,11 +547,10 @@ class OwnRelease:
         counts, holdings = self.release.counts, microdata.holdings
         person_of_row = np.full(len(self.groups), -1, dtype=np.int64)  # -1: left out
         person_of_row[self.groups >= 0] = people.of_row
-        # For each value that somebody has: the row, and so the person, and the person's group;
-        # -1 for values of people who were left out.
+        # The person and the group of each value that somebody has; -1 for people who were left out.
         person_of_value = person_of_row[microdata.kept[holdings.people]]
-        of_each = np.where(person_of_value < 0, -1, groups[person_of_value])
-        values = held_values(counts, of_each, holdings.values, microdata.values)
+        group_of_value = np.where(person_of_value < 0, -1, groups[person_of_value])
+        values = held_values(counts, group_of_value, holdings.values, microdata.values)
         if values is not None:
             return Holdings(person_of_value, values)
         raise DataError(
@@ -555,18 +561,18 @@ class OwnRelease:
 
 def groups_of(rows: Any, certificate: Certificate, counts: GroupCounts) -> IntArray:
     """The group of each row of the source, by its position in the counts; -1 if left out."""
-    columns, several = list(certificate.groups), certificate.form == "generalized"
-    of_row, labels = group_codes(rows, columns, as_tuples=several)
-    position_of = {_text(label): i for i, label in enumerate(counts.groups or ())}
-    group_of_label = [position_of.get(_text(label), -1) for label in labels]
-    group_of_row: IntArray = np.array(group_of_label, dtype=np.int64)[of_row]
+    is_by_values = certificate.form == "generalized"  # else groups have ids
+    label_of_row, labels = group_codes(rows, list(certificate.groups), as_tuples=is_by_values)
+    position_of = {_as_text(label): i for i, label in enumerate(counts.groups or ())}
+    group_of_label = [position_of.get(_as_text(label), -1) for label in labels]
+    group_of_row: IntArray = np.array(group_of_label, dtype=np.int64)[label_of_row]
     return group_of_row
 
 
 def table_schema(policy: Policy | None, certificate: Certificate) -> Schema:
     """The schema of the table that a release was made of: the policy's, or the certificate's.
 
-    None is no policy. A certificate does not have hierarchies that were in files.
+    Raises `SchemaError` without a policy if a hierarchy was in a file, which no certificate has.
     """
     if policy is not None:
         return policy.needed_schema
@@ -586,8 +592,8 @@ def table_schema(policy: Policy | None, certificate: Certificate) -> Schema:
     return replace(schema_read, levels=levels, rounding=rounding)
 
 
-def _text(label: Any) -> Any:
-    """A group's label as the files have it."""
+def _as_text(label: Any) -> Any:
+    """A group's label, or each part of a tuple, as text; None stays None."""
     if isinstance(label, tuple):
-        return tuple(map(_text, label))
+        return tuple(map(_as_text, label))
     return None if label is None else str(label)

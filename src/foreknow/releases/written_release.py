@@ -37,7 +37,7 @@ from foreknow_judge.knowledge.impossible_values import is_opaque
 
 @dataclass(frozen=True, repr=False)
 class Published:
-    """A written release, as its reader has it."""
+    """A written release, as its reader has it: by its files and its certificate."""
 
     release: Release
     certificate: Certificate
@@ -56,12 +56,12 @@ class Published:
 
 
 def as_opened(release: Any) -> Any:
-    """A release; opened, where it is the path of what `foreknow publish` wrote."""
+    """The release at a path that `foreknow publish` wrote; anything else is returned as it is."""
     return open_published(release) if isinstance(release, (str, Path)) else release
 
 
 def require_folder(path: Any, way: str = "made.write(folder) writes one") -> None:
-    """Refuse what is no path of a folder; `way` says what to do."""
+    """Raise `InputError` for anything but a path; `way` ends the message, and says what to do."""
     refuse_other_type(path, (str, Path), "a folder that publish wrote", f"; {way}")
 
 
@@ -82,17 +82,16 @@ def open_published(
     )
     if not certificate.files:
         raise CertificateError(f"the certificate of {str(folder)!r} does not name its files")
-    # Opened before they are digested: a table that changes afterwards cannot be read any more.
+    # Tables are opened before their files are digested: one that changes afterwards is refused.
     tables = dict[str, Table]()
     for table_name, files in certificate.paths(folder).items():
-        place = folder / f"{table_name}.{certificate.format}"
+        path_of_table = folder / f"{table_name}.{certificate.format}"
         # A folder of parts must have no other file, since all are read.
-        for strange in strange_parts(
-            place, files_of(table_name, certificate.format, certificate.files)
-        ):
-            raise CertificateError(strange)
-        table = _opened(place, files, certificate)
-        for file in files if table is not None else [place]:
+        certified_files = files_of(table_name, certificate.format, certificate.files)
+        for problem in strange_parts(path_of_table, certified_files):
+            raise CertificateError(problem)
+        table = _open_certified(path_of_table, files, certificate)
+        for file in files if table is not None else [path_of_table]:
             name = file.relative_to(folder).as_posix()
             if table is None or digest_of(file) != certificate.files[name]:
                 raise CertificateError(
@@ -103,15 +102,20 @@ def open_published(
         tables[table_name] = _as_certified(table, certificate)
     if schema is not None:
         refuse_other_schema(certificate, schema)
-    # The schema of the files: their columns, and nothing of how the table was read.
-    schema = Schema(
-        quasi_identifiers=certificate.groups,
-        sensitive=certificate.sensitives,
-        other=certificate.beside,
-        semantics=certificate.semantics,
+    release = as_release(
+        tables,
+        certificate.form,
+        certificate.groups,
+        # Only the columns of the files; how the raw table was read does not matter for them.
+        Schema(
+            quasi_identifiers=certificate.groups,
+            sensitive=certificate.sensitives,
+            other=certificate.beside,
+            semantics=certificate.semantics,
+        ),
+        unlinked=certificate.unlinked,
+        recognized=certificate.exact,
     )
-    columns = certificate.groups, schema, certificate.unlinked, certificate.exact
-    release = as_release(tables, certificate.form, *columns)
     release = release.described(schema=schema_of(certificate), has_earlier=bool(certificate.after))
     return Published(release, certificate, folder, tables)
 
@@ -136,8 +140,8 @@ def _as_certified(table: Table, certificate: Certificate) -> Table:
     return changed_table
 
 
-def _opened(path: Path, files: Sequence[Path], certificate: Certificate) -> Table | None:
-    """A table, if its files are these and no others."""
+def _open_certified(path: Path, files: Sequence[Path], certificate: Certificate) -> Table | None:
+    """The table at a path; None unless all of its files are there, and no others."""
     if not all(file.is_file() for file in files):
         return None
     table = open_table(path, Reading(delimiter=certificate.delimiter))
@@ -228,20 +232,18 @@ def refuse_other_schema(certificate: Certificate, schema: Schema) -> None:
 
 
 def _refuse_unread_labels(certificate: Certificate, schema: Schema) -> None:
-    """Refuse rules on a column whose labels only the hierarchy of the certificate explains.
+    """Raise `SchemaError` for rules on a column whose labels the schema does not explain.
 
-    Such labels are opaque: any texts, which do not show the values that they stand for. Whether a
-    rule (impossible) applies to people with such a label, `schema` cannot say without a hierarchy.
+    By the certificate, the labels are names of the nodes of a hierarchy, which do not show the
+    values that they stand for. Without that hierarchy in `schema`, it is not known to which people
+    a rule (impossible) applies.
     """
     certified_hierarchies = certificate.policy["schema"].get("hierarchies") or {}
     for column in schema.conditions:
-        ours: Any = schema.hierarchies.get(column)
-        explained = ours is not None and is_opaque(ours.to_dict())
-        if (
-            column in certified_hierarchies
-            and is_opaque(certified_hierarchies[column])
-            and not explained
-        ):
+        hierarchy: Any = schema.hierarchies.get(column)
+        is_explained = hierarchy is not None and is_opaque(hierarchy.to_dict())
+        certified = certified_hierarchies.get(column)
+        if certified is not None and is_opaque(certified) and not is_explained:
             raise SchemaError(
                 f"a rule (impossible) is about {column!r}, whose labels in this release are nodes "
                 f"of a hierarchy, as its certificate says: give [schema.hierarchies] {column!r}, "
@@ -250,9 +252,9 @@ def _refuse_unread_labels(certificate: Certificate, schema: Schema) -> None:
 
 
 def hints_of(certificate: CertificateRead, column: str) -> dict[str, Any]:
-    """The claims of a certificate about how the labels of a column are to be read.
+    """Hints of a certificate on how the labels of a column are to be read; nothing checked them.
 
-    Nothing has checked them. `about` is "number", "date" or "text"; `above`, `order` and `tree` say
+    `about` is "number", "date" or "text"; `above`, `order` and `tree` say
     which hierarchy the labels come from; `timed` that dates have a time of day.
     """
     schema = certificate.policy["schema"]
@@ -262,7 +264,7 @@ def hints_of(certificate: CertificateRead, column: str) -> dict[str, Any]:
     grid = certificate.grids.get(column, "")  # such as "in steps of 5" or "by months"
     if grid.startswith(("in steps", "by ")):
         kind = "number" if grid.startswith("in steps") else "date"
-    if grid in ("by hour", "by day"):  # which no days are divided by
+    if grid in ("by hour", "by day"):  # only times are divided so, and no days
         return {"about": kind, "timed": True}
     if not isinstance(hierarchy, Mapping):
         return {"about": kind}
