@@ -126,7 +126,8 @@ def row_sums(amounts: IntArray, offsets: IntArray) -> IntArray:
 
 def order_of(codes: NDArray[Any]) -> IntArray:
     """The places of codes from 0 in ascending order; equal codes keep their order."""
-    return sorted_with_rows(codes, copy=True)[1].astype(np.int64, copy=False)
+    _, rows = sorted_with_rows(codes, copy=True)
+    return rows.astype(np.int64, copy=False)
 
 
 def ranges(starts: IntArray, ends: IntArray) -> tuple[IntArray, IntArray]:

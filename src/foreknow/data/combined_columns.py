@@ -68,7 +68,10 @@ def combined(
         columns_of_joint[name] = codes[first_people], labels
     classes = Classes.none()
     if rule_classes is not None:
-        secret_labels = {name: coded[name][1] for name in coded if name in sensitive_columns}
+        secret_labels = {}
+        for name, (_, labels) in coded.items():
+            if name in sensitive_columns:
+                secret_labels[name] = labels
         classes = Classes(
             codes=rule_classes.codes[first_people],
             perhaps=rule_classes.perhaps,

@@ -336,29 +336,33 @@ class GroupCounts:
         sight_counts: GroupCounts = self.memory[key]
         return sight_counts
 
-    def _count_seen(self, joint: JointLabels, sensitive: str, known: Sequence[str]) -> GroupCounts:
+    def _count_seen(
+        self, combinations: JointLabels, sensitive: str, known: Sequence[str]
+    ) -> GroupCounts:
         """Count one column of combinations, in groups that known columns divide; see `seen`.
 
-        The values of these counts are combinations of values, one of each column of `joint`. A cell
-        is a combination in a group, and a part is the people of a group with equal values in the
-        known columns.
+        The values of these counts are combinations of values of several columns. A cell is a
+        combination in a group, and a part is the people of a group with equal values in the known
+        columns.
         """
-        part_of_cell, group_of_part = self._divide_groups(joint, known)
+        part_of_cell, group_of_part = self._divide_groups(combinations, known)
         n_parts = len(group_of_part)
         # Kept for `parts`.
         self.memory["parts", sensitive, tuple(known)] = part_of_cell
         # Each person has one combination, so the combinations of a part add up to its people.
         people = np.bincount(part_of_cell, self.counts, n_parts).astype(np.int64)
-        code_of_joint, values = joint.columns[sensitive]
+        code_of_joint, values = combinations.columns[sensitive]
         codes, times, semantics = code_of_joint[self.codes], self.counts, self.semantics
         # Rules say which people cannot have which value. A rule on another column of the same row,
         # whose value is not known, must be followed jointly with the sensitive one.
         joint_cells: JointCells | None = None
-        ruled_columns = joint.ruled_beside(sensitive, known)
+        ruled_columns = combinations.ruled_beside(sensitive, known)
         if ruled_columns:
-            codes_beside = {name: joint.columns[name][0][self.codes] for name in ruled_columns}
+            codes_beside = {
+                name: combinations.columns[name][0][self.codes] for name in ruled_columns
+            }
             joint_cells = JointCells(part_of_cell, codes, codes_beside, times)
-        possible = joint.classes.possible_members(
+        possible = combinations.classes.possible_members(
             sensitive,
             group_of_row=part_of_cell,
             codes=self.codes,
@@ -366,9 +370,9 @@ class GroupCounts:
             n_groups=n_parts,
             joint_cells=joint_cells,
         )
-        if sensitive in joint.bags:
+        if sensitive in combinations.bags:
             # A person's code is the number of a bag of values, so far: count each value in the bag.
-            bags = joint.bags[sensitive]
+            bags = combinations.bags[sensitive]
             entries, offsets = ranges(bags.offsets[codes], bags.offsets[codes + 1])
             cell_of_entry = np.repeat(np.arange(len(codes)), np.diff(offsets))
             part_of_cell, codes = part_of_cell[cell_of_entry], bags.codes[entries]
@@ -385,7 +389,7 @@ class GroupCounts:
         )
 
     def _divide_groups(
-        self, joint: JointLabels, known: Sequence[str]
+        self, combinations: JointLabels, known: Sequence[str]
     ) -> tuple[NDArray[Any], IntArray]:
         """The part of each cell, as known columns divide groups into parts; and each part's group.
 
@@ -396,7 +400,7 @@ class GroupCounts:
         # A part is a combination of a group and a value of each known column.
         code_columns, sizes = [self.cell_groups], [self.n_groups]
         for name in known:
-            codes, labels = joint.columns[name]
+            codes, labels = combinations.columns[name]
             code_columns.append(codes[self.codes])
             sizes.append(len(labels))
         part_of_cell, first_cells = combine(code_columns, sizes)
@@ -978,7 +982,7 @@ def whole(array: Any, name: str) -> IntArray:
         raise DataError(f"{name} must hold whole numbers, not {numbers.dtype}")
     if numbers.dtype == np.uint64 and numbers.size and numbers.max() > np.iinfo(np.int64).max:
         raise DataError(f"{name} holds a number above 2**63 - 1")
-    # Only the view is sealed: the caller's array stays writable.
+    # Only the view is read-only: the caller's array stays writable.
     view = numbers.astype(np.int64, copy=False).view()
     view.flags.writeable = False
     return view
@@ -1038,10 +1042,16 @@ def bags_of(
         key = np.zeros(n_people, dtype=np.int64)
         key[has_more] = (cell_codes[cells] + 1) * base + times[cells]
         number, _ = combine([number, key], [int(number.max()) + 1, (len(values) + 1) * base])
-    # The first person with each bag shows what is in the bag.
+    # The cells of the first person with each bag are those of the bag.
     _, first_people, bag_of_person = np.unique(number, return_index=True, return_inverse=True)
     cells, ends = ranges(offsets[first_people], offsets[first_people + 1])
-    bags = Bags(ends, cell_codes[cells], times[cells], values, semantics)
+    bags = Bags(
+        offsets=ends,
+        codes=cell_codes[cells],
+        times=times[cells],
+        values=values,
+        semantics=semantics,
+    )
     return bag_of_person.reshape(-1), bags
 
 

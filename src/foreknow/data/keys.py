@@ -72,8 +72,8 @@ class RowKeys:
         # as one column. One row that has each combination then says its codes.
         self._row_of_combination: IntArray | None = None
         if prod(sizes) * room >= 2**62:
-            joint, self._row_of_combination = combine(list(columns), list(sizes))
-            columns, sizes = [joint], [len(self._row_of_combination)]
+            numbers, self._row_of_combination = combine(list(columns), list(sizes))
+            columns, sizes = [numbers], [len(self._row_of_combination)]
         self._columns, self._sizes = list(columns), list(sizes)
         # Set by `count`: the distinct keys if it used a table, else the place of each row's key
         # among them.

@@ -476,7 +476,9 @@ class Microdata:
     @property
     def nodes(self) -> tuple[str, ...]:
         """The columns of conditions whose texts may name nodes of a hierarchy instead of values."""
-        texts = {name: self.unchanged(name)[1] for name in self.schema.conditions}
+        texts = {}
+        for name in self.schema.conditions:
+            _, texts[name] = self.unchanged(name)
         return tuple(hierarchies_with_nodes(self.schema, texts))
 
     def about_rule(self, position: int) -> tuple[NDArray[Any], list[str | None]]:
@@ -680,7 +682,7 @@ class Microdata:
 
     def laid(self, hierarchies: Mapping[str, Any]) -> Microdata:
         """The same people, with other hierarchies of quasi-identifiers."""
-        microdata = self._with_rows(self.rows_read, None, self._values)
+        microdata = self._with_rows(self.rows_read, attributes=None, values=self._values)
         microdata.schema = replace(self.schema, hierarchies=hierarchies)
         return microdata
 

@@ -291,7 +291,7 @@ def prepare(
         kinds.pop(name, None)
     if raw:
         kinds |= dict.fromkeys(schema.rounding, "number")
-    return Prepared(table, schema, file_reading, raw, kinds)
+    return Prepared(table, schema, reading=file_reading, raw=raw, kinds=kinds)
 
 
 def refuse_as_written(name: str, texts: list[str], schema: Schema, *, by_hand: bool) -> None:

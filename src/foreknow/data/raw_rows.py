@@ -234,7 +234,7 @@ class RowsReader(NamedTuple):
         sensitive, *further_sensitive = (encoded[name] for name in schema.sensitives)
         columns = []
         for name in schema.quasi_identifiers:
-            column = self._encode(name, rows.column(name), None)
+            column = self._encode(name, rows.column(name), source_rows=None)
             person_codes = people.agreed_codes(name, column.codes, column.domain.__getitem__)
             columns.append(replace(column, codes=person_codes))
         for name in schema.other:

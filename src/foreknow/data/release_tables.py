@@ -1,6 +1,6 @@
 """Release tables: which column of a release plays which role, and who sees what of it.
 
-Nothing is counted here: the judge counts the rows of these tables, and so does a `Release`.
+Nothing is counted here. Rows of these tables are counted by a `Release`, and again for verdicts.
 """
 
 from __future__ import annotations
@@ -82,10 +82,7 @@ class ReleaseTables:
 
         This concerns only groups with ids; otherwise people are recognized by the group columns.
         """
-        published = []
-        for name in self.people_columns:
-            if name not in self.group_columns:
-                published.append(name)
+        published = {*self.people_columns} - {*self.group_columns}
         recognized = tuple(name for name in (self.cohort, *columns) if name in published)
         if self.by_values or not recognized or recognized == self.recognized:
             return self

@@ -401,7 +401,7 @@ def placed(release: Release, people: Microdata) -> IntArray:
     n_points = len(first_people)
     group_of_point = np.full(n_points, -1, dtype=np.int64)
     n_fitting = np.zeros(n_points, dtype=np.int64)  # how many groups each point is in
-    # Some groups at a time, so that the table of groups by points fits into memory.
+    # Some groups at a time, so that a table of groups by points fits into memory.
     step = max(_AT_ONCE // n_points, 1)
     for start in range(0, len(labels), step):
         fits = np.ones((len(labels[start : start + step]), n_points), dtype=bool)

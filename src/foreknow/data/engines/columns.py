@@ -177,8 +177,8 @@ def sorted_texts(texts: Sequence[str | None]) -> tuple[list[str | None], NDArray
     # Arrow ranks from 1, with a missing one last; the remainder makes it the first, at 0.
     rank = pc.rank(column, tiebreaker="dense").to_numpy().astype(np.int32)
     position_of_row = rank % rank.max() if column.null_count else rank - 1
-    first = np.unique(position_of_row, return_index=True)[1]
-    return [texts[row] for row in first.tolist()], position_of_row
+    _, first_rows = np.unique(position_of_row, return_index=True)
+    return [texts[row] for row in first_rows.tolist()], position_of_row
 
 
 def to_python(name: str, values: pa.Array) -> list[Any]:
@@ -303,7 +303,7 @@ def _readers_of_amounts(reading: Reading, values: list[Any]) -> list[_Reader]:
     if reading.as_amount is None:
         return []
     reader = _Reader("number", (int, float, Decimal), r"(?s:.+)", reading.as_amount)
-    read_value = _reading_by(reader)
+    read_value = _value_reader(reader)
     # Plain numbers are read by other readers, with their own types.
     is_needed = any(_is_marked(value) and read_value(value) is not _UNREAD for value in values)
     return [reader] if is_needed else []
@@ -518,7 +518,7 @@ def plainly_written(text: str) -> Any:
     (Decimal('1.200'), None, None)
     """
     for reader in _READERS:
-        value = _reading_by(reader)(text)
+        value = _value_reader(reader)(text)
         if value is not _UNREAD:
             return _as_days([value])[0]
     return None
@@ -738,7 +738,7 @@ def _parse(
         if declared not in (None, reader.kind):
             continue
         parsed: list[Any] = []
-        read_value = _reading_by(reader)
+        read_value = _value_reader(reader)
         for value in values:
             parsed.append(read_value(value))
             # One unread value is enough, unless an error has to name the first row with one.
@@ -834,7 +834,7 @@ def _refuse_mixed(
     read it otherwise. `codes` and `positions` find the row of the message; see `_first_row`.
     """
     for what, reader in _declared_readers(reading):
-        read_value = _reading_by(reader)
+        read_value = _value_reader(reader)
         fitting = set()
         for value in values:
             if isinstance(value, str) and read_value(value) is not _UNREAD:
@@ -873,7 +873,7 @@ def _declared_readers(reading: Reading) -> Iterator[tuple[str, _Reader]]:
         yield "amounts by thousands and currency", amounts
 
 
-def _reading_by(reader: _Reader) -> Callable[[Any], Any]:
+def _value_reader(reader: _Reader) -> Callable[[Any], Any]:
     """A function that returns a value as the reader reads it, or `_UNREAD`; None stays None."""
     is_written = re.compile(reader.pattern, re.ASCII).fullmatch
 

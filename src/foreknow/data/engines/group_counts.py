@@ -164,7 +164,7 @@ class ValuesTable(PeopleTable, ValuesRows):
         """True if rows that are read again have the values, group by group, that were counted."""
         if not super()._is_as_counted(counts, positions, rows, weights):
             return False
-        if not self.columns_to_recount:  # the table cannot change while it is read
+        if not self.columns_to_recount:  # the table cannot have changed
             return True
         # Drop or label missing values as it was done before.
         rows = self._resolve_missing(rows, weights, in_order=False).rows
@@ -387,6 +387,7 @@ class TallyTable(TallyRows):
         return combinations_in(self.table, rows, self.groups, weights)
 
     def _groups_of(self, table: Table, rows: pa.Table) -> tuple[NDArray[Any], Sequence[Label]]:
+        """The group of each row of a table, and the label of each group."""
         if not self.null_groups:
             refuse_null_groups(table.name, rows, self.groups)
         return group_codes(rows, self.groups, as_tuples=self.null_groups)

@@ -277,6 +277,7 @@ class Snapshot:
 
     @cached_property
     def _rows(self) -> pa.Table:
+        """The columns that are read once."""
         require(self._table, self.held)
         return self._table.arrow(self.held)
 

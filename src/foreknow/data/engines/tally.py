@@ -69,7 +69,7 @@ class Tally:
         # Rows that are equal in the judged columns may differ in others, and then are the counts of
         # two combinations. Of rows that are equal in all columns, one was written twice.
         stored_table = getattr(self._table, "as_written", self._table)
-        if _repeated(rows, self._judged):
+        if _first_repeat(rows, self._judged):
             refuse_repeated_rows(stored_table, self.name, self.columns, self._amount)
         return rows, amounts
 
@@ -85,7 +85,7 @@ def refuse_repeated_rows(table: Table, name: str, columns: Sequence[str], count:
 
     `columns` are all of its columns but the one called `count`; `name` is the table's in messages.
     """
-    equal_rows = _repeated(table.arrow(columns), columns)
+    equal_rows = _first_repeat(table.arrow(columns), columns)
     if equal_rows is not None:
         first_row, later_row = equal_rows
         raise DataError(
@@ -96,7 +96,7 @@ def refuse_repeated_rows(table: Table, name: str, columns: Sequence[str], count:
         )
 
 
-def _repeated(rows: pa.Table, columns: Sequence[str]) -> tuple[int, int] | None:
+def _first_repeat(rows: pa.Table, columns: Sequence[str]) -> tuple[int, int] | None:
     """The positions of an earlier row and of the first row that equals one; None if all differ."""
     if not len(rows):
         return None

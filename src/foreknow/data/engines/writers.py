@@ -103,8 +103,8 @@ def write_changed(
     for name, texts in changed.items():
         # A new text may not fit the column's type, so all of its values become texts.
         new_texts = []
-        for x in table.column(name).to_pylist():
-            new_texts.append(None if x is None else str(x))
+        for value in table.column(name).to_pylist():
+            new_texts.append(None if value is None else str(value))
         for row, text in texts.items():
             new_texts[row] = text
         position = table.column_names.index(name)

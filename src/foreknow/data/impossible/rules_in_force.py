@@ -260,7 +260,7 @@ def refuse_unmet(
     """Raise an error for a rule of a reader that nobody of a release meets, by column `name`.
 
     `texts` are the labels of the column; None is a missing one, which may meet any range. Values
-    that differ only in spelling are left to the judge, which refuses them.
+    that differ only in spelling pass here: they are refused later, when the release is judged.
     """
     present = {*texts}
     values = {text for text in present if text is not None}

@@ -292,9 +292,9 @@ class Wording:
     def in_common(
         self, groups: IntArray, n_groups: int, floors: IntArray
     ) -> tuple[list[Codes], IntArray]:
-        """What the members of each group have in common, as the meanings of labels.
+        """The meaning of each group's label: what the values of its members have in common.
 
-        The result is the meanings, each once, and the position of each group's meaning among them.
+        Returns the meanings, each once, and the position of each group's meaning among them.
         `groups` has the group of each person, and `floors` the least level of each group.
         """
         raise NotImplementedError
@@ -427,19 +427,21 @@ class NodeWording(Wording):
     def in_common(
         self, groups: IntArray, n_groups: int, floors: IntArray
     ) -> tuple[list[Codes], IntArray]:
-        """The lowest nodes that hold all members of a group, as (level, node), each once.
+        """The lowest node, as (level, node), that holds all members of each group.
 
-        Also which of these each group has. `groups` has the group of each person, and `floors` the
-        least level of each group.
+        Returns the nodes, each once, and the position of each group's node among them. `groups` has
+        the group of each person, and `floors` the least level of each group.
         """
         low, _, high = _lowest_and_highest(self._attribute, groups, n_groups)
         return _distinct_rows(_lowest_nodes(self._attribute, low, high, floors))
 
     def _write_label(self, *codes: int) -> str | None:
+        """The name of a node, by its level and its number there."""
         level, node = codes
         return self._names[level][node]
 
     def _first_and_last(self, *codes: int) -> tuple[int, int]:
+        """The first and the last value below a node."""
         level, node = codes
         return _leaves_of(_nodes_by_level(self._attribute)[level], node)
 
@@ -473,10 +475,10 @@ class SetWording(Wording):
     def in_common(
         self, groups: IntArray, n_groups: int, floors: IntArray
     ) -> tuple[list[Codes], IntArray]:
-        """The sets of codes that the members of a group have, each once; () hides everything.
+        """The set of codes that the members of each group have; () hides everything.
 
-        Also which of these each group has. `groups` has the group of each person, and `floors` the
-        least level of each group.
+        Returns the sets, each once, and the position of each group's set among them. `groups` has
+        the group of each person, and `floors` the least level of each group.
         """
         attribute = self._attribute
         # The distinct codes of each group, ascending.
@@ -492,6 +494,7 @@ class SetWording(Wording):
         return list(number_of), np.array(numbers, dtype=np.int64)
 
     def _write_label(self, *codes: int) -> str | None:
+        """The list of some values; a single one is written as it is."""
         if len(codes) == 1:
             return self.exact[codes[0]]
         if len(codes) == len(self.exact) and self.everything == "*":
@@ -502,6 +505,7 @@ class SetWording(Wording):
         return codes[0], codes[-1]
 
     def _sizes(self, meanings: Sequence[Codes], values_per_code: IntArray) -> IntArray:
+        """The number of values that each set has, by the number of values of each code."""
         sizes = []
         for codes in meanings:
             covered = values_per_code[list(codes)] if codes else values_per_code
@@ -567,10 +571,11 @@ class RangeWording(Wording):
     def in_common(
         self, groups: IntArray, n_groups: int, floors: IntArray
     ) -> tuple[list[Codes], IntArray]:
-        """The ranges that hold all members of a group, each once; () stands for everything.
+        """The range that holds all members of each group; () stands for everything.
 
-        A range is (whether a null is in it, first code, last code). Also which of these each group
-        has. `groups` has the group of each person, and `floors` the least level of each group.
+        A range is (whether a null is in it, first code, last code). Returns the ranges, each once,
+        and the position of each group's range among them. `groups` has the group of each person,
+        and `floors` the least level of each group.
         """
         lowest, first, last = _lowest_and_highest(self._attribute, groups, n_groups)
         # A null comes first, as code 0: it is not the lower end of a range.
@@ -605,6 +610,7 @@ class RangeWording(Wording):
         return self._distinct_from_values(f"{text}{OR_MISSING}" if has_null else text)
 
     def _first_and_last(self, *codes: int) -> tuple[int, int]:
+        """The first and the last code of a range; a null has the code 0."""
         has_null, first, last = codes
         return 0 if has_null else first, last
 
@@ -641,6 +647,7 @@ class RangeWording(Wording):
         return inside
 
     def _holds_joint(self, text: str) -> bool:
+        """True if a value holds a text that joins the ends of ranges; cells never do."""
         if self._attribute.cells is not None:
             return False
         return text == MISSING or UP_TO in f" {text} " or f" {text}".endswith(OR_MISSING)

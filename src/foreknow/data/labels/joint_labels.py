@@ -66,4 +66,7 @@ class JointLabels(Labels):
     def values_of(self, column: str | None) -> Labels:
         """The values of one column; of the main one where none is named."""
         name = column or self.layout.main
-        return self.bags[name].values if name in self.bags else self.columns[name][1]
+        if name in self.bags:
+            return self.bags[name].values
+        _, labels = self.columns[name]
+        return labels

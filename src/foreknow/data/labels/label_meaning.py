@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from datetime import date, datetime, time, timedelta
 from decimal import Decimal
 from functools import cached_property, lru_cache
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -157,7 +157,7 @@ def _meanings(text: str) -> Iterator[Meaning]:
             yield from _meanings_of_range(*ends)
     period = _period(text)
     if period is not None:
-        yield Meaning(lower=period[0], upper=period[1], below=True)
+        yield Meaning(lower=period.start, upper=period.end, below=True)
 
 
 def _meanings_of_marked(text: str) -> Iterator[Meaning]:
@@ -223,10 +223,12 @@ def _meanings_of_range(low: str, high: str) -> Iterator[Meaning]:
     first, last = read_number(low), read_number(high.removeprefix("<"))
     if first is not None and last is not None:
         yield Meaning(ends=ends, lower=first, upper=last, below=high.startswith("<"))
-    start, end = _period(low), _period(high)
-    if start is not None and end is not None:
-        yield Meaning(ends=ends, lower=start[0], upper=end[1], below=True)
-    if (first is None or last is None) and (start is None or end is None):
+    first_period, last_period = _period(low), _period(high)
+    if first_period is not None and last_period is not None:
+        yield Meaning(ends=ends, lower=first_period.start, upper=last_period.end, below=True)
+    are_numbers = first is not None and last is not None
+    are_periods = first_period is not None and last_period is not None
+    if not are_numbers and not are_periods:
         yield Meaning(ends=ends)
 
 
@@ -256,9 +258,9 @@ def _meanings_of_open_range(end: str, direction: str) -> Iterator[Meaning]:
     elif direction == OR_LESS and number is not None:
         yield Meaning(ends=("", end), upper=number)
     elif direction == OR_LATER and period is not None:
-        yield Meaning(ends=(end, ""), lower=period[0])
+        yield Meaning(ends=(end, ""), lower=period.start)
     elif direction == OR_EARLIER and period is not None:
-        yield Meaning(ends=("", end), upper=period[1], below=True)
+        yield Meaning(ends=("", end), upper=period.end, below=True)
 
 
 def _quoted_parts(text: str, joint: str) -> list[str]:
@@ -286,22 +288,29 @@ def _moment(text: str) -> datetime | None:
     return read_moment(text) if "-" in text[1:] else None
 
 
-def _period(text: str) -> tuple[datetime, datetime] | None:
-    """The start of a day, month, quarter, year, decade or hour, and the start of the next one.
+class _Period(NamedTuple):
+    """A period of time."""
+
+    start: datetime
+    end: datetime  # the first moment after it
+
+
+def _period(text: str) -> _Period | None:
+    """The day, month, quarter, year, decade or hour that a text is.
 
     None for a text that is no such period. A moment is a period of a microsecond.
     """
     matched = _PERIOD.fullmatch(text)
     if matched is None:
         moment = _moment(text)
-        return None if moment is None else (moment, moment + timedelta(microseconds=1))
+        return None if moment is None else _Period(moment, moment + timedelta(microseconds=1))
     year = int(matched["year"])
     try:
         if matched["day"]:
             day = date(year, int(matched["month"]), int(matched["day"]))
             start = datetime.combine(day, time(int(matched["hour"] or 0)))
             size = timedelta(hours=1 if matched["hour"] else 24)
-            return start, start + min(size, datetime.max - start)
+            return _Period(start, start + min(size, datetime.max - start))
         if matched["month"]:
             month, n_months = int(matched["month"]), 1
         elif matched["quarter"]:
@@ -312,8 +321,8 @@ def _period(text: str) -> tuple[datetime, datetime] | None:
         after = year * 12 + month - 1 + n_months
         start = datetime(year, month, 1)
         if after // 12 > date.max.year:
-            return start, datetime.max
-        return start, datetime(after // 12, after % 12 + 1, 1)
+            return _Period(start, datetime.max)
+        return _Period(start, datetime(after // 12, after % 12 + 1, 1))
     except ValueError:
         return None
 
@@ -526,6 +535,7 @@ class Values:
 
     @cached_property
     def _places(self) -> dict[str | None, list[int]]:
+        """The positions of the values that are written as each text."""
         positions: dict[str | None, list[int]] = {}
         for i, text in enumerate(self.texts):
             positions.setdefault(text, []).append(i)

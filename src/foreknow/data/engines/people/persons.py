@@ -50,11 +50,17 @@ class People:
         first = first_rows(codes, len(distinct))
         # Number people in the order in which they appear first.
         if np.all(first[1:] > first[:-1]):
-            return cls(table, codes, first, column, distinct)
+            return cls(table, of_row=codes, first=first, column=column, names=distinct)
         order = np.argsort(first)
         new_code = np.empty(len(distinct), dtype=codes.dtype)
         new_code[order] = np.arange(len(distinct), dtype=codes.dtype)
-        return cls(table, new_code[codes], first[order], column, distinct.take(pa.array(order)))
+        return cls(
+            table,
+            of_row=new_code[codes],
+            first=first[order],
+            column=column,
+            names=distinct.take(pa.array(order)),
+        )
 
     def __len__(self) -> int:
         return len(self.first)
@@ -125,7 +131,8 @@ def refuse_repeats(table: Table, person: str, rows: pa.Table | None = None) -> N
     """
     names = (fetch(table, [person]) if rows is None else rows).column(person)
     # If all names differ, nothing is wrong. Otherwise find the row, for the message.
-    if not names.null_count and len(codes_of(names)[1]) == len(names):
+    _, distinct = codes_of(names)
+    if not names.null_count and len(distinct) == len(names):
         return
     People.named(table.name, person, names).refuse_repeats(
         "under semantics 'single' everyone has one row; where someone has several values, say "

@@ -89,7 +89,7 @@ def shared(table: Table, schema: Schema) -> tuple[str, ...]:
     names = [name for name in _perhaps_shared(table, schema) if name not in declared]
     engine = None if person else countable(table, names)
     if engine is None:
-        return tuple(n for n in names if _is_shared(_count_values(table, n, person), 1, n))
+        return tuple(n for n in names if _is_shared(n, *_count_values(table, n, person)))
     hashes = getattr(csv_file_of(table), "hashes", {})
     # From here on counting is dear: leave out what a look at some rows or hashes excludes.
     if hashes:
@@ -97,7 +97,7 @@ def shared(table: Table, schema: Schema) -> tuple[str, ...]:
     else:
         first_rows = engine.head(names, HEAD_ROWS) if names else pa.table({})
         if len(first_rows) < HEAD_ROWS:  # all of the table, in one question for all columns
-            return tuple(n for n in names if _is_shared(_value_counts(first_rows.column(n)), 1, n))
+            return tuple(n for n in names if _is_shared(n, *_value_counts(first_rows.column(n))))
         names = _may_share(first_rows, names)
     size = engine.size if names else 0
     # The size of an untyped (CSV) file is in bytes, about 16 for a row.
@@ -114,14 +114,14 @@ def _is_shared_in(engine: Any, name: str, share: int, hashes: IntArray | None) -
     """
     if hashes is not None:
         sample = hashes[hashes.view(np.uint64) % np.uint64(share) == 0]
-        times = np.unique(sample, return_counts=True)[1]
+        _, times = np.unique(sample, return_counts=True)
         # A value of many rows perhaps stands for a missing one, which only the engine can tell.
         if not len(times) or times.max() <= _MOST:
             are_few = _are_few(times)
             # Hashes do not show values, which must look like codes if the name says nothing.
             if _is_named_so(name) or not are_few:
                 return are_few
-    return _is_shared(engine.sampled(name, share), share, name)
+    return _is_shared(name, *engine.sampled(name, share), share=share)
 
 
 def largest(table: Table, name: str, person: str | None = None) -> tuple[int, int]:
@@ -221,12 +221,11 @@ def _count_values(table: Table, name: str, person: str | None) -> tuple[pa.Array
     return distinct, np.bincount(codes, minlength=len(distinct))
 
 
-def _is_shared(counts: tuple[pa.Array, IntArray], share: int, name: str) -> bool:
+def _is_shared(name: str, values: pa.Array, times: IntArray, *, share: int = 1) -> bool:
     """True if most rows of a column share their value with a few others.
 
-    `counts` are values, and how many rows have each; they are one in `share` of all values.
+    `times` is how many rows have each of the `values`, which are one in `share` of all values.
     """
-    values, times = counts
     if not _are_few(times):
         return False
     is_few = (times >= _LEAST) & (times <= _MOST)

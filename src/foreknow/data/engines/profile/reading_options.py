@@ -31,17 +31,17 @@ POINT = re.compile(r"-?(0|[1-9]\d*)(\.\d+)?", re.ASCII)
 ENOUGH = 2000  # values, to see what all of them look like
 
 
-def date_formats(values: Sequence[Any], like: str) -> list[str]:
-    """The formats that the text `like` and most other texts fit; of these, those that fit the most.
+def date_formats(values: Sequence[Any], example: str) -> list[str]:
+    """The formats that the text `example` and most other texts fit; of these, the most fitting.
 
     For speed, only the first values are looked at.
     """
-    if not re.search(r"\d", like):
+    if not re.search(r"\d", example):
         return []
     texts = [*islice((value for value in values if isinstance(value, str)), ENOUGH)]
     n_fitting = {}
     for date_format in _FORMATS:
-        if is_date(date_format, like):
+        if is_date(date_format, example):
             n_fitting[date_format] = sum(is_date(date_format, text) for text in texts)
     most_fitting = max(n_fitting.values(), default=0)
     if 2 * most_fitting < len(texts):
@@ -87,13 +87,13 @@ def has_unclear_commas(values: Sequence[Any]) -> bool:
     return bool(texts) and all(map(_THOUSANDS.fullmatch, texts))
 
 
-def way_out(values: Sequence[Any], kind: str, like: Any) -> str:
+def way_out(values: Sequence[Any], kind: str, example: Any) -> str:
     """The end of a message on values that should be of a kind, "number" or "date", and are not.
 
-    It says what to declare, such as "; add decimal = ...", or is "". `like` is one such value.
+    It says what to declare, such as "; add decimal = ...", or is "". `example` is one such value.
     """
-    if kind == "date" and isinstance(like, str):
-        fitting = date_formats(values, like)
+    if kind == "date" and isinstance(example, str):
+        fitting = date_formats(values, example)
         return f"; {to_add('date_format', *fitting)}" if fitting else ""
     if kind != "number":
         return ""
@@ -102,7 +102,7 @@ def way_out(values: Sequence[Any], kind: str, like: Any) -> str:
     marks = amount_marks(values)
     if marks:
         return f"; {as_reading(marks)}"
-    if isinstance(like, str) and not re.search(r"\d", like):
+    if isinstance(example, str) and not re.search(r"\d", example):
         return "; name it under missing in [schema.reading] if it stands for a missing value"
     return ""
 

@@ -63,9 +63,9 @@ class DatabaseTable:
             tables = [(row["schema"], row["name"]) for row in self._ask(_TABLES).to_pylist()]
             table, schema = place_of(self.name, tables, "public", table_asked)
             self._place = ".".join(map(sql_name, schema))
-            listed = self._ask(_COLUMNS.format(sql_text(self._place))).to_pylist()
+            columns = self._ask(_COLUMNS.format(sql_text(self._place))).to_pylist()
         self.name = f"{self.name}, table {table}"
-        self._kinds: Mapping[str, str] = {row["name"]: row["kind"] for row in listed}
+        self._kinds: Mapping[str, str] = {row["name"]: row["kind"] for row in columns}
         self.columns = check_columns(list(self._kinds), self.name)
 
     def arrow(self, columns: Sequence[str]) -> pa.Table:

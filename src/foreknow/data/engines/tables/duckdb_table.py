@@ -223,8 +223,10 @@ class DuckTable:
         are 0.0.
         """
         # Whoever wrote the table has counted its rows.
-        if self.known is not None and {*columns} == {*self.known[0].column_names}:
-            return self.known[0].select(columns), self.known[1]
+        if self.known is not None:
+            rows, times = self.known
+            if {*columns} == {*rows.column_names}:
+                return rows.select(columns), times
         floats = [name for name in columns if self._kinds[name] in _FLOATS]
         # The engine takes both zeros for one; a column of signs beside each float divides them.
         sign_sql = [f"signbit({self._raw(name)})" for name in floats] if signs else []

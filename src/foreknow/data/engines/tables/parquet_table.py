@@ -55,9 +55,11 @@ class ParquetTable(Table):
         return sum(self._read(lambda f=f: _opened(f).metadata.num_rows) for f in self.files)
 
     def _listed(self) -> list[Path]:
+        """The files that are there now."""
         return _files_in(self._path) if self._path.is_dir() else [self._path]
 
     def _schema_of(self, file: Path) -> pa.Schema:
+        """The columns of a file, with their types."""
         schema: pa.Schema = self._read(lambda: _opened(file).schema_arrow)
         return schema
 
@@ -129,6 +131,7 @@ class ParquetTable(Table):
         return self._in_duckdb().counted(columns)
 
     def _in_duckdb(self) -> DuckTable:
+        """The same table in DuckDB."""
         from foreknow.data.engines.tables.duckdb_table import DuckTable
 
         return DuckTable.of_parquet(self.files, self.name, self)

@@ -86,6 +86,7 @@ class Rearmed(Renamed):
         super().__init__(table, {name: rearmed(name) for name in table.columns})
 
     def _read(self, rows: pa.Table, columns: Sequence[str]) -> pa.Table:
+        """Rows of the other table, with names and texts as they are here."""
         arrays = {}
         for position, name in enumerate(columns):
             arrays[name] = _without_apostrophes(rows.column(position))

@@ -74,7 +74,8 @@ class Below(Derived):
         arrow_tables = []
         for table in self._tables:
             arrow_tables.append(table.arrow(columns).replace_schema_metadata(None))
-        return stacked(arrow_tables, [table.name for table in self._tables], None, None)
+        names = [table.name for table in self._tables]
+        return stacked(arrow_tables, names, column=None, ids=None)
 
     def counted(self, columns: Sequence[str]) -> str:
         """Why no engine counts them."""

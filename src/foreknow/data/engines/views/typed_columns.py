@@ -33,8 +33,8 @@ def type_of(texts: pa.Array) -> Type:
     if texts.null_count == len(texts):
         return "string"
     # From narrow to wide: the first type that fits all texts.
-    for kind, like in _TYPES:
-        if pc.all(pc.match_substring_regex(texts, like)).as_py():
+    for kind, pattern in _TYPES:
+        if pc.all(pc.match_substring_regex(texts, pattern)).as_py():
             return "string" if kind == "date" and not _are_days(texts) else kind
     return "string"
 
