@@ -283,6 +283,23 @@ def test_trials_of_many_kinds(monkeypatch):
     }
 
 
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("by", [None, ["age"]])
+def test_households_are_guessed_once(by):
+    """Two of three rows say that the value is shown elsewhere, which nobody guesses."""
+    random, homes = np.random.default_rng(5), np.repeat(np.arange(400), 3)
+    ill = [ILLS[i] for i in random.integers(0, 4, 400)[homes]]
+    table = pa.table({"home": homes, "age": random.integers(0, 90, 1200), "ill": ill})
+    shared = {"by": "home", "values": ["ill"]}
+    schema = fk.Schema(quasi_identifiers=["age"], sensitive="ill", shared=shared)
+    rules = fk.Policy([fk.Requirement(fk.Facts(), below=0.9)], schema)
+    made = fk.publish(table, rules, seed=1, learned=False)
+    found = fk.learned_report(made, by, people=table, policy=rules)
+    assert (found.by, found.people) == (("age", "home_shown"), 400)
+    assert found.right < 0.6
+    assert found.claim.value in ILLS
+
+
 def test_trials_use_chosen_columns():
     """What is tried is by the columns that are asked for, one try after another."""
     tries = [Try(fk.Learned(["age"])), Try(fk.Learned(["code", "age"]))]

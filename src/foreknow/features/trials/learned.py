@@ -23,6 +23,7 @@ from foreknow.adversaries.release_counts import counts_of, signatures_of
 from foreknow.auditing.trial import LEAST_GROUPS, Claim, Share, Trial
 from foreknow.data.arrays import FloatArray, IntArray, ranges
 from foreknow.data.counts import GroupCounts, Semantics
+from foreknow.data.engines.people.households import ELSEWHERE
 from foreknow.data.labels.labels import Label
 from foreknow.data.labels.windows import Line, Width
 from foreknow.data.members import Signature, Signatures
@@ -371,6 +372,22 @@ def _seen_by(release: Any, by: Sequence[str], sensitive: str | None = None) -> A
     return release.seen_by(by, sensitive) if divides else release
 
 
+def _rows_shown(release: Any) -> tuple[str, ...]:
+    """The column by which everybody sees which row shows what a household shares; () for none."""
+    schema = getattr(release, "schema", None)
+    columns: tuple[str, ...] = schema.shared_columns[:1] if schema else ()
+    return columns
+
+
+def _showing(counts: GroupCounts) -> IntArray:
+    """The groups that show some value, and not only that it is shown elsewhere."""
+    code = {str(value): code for code, value in enumerate(counts.values)}.get(ELSEWHERE)
+    if code is None:
+        return np.arange(counts.n_groups)
+    of_entry = np.repeat(np.arange(counts.n_groups), np.diff(counts.offsets))
+    return np.unique(of_entry[counts.codes != code])
+
+
 def learnings(release: HasCounts, by: Sequence[str], effort: Effort = "full") -> list[Learning]:
     """The posteriors of each attacker who learns by the columns `by`; cached with the counts.
 
@@ -556,7 +573,8 @@ def _classes(people: NDArray[Any]) -> tuple[IntArray, FloatArray]:
     is_rare = people < _RARE
     n_frequent = int((~is_rare).sum())
     class_of = np.where(is_rare, n_frequent, np.cumsum(~is_rare) - 1)
-    return class_of, people / np.bincount(class_of, people)[class_of]
+    people_of_class = np.bincount(class_of, people)[class_of]
+    return class_of, people / np.where(people_of_class > 0, people_of_class, 1)
 
 
 # ---- trials ---------------------------------------------------------------------------------
@@ -593,7 +611,9 @@ def learned_trial(
     effort : str
         How many attackers are tried; see `learnings`.
     """
-    undivided, visible = (_seen_by(release, columns, sensitive) for columns in ((), by))
+    shown = _rows_shown(release)
+    by = tuple(dict.fromkeys((*by, *shown)))
+    undivided, visible = (_seen_by(release, columns, sensitive) for columns in (shown, by))
     sample = _GroupSample(visible, MOST_PEOPLE, undivided, width)
     return _trial(sample, by, limit, secret_values, sample.held(by), effort)
 
@@ -614,18 +634,21 @@ def learned_beside(
     None if nothing is known of people beside their groups, people have several values, or groups
     are too few.
     """
-    undivided = _seen_by(release, (), sensitive)
+    shown = _rows_shown(release)
+    undivided = _seen_by(release, shown, sensitive)
     counts = counts_of(undivided)
     if counts.semantics != "single" or counts.n_groups < LEAST_GROUPS:
         return None
-    known_names = [name for name in columns if name in known_columns(release)][:_COLUMNS]
+    names = [name for name in columns if name in known_columns(release)]
+    known_names = [name for name in names if name not in shown][:_COLUMNS]
     if not known_names:
         return None
     # Samples and true values are worked out once for each choice of columns, not for each trial.
     some_of = cache(lambda visible: _GroupSample(visible, MOST_BESIDE, undivided, width))
     held_signatures = cache(lambda by: some_of(_seen_by(release, by, sensitive)).held(by))
 
-    def tried(by: tuple[str, ...], effort: Effort) -> Trial:
+    def tried(columns: tuple[str, ...], effort: Effort) -> Trial:
+        by = (*columns, *shown)
         sample = some_of(_seen_by(release, by, sensitive))
         return _trial(sample, by, limit, secret_values, held_signatures(by), effort)
 
@@ -700,17 +723,21 @@ class _GroupSample:
         counts = counts_of(release)
         # Groups in random order (the seed is fixed) until there are enough people; + 1 for the
         # group in which the number is reached.
-        order = np.random.default_rng(0).permutation(counts.n_groups)
+        showing = _showing(counts)
+        order = np.random.default_rng(0).permutation(showing)
         n_needed = int(np.searchsorted(np.cumsum(counts.sizes[order]), most_people)) + 1
         self._groups = np.sort(order[:n_needed])
-        self.whole = len(self._groups) == counts.n_groups
+        self.whole, is_all = n_needed >= len(showing), len(self._groups) == counts.n_groups
         # A `Sight` is cut down to the sample; any other release keeps groups that are not in it.
-        self._release, self._has_others = release, not self.whole
-        if isinstance(release, Sight) and not self.whole:
+        self._release, self._has_others = release, not is_all
+        if isinstance(release, Sight) and not is_all:
             self._release, self._has_others = release.only(self._groups), False
-        self.counts = counts if self.whole else counts.take(self._groups)
+        self.counts = counts if is_all else counts.take(self._groups)
         # Right guesses by groups alone are counted on groups that no column beside divides.
-        self.groups_alone = self.counts if release is undivided else counts_of(undivided)
+        self.groups_alone = self.counts
+        if release is not undivided:
+            alone = counts_of(undivided)
+            self.groups_alone = alone.take(_showing(alone))
         self.code_of = {str(value): code for code, value in enumerate(self.counts.values)}
         self.near = None
         if width is not None:
