@@ -83,6 +83,16 @@ def test_json_holds_any_value(value):
     assert table["verdicts"][0]["worst"]["value"] in (value, str(value))
 
 
+def test_repr_states_the_result():
+    unsafe = judged(Requirement(Facts(), 0.9), Requirement(Facts(l=1), 0.5, values=["Flu"]))
+    assert repr(unsafe) == "Audit(release: UNSAFE in 1 of 2 requirements)"
+    verdict = "Verdict(UNSAFE: Facts(l=1, k=0, m=0) reaches 0.6667 for 'Flu', the limit is 0.5)"
+    assert repr(unsafe.verdicts[1]) == verdict
+    safe = judged(Requirement([(Facts(), 0.9), (Facts(l=1), 1)]))
+    assert repr(safe) == "Audit(release: safe, 1 requirement)"
+    assert repr(safe.verdicts[0]).startswith("Verdict(safe: Facts(l=0, k=0, m=0) reaches 0.5 for ")
+
+
 # ---- exposed -------------------------------------------------------------------------------------
 
 
