@@ -63,19 +63,6 @@ def test_people_with_several_values(listed, tmp_path):
     assert held == {(i, x) for i, own in enumerate(ill) for x in own}
 
 
-def test_folders_that_cannot_be_written(desk):
-    """It is said before the table is read."""
-    for name in ("out", "out.owner", "mine"):
-        (desk.folder / name).mkdir()
-        more = ["--owner", "mine"] if name == "mine" else []
-        message = desk.refused(*desk.publish(*more, table="there is none.csv"))
-        assert f"'{name}' exists already" in message
-        (desk.folder / name).rmdir()
-    assert "cannot be the owner's folder too" in desk.refused(*desk.publish("--owner", "out"))
-    message = desk.refused(*desk.publish("--owner", "out/owner"))
-    assert "cannot write 'out/owner': the folder" in message
-
-
 # ---- what is asked with it ---------------------------------------------------------------------
 
 
@@ -237,15 +224,6 @@ def test_verify_needs_no_owner(desk):
     out = desk.says("verify", "out")
     assert out.startswith("Verified: 8 people")
     assert "yourself" not in out
-    (desk.folder / "elsewhere").rename(own)
-    for option in ("--html", "--json"):  # no page for the owner is written into what is published
-        name = f"page.{option[2:]}"
-        message = desk.refused(*desk.audit(option, f"out/{name}", release="out"))
-        assert (
-            f"'out/{name}' would lie in a folder that is to be published, and is for you" in message
-        )
-        assert "write it into 'out.owner'" in message
-        desk.says(*desk.audit(option, f"out.owner/{name}", "-q", release="out"))
 
 
 def test_members_in_the_folder(desk):

@@ -1,36 +1,30 @@
-"""Words and figures: nothing hidden or rounded to the wrong side; charts; scripts of figures."""
+"""Words and figures: nothing hidden or rounded to the wrong side; charts."""
 
 import io
 import json
 import logging
 import random
 import re
-import sys
 import time
 from fractions import Fraction
 
 import numpy as np
 import pyarrow as pa
 import pytest
-from benchmarks.figures import __main__ as measuring
-from benchmarks.figures import drawing, panels, results
 from hypothesis import given
 from hypothesis import strategies as st
-from pyarrow import csv
 from rich.console import Console
 from tests.examples import NIGHTLY
-from tests.report.reading import Reader, printed
+from tests.report.reading import Reader
 
 import foreknow as fk
 from foreknow.adversaries.disclosure import Disclosure
 from foreknow.features.attacks.page import interval_text
-from foreknow.features.skylines.skyline_page import notable_points, value_blocks
 from foreknow.figures import percentage, significant
 from foreknow.report import render
 from foreknow.report.chart import Axis, Chart, Series, round_numbers
 from foreknow.report.console import progress
 from foreknow.report.knowledge import share_text
-from foreknow.report.terminal import Laid
 from foreknow.report.words import (
     limit_text,
     measure_text,
@@ -167,24 +161,6 @@ def near(said, true):
     return close and (number in (0, 1)) == (true in (0, 1))
 
 
-@pytest.mark.thinned(8)
-@SEEDS
-def test_skylines_say_no_less(seed):
-    report = fk.skyline_report(release(seed), confidence=LIMITS[seed % 3])
-    for value in report.values:
-        laid = printed(Laid(value_blocks(report, value)), 160)
-        rows = re.findall(r"^ *([\d,]+) +([\d,]+) +([\d,]+) .* ([\d.]+%) *$", laid, re.MULTILINE)
-        corners = notable_points(report.corners(value))
-        for (*point, said), corner in zip(rows, corners, strict=True):
-            assert tuple(int(x.replace(",", "")) for x in point) == corner.point
-            true = fk.Facts(*corner.point).disclosure(report.counts, value).exact
-            assert true <= number_of(said) < report.confidence
-    matches = re.findall(r"they can be at most ([\d.]+%) sure", render(report).html())
-    every = [corner.found.exact for value in report.values for corner in report.corners(value)]
-    for number in map(number_of, matches):  # of those that the page draws, in an order of its own
-        assert any(true <= number < true + Fraction(1, 1000) for true in every)
-
-
 @pytest.mark.thinned(4)
 @SEEDS
 def test_audits_say_no_less(seed):
@@ -232,46 +208,7 @@ def test_the_latest_message_vanishes(terminal):
     assert (root.handlers, root.level, root.propagate) == (before, logging.NOTSET, True)
 
 
-# ---- the scripts that redraw the figures of "Privacy Streamliner", on small tables ---------------
-
-
-ROWS = 300
-
-
-@pytest.fixture(scope="module")
-def measured(tmp_path_factory):
-    """Everything measured once, as the command line does it."""
-    to = tmp_path_factory.mktemp("figures")
-    random = np.random.default_rng(1)
-    sizes = {"age": 70, "marital-status": 7, "race": 5, "sex": 2, "occupation": 14}
-    people = {name: random.integers(0, size, ROWS) for name, size in sizes.items()}
-    csv.write_csv(pa.table(people), to / "adult.csv")
-    logger = logging.getLogger("foreknow")
-    before = logger.level
-    with pytest.MonkeyPatch.context() as patch:
-        size = ["--l", "3", "6", "--rows", str(ROWS)]
-        given = [*size, "--to", str(to), "--adult", str(to / "adult.csv")]
-        patch.setattr(sys, "argv", ["figures", *given])
-        measuring.main()
-    logger.setLevel(before)
-    names = [*panels.FIGURES, "worth", "adult-worth"]
-    return {name: results.read(to / f"{name}.csv") for name in names}
-
-
-@pytest.mark.parametrize("name", list(panels.FIGURES))
-def test_pictures_have_every_number(measured, name):
-    figure = panels.FIGURES[name](measured[name])
-    column = {"times": "seconds"}.get(name, "average")
-    if "discernibility" in name:
-        column = "discernibility"
-    drawn = [y for line in figure.data for y in line.y]
-    expected = [
-        max(row[column], panels.LEAST_ERROR) if column == "average" else row[column]
-        for row in measured[name]
-        if column != "discernibility" or row["method"] != "Mondrian"
-    ]
-    assert sorted(drawn) == sorted(expected)
-    assert "Plotly.newPlot" in drawing.page(figure)
+# ---- charts ----------------------------------------------------------------------------------
 
 
 def test_places_are_percents():
