@@ -70,18 +70,6 @@ def test_commands_import_what_they_need(tmp_path):
     assert not {*IDLE, "foreknow.methods.mondrian.mondrian"} & loaded
 
 
-def test_an_audit_imports_no_frames(tmp_path):
-    """They take as long as counting a million rows."""
-    (tmp_path / "t.csv").write_text("age,ill\n1,a\n1,b\n")
-    code = (
-        "import sys, foreknow as fk\n"
-        "schema = fk.Schema(quasi_identifiers=['age'], sensitive='ill')\n"
-        "fk.audit('t.csv', fk.Policy([fk.Requirement(fk.KAnonymity(2))], schema))\n"
-        "sys.exit('narwhals' in sys.modules)"
-    )
-    assert python("-c", code, folder=tmp_path).returncode == 0
-
-
 @pytest.mark.thinned(2)
 @pytest.mark.parametrize(
     ("call", "message"),
@@ -181,33 +169,6 @@ def test_the_demo_is_verified(desk):
     folder = desk.folder / ":key:" / ":cat:"
     assert (folder / "release.csv").exists()
     assert fk.Certificate.load(folder / "certificate.json").safe
-
-
-def test_names_reach_no_file(desk):
-    desk.says(*desk.publish("--format", "parquet", "--seed", "1"))
-    columns = pq.read_schema(desk.folder / "out" / "release.parquet").names
-    assert columns == ["age", "sex", "disease"]
-    for path in (desk.folder / "out").iterdir():
-        assert b"Dora" not in path.read_bytes()
-
-
-@pytest.mark.parametrize(
-    ("call", "message"),
-    [
-        ("audit table.csv --policy policy.toml --nope", "No such option"),
-        ("adit", "No such command"),
-        ("priors table.csv", "Missing option"),
-        ("draw", "Missing argument"),
-        ("publish table.csv -p policy.toml -o out --seed x", "--seed"),
-        ("verify", "Missing argument"),
-    ],
-)
-def test_calls_that_are_not_understood(desk, call, message):
-    code, out, err = desk.run(*call.split())
-    assert code == 2
-    assert message in out + err
-    assert "Traceback" not in out + err
-    assert sorted(path.name for path in desk.folder.iterdir()) == ["policy.toml", "table.csv"]
 
 
 def test_a_table_is_opened_once(desk, monkeypatch):

@@ -6,8 +6,6 @@ import shutil
 import time
 from pathlib import Path
 
-import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
 
 import foreknow as fk
@@ -175,23 +173,6 @@ def test_files_that_hold_more(name, file, change, message, desk, copied):
 
 
 @pytest.mark.parametrize(
-    ("change", "message"),
-    [
-        (lambda t: t.append_column("who", pa.array(["Ann"] * 16)), "has a column 'who'"),
-        (
-            lambda t: t.replace_schema_metadata({"names": "Ann HIV"}),
-            "release.parquet is not laid out as publish writes Parquet",
-        ),
-    ],
-)
-def test_parquet_that_holds_more(change, message, desk, copied):
-    path = copied("atoms-generalized-parquet") / "release.parquet"
-    pq.write_table(change(pq.read_table(path)), path)
-    certified(path)
-    assert message in refused(desk)
-
-
-@pytest.mark.parametrize(
     ("old", "new"),
     [
         (b'"age"', b'"\xff"'),
@@ -323,40 +304,6 @@ def test_policies_beyond_all_bounds(more, message, desk):
     assert not set("\x1b\x07\u202e") & set(refusal)
     assert len(refusal) < 4000
     assert time.process_time() - start < 10
-
-
-@pytest.mark.parametrize("value", ["[" * 10_000, "1" * 5000, "{a = " * 10_000])
-def test_settings_beyond_all_bounds(value, desk):
-    assert "k" in desk.refused(*desk.publish("--set", f"k={value}"))
-    message = desk.refused(*desk.publish("--method", "fulldomain", "--set", f"suppression={value}"))
-    assert "publish.fulldomain: suppression: it should be a number" in message
-    assert len(message) < 4000
-
-
-def test_no_path_is_told(desk):
-    desk.put("ages.csv", "".join(f"{age};{age // 20};*\n" for age in range(20, 70)))
-    place = desk.folder / "ages.csv"
-    schema = POLICY.replace('["sex", "age"]', '["age"]').replace("other", "hierarchies.age.file")
-    desk.put("policy.toml", schema.replace('["note"]', f'"{place}"'))
-    desk.says(*desk.publish("-q"))
-    text = (desk.folder / "out" / "certificate.json").read_text()
-    assert json.loads(text)["policy"]["schema"]["hierarchies"] == {"age": {"file": "ages.csv"}}
-    assert str(desk.folder) not in text
-    assert desk.run("verify", "out", "-q") == (0, "", "")
-
-
-@pytest.mark.parametrize(
-    ("given", "message"),
-    [
-        ({"folder": None}, "expected a folder"),
-        ({"folder": ONE, "policy": {}}, "policy: require is missing"),
-        ({"folder": ONE, "priors": 3}, "expected the path of priors.json, not int"),
-    ],
-)
-def test_what_python_cannot_verify(given, message, copied):
-    folder = given.pop("folder")
-    with pytest.raises(fk.InputError, match=message):
-        fk.verify(None if folder is None else copied(folder), **given)
 
 
 def test_a_policy_of_ones_own(desk, copied):

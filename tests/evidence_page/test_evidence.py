@@ -360,27 +360,6 @@ def test_openssh_keys_work(place):
     fk.verify(place / "new", key=place / "id.pub")
 
 
-def test_signature_is_checked_by_key(place):
-    report = fk.evidence_report(place / "out", key=place / "key.pub")
-    assert report.signed
-    assert "signature of certificate.json was checked" in Reader(render(report).html()).text
-    with pytest.raises(CertificateError):
-        fk.evidence_report(place / "out", key=place / "other.pub")
-
-
-def test_method_is_the_publishers_word(tmp_path):
-    _, *columns = map(list, zip(*people(rows=60), strict=True))
-    rows = pa.table(dict(zip(["age", "town", "illness"], columns, strict=True)))
-    schema = fk.Schema(quasi_identifiers=["age", "town"], sensitive="illness")
-    policy = fk.Policy([fk.Requirement(fk.Facts(), below=0.9)], schema)
-    word = "Which method made the release is the publisher's word"
-    for method, said in ((fk.Decoy(), True), (fk.Mondrian(), False)):
-        out = tmp_path / type(method).__name__
-        fk.publish(fk.Microdata(rows, schema), policy, method=method).write(out)
-        page = Reader(render(fk.evidence_report(out)).html())
-        assert (word in page.text) == said
-
-
 # ---- guidances ------------------------------------------------------------------------------
 
 

@@ -16,7 +16,6 @@ from tests.cli.desk import python
 
 import foreknow as fk
 from foreknow import plugins
-from foreknow_judge.errors import InputError
 
 # What the package has beside the toys: what it says is not so.
 MORE = '''
@@ -246,21 +245,6 @@ def test_classes_are_their_writers_word():
         assert audit.scope.foreign == (said,)
         whose = f"{said} by the word of another package alone"
         assert whose in " ".join(audit.summary().split())
-
-
-def test_errors_of_packages(monkeypatch):
-    class Broken:
-        name, value = "broken", "nowhere:Nothing"
-
-        def __getitem__(self, part):
-            return ["broken", "nowhere:Nothing", ""][part]
-
-        def load(self):
-            raise RuntimeError("no")
-
-    monkeypatch.setattr(plugins, "entry_points", lambda group: [Broken()])
-    with pytest.raises(InputError, match="nowhere:Nothing, which a package gives to somewhere"):
-        plugins.kinds("somewhere", [])
 
 
 def test_what_the_verifier_judged(tmp_path):
