@@ -346,14 +346,6 @@ def pairs(desk):
     return desk
 
 
-def test_priors_by_unknown_columns(pairs):
-    """A row of the table shows the sex beside the disease."""
-    pairs.put("policy.toml", f"{OF_SEX}below = 0.8\nknowing = []")
-    message = pairs.refused(*pairs.audit("--group", "ward"))
-    assert "sex: the adversary of priors knows it of everybody" in message
-    assert "leave knowing out" in message
-
-
 @pytest.mark.parametrize(
     ("content", "message"),
     [

@@ -9,7 +9,6 @@ from pathlib import Path
 import pytest
 
 import foreknow as fk
-from foreknow.errors import SchemaError
 from foreknow_judge.certificate import digest_of
 from foreknow_judge.errors import CertificateError
 
@@ -254,25 +253,6 @@ def test_what_is_no_file(name, desk, copied):
 
 
 # ---- a policy of one's own ---------------------------------------------------------------------
-
-
-def test_the_last_word(desk, copied):
-    copied()
-    desk.put("own.toml", POLICY.replace('other = ["note"]\n', ""))
-    assert "a column 'note', which its policy" in refused(desk, "out", "--policy", "own.toml")
-    desk.put("own.toml", POLICY.replace('"sex", ', ""))
-    message = refused(desk, "out", "--policy", "own.toml")
-    assert (
-        "the certificate is for age, sex and disease, the policy for age and disease; " in message
-    )
-    assert "name the policy of this release (--policy)" in message
-    desk.put("own.toml", POLICY.replace("facts", 'values = ["Cough"]\nfacts'))
-    code, out, err = desk.run("verify", "out", "--policy", "own.toml")
-    assert (code, out) == (1, "")
-    assert "nothing was judged: nobody has a value that a requirement is about" in err
-    desk.put("own.toml", POLICY[POLICY.index("[[") :])
-    with pytest.raises(SchemaError, match=r"no \[schema\] table"):
-        fk.verify("out", "own.toml")
 
 
 # ---- policies ----------------------------------------------------------------------------------

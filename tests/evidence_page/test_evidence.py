@@ -7,8 +7,6 @@ import random
 import re
 import stat
 import subprocess
-from fractions import Fraction
-from itertools import product
 
 import pyarrow as pa
 import pytest
@@ -370,30 +368,6 @@ def made(folder, form, rows=40):
     policy = fk.Policy([fk.Requirement(fk.Facts(), below="3/4")], schema)
     fk.publish(fk.Microdata(table, schema), policy, form=form).write(folder / form)
     return fk.evidence_report(folder / form)
-
-
-def chance_of_one(size):
-    """How probable it is that exactly one of so many answers yes, each with 1/size: enumerated."""
-    yes, result = Fraction(1, size), Fraction(0)
-    for answers in product((True, False), repeat=size):
-        if sum(answers) == 1:
-            chance = Fraction(1)
-            for answer in answers:
-                chance *= yes if answer else 1 - yes
-            result += chance
-    return result
-
-
-def test_random_questions_isolate_people(tmp_path):
-    result = made(tmp_path, "generalized")
-    smallest_group = result.audit.utility.smallest_group
-    (said,) = render(result)._isolating
-    assert f"{float(100 * chance_of_one(smallest_group)):.1f}%" in said
-    for size in range(1, 12):
-        assert (
-            chance_of_one(size) == Fraction(size - 1, size) ** (size - 1) > Fraction(36787, 100000)
-        )
-    assert said in Reader(render(result).html()).text
 
 
 def test_unmeasured_figures_are_not_claimed(tmp_path):

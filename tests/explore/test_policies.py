@@ -148,12 +148,6 @@ def test_mistakes_appear_at_their_key(browser, old, new, path, line):
     assert typed(browser, text)["mistake"] is None
 
 
-def test_a_name_is_no_place(browser):
-    """A mistake whose message quotes a name that looks like a key of the policy."""
-    more = 'below = 0.25\nname = "require[9]: x"\nat_level = 1'
-    assert typed(browser, text_of(browser).replace("below = 0.25", more, 1))["mistake"]["said"]
-
-
 def test_saving_replaces_only_the_policy(tmp_path, folder):
     for name in ("hospital.csv", "marital.csv", "policy.toml"):
         (tmp_path / name).write_bytes((folder / name).read_bytes())

@@ -121,15 +121,6 @@ def test_setting_roles_keeps_comments(table):
     assert table.ask("/api/release").status == 200
 
 
-def test_impossible_policies_can_be_mended(table):
-    answer = table.post("/api/columns/settled", {"column": "ill", "role": ""}).json
-    assert "sensitive" in answer["mistake"]
-    assert table.ask("/api/release").status == 400
-    answer = table.post("/api/columns/settled", {"column": "ill", "role": "sensitive"}).json
-    assert not answer["mistake"]
-    assert table.ask("/api/release").status == 200
-
-
 def test_levels_and_gaps_are_shown(table, tmp_path):
     def preview(column, hierarchy):
         return table.post("/api/columns/preview", {"column": column, "hierarchy": hierarchy})
@@ -171,20 +162,6 @@ def test_answers_are_those_of_commands(inside, folder):
     assert inside.ask("/api/release/judged?value=Nonsense").status == 400
 
 
-def test_one_value_agrees_with_audit(inside, folder):
-    sentences = set()
-    for value in ("Flu", "HIV", "Syphilis"):
-        rule = fk.Requirement(fk.Facts(1, 3, 1), below="1/50", values=[value])
-        policy = fk.Policy([rule], fk.Policy.load(folder / "policy.toml").schema)
-        (found,) = fk.audit(folder / "out", policy, learned=False).verdicts
-        answer = inside.ask(f"/api/release/judged?requirement=2&limit=1/50&value={value}").json
-        assert found.found.value == value
-        assert {row[3] for row in answer["groups"]["rows"]} == {value}
-        assert float(answer["worst"].rstrip("%")) == pytest.approx(100 * found.probability, abs=0.1)
-        sentences.add(answer["sentence"])
-    assert len(sentences) == 3
-
-
 def test_owners_statements_agree_with_ask(inside, folder):
     name = (folder / "hospital.csv").read_text("utf-8").splitlines()[1].split(",")[0]
     body = {"about": name, "statements": f'"{name}" != Flu\n# a remark\n'}
@@ -201,38 +178,6 @@ def test_owners_statements_agree_with_ask(inside, folder):
         {"about": 1},
     ):
         assert inside.post("/api/release/asked", wrong).status == 400
-
-
-def test_statements_know_columns_beside(tmp_path):
-    """A raw table shows whose job is which; of a release, the answer says that nobody knows."""
-    rows = [
-        "Ann,1,x,HIV",
-        "Bob,1,x,Flu",
-        "Cid,1,y,Flu",
-        "Dan,1,y,Flu",
-        "Eve,1,y,Cold",
-        "Fay,1,x,Cold",
-    ]
-    (tmp_path / "table.csv").write_text("\n".join(["name,zip,job,ill", *rows, ""]))
-    (tmp_path / "policy.toml").write_text(
-        """
-        [schema]
-        identifiers = ["name"]
-        quasi_identifiers = ["zip"]
-        sensitive = "ill"
-        other = ["job"]
-        [[require]]
-        facts = {}
-        below = 0.9
-        """
-    )
-    table, policy = tmp_path / "table.csv", tmp_path / "policy.toml"
-    fk.publish(table, policy).write(tmp_path / "out")
-    for path, unknown, share in ((table, "", 100 / 3), (tmp_path / "out", "job", 100 / 6)):
-        inside = Place(tmp_path, path, policy).browser()
-        answer = inside.post("/api/release/asked", {"about": "Ann", "statements": ""}).json
-        (width,) = {row[2]["width"] for row in answer["answers"]["rows"] if row[0] == "HIV"}
-        assert (answer["unknown"], float(width)) == (unknown, pytest.approx(share, abs=0.01))
 
 
 # ---- what is made --------------------------------------------------------------------------------

@@ -142,15 +142,6 @@ def test_near_numbers_stay_apart(file_format, tmp_path):
     assert {*cells(path)["pay"]} == {str(0.1 + 0.2), "0.3"}
 
 
-def test_no_folder_and_this_folder(release, monkeypatch):
-    folder = release()
-    monkeypatch.chdir(folder.parent)
-    with pytest.raises(CertificateError, match="'nowhere' does not exist"):
-        fk.export("nowhere")
-    monkeypatch.chdir(folder)
-    assert fk.export(".") == [folder.resolve().with_name("out.xlsx")]
-
-
 def test_titles_become_labels(tmp_path):
     import pyreadstat
 

@@ -392,14 +392,6 @@ def test_init_proposes_spellings_it_sees():
     assert '# DECIDE: "NA", "n/a", "k. A.", "unknown"' in suggestion.to_toml()
     how = {"sensitive": "ill", "quasi_identifiers": ["job"], "reading": {"missing": ["x"]}}
     assert suggest_policy(rows, **how).policy.schema.reading.missing == ("x",)
-    # A minus beside a plus is no missing value.
-    rows = {
-        "age": [*"1234"] * 20,
-        "test": ["+", "-"] * 40,
-        "ill": ["Flu", "Cold", "AIDS", "NA"] * 20,
-    }
-    suggestion = suggest_policy(pa.table(rows), sensitive="ill", quasi_identifiers=["age"])
-    assert suggestion.policy.schema.reading.missing == ("NA",)
 
 
 # ---- counting ------------------------------------------------------------------------------------

@@ -5,7 +5,6 @@ import json
 import os
 from datetime import date, datetime, time
 from decimal import Decimal
-from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -308,9 +307,6 @@ def test_files_without_an_end(tmp_path):
 # ---- no exact extremes: labels of numbers and dates are whole cells of a stated grid -------------
 
 
-EASY = [fk.Requirement(fk.Facts(), below="0.9")]
-
-
 def published(columns, folder, below="0.9", **options):
     """Publish columns with row numbers beside them; the rows as written, and the publication."""
     n = len(next(iter(columns.values())))
@@ -384,25 +380,6 @@ def test_columns_without_a_value(kind, hierarchy, tmp_path):
 
 
 # ---- what goes by labels -----------------------------------------------------------------------
-
-
-def test_attacks_run_the_published_method(tmp_path):
-    ages = [*range(20, 44)]
-    rows, made = published({"age": ages}, tmp_path / "out")
-    table = pa.table({"age": ages, "d": [f"d{i % 4}" for i in range(24)]})
-    schema = fk.Schema(quasi_identifiers=["age"], sensitive="d")
-    policy, microdata = fk.Policy(EASY, schema), fk.Microdata(table, schema)
-    labels = sorted({row["age"] for row in rows})
-    groups = [labels.index(row["age"]) for row in rows]
-    assert made.grids == {"age": "in steps of 5"}
-    attacked = fk.attack(microdata, fk.Mondrian(), policy, groups=groups, worlds=20, seconds=60)
-    # Cells are divided no further, so no cut looks at values: each world has these groups.
-    assert (attacked.how, attacked.exact, attacked.found) == ("parts", True, False)
-    assert attacked.consistent == attacked.n_worlds
-    assert attacked.posterior(1, "d0") == Fraction(2, 5)
-    unrounded = fk.Mondrian().partition(microdata, policy)
-    with pytest.raises(fk.InputError, match="does not make these groups"):
-        fk.attack(microdata, fk.Mondrian(), policy, groups=unrounded, worlds=20, seconds=60)
 
 
 def test_grids_are_stated(tmp_path):

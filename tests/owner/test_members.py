@@ -353,14 +353,6 @@ def test_names_that_are_words():
     )
 
 
-def test_worst_cases_that_are_untrue():
-    release = release_of([("A", 1, "x"), ("B", 1, "x"), ("C", 1, "x"), ("C", 1, "y")], "multiset")
-    named_people = fk.name_people(release, fk.Facts(k=1).disclosure(release, "x"))
-    assert named_people.statements == named_people.untrue == ("x not in B",)
-    statements = fk.Statements(*named_people.statements)
-    assert statements.posterior(release, "A", "x").exact == named_people.exact
-
-
 TALLY = pa.table({"group": [1, 1], "disease": ["AIDS", "Flu"], "count": [1, 1]})
 
 PEOPLE = pa.table({"group": [1, 1], "who": ["Tom", "Ed"]})

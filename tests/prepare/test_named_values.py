@@ -110,13 +110,10 @@ def test_second_reading_verifies_publication(tmp_path_factory, case):
     ("about", "message"),
     [
         ({"values": ["*"]}, "'\\*' says of no value how it begins"),
-        ({"excluded": ["*"]}, "'\\*' says of no value how it begins"),
         ({"any_of": ["B**"]}, "'B\\*\\*' says of no value how it begins"),
         ({"any_of": {"to": 15000}}, "a range has a name"),
         ({"any_of": {"low": {}}}, "a range is a table with from, to or both"),
-        ({"any_of": {"low": {"upto": 5}}}, "a range is a table with from, to or both"),
         ({"any_of": {"low": {"to": "much"}}}, "low: an end of a range is a number or a date"),
-        ({"any_of": {"low": {"to": True}}}, "an end of a range is a number or a date"),
         ({"any_of": {"low": {"from": 1, "to": "2024-01-31"}}}, "cannot be compared"),
         ({"any_of": {"low": {"from": 2, "to": 1}}}, "from the lower end up, not 2 to 1"),
     ],

@@ -86,13 +86,10 @@ def test_by_hand_times_are_refused():
     ("columns", "roles", "message"),
     [
         ({"at": [*TIMES[:5], "2020-01-01 10:00"]}, {}, "times of several zones"),
-        ({"at": [*TIMES[:5], "2020-01-01T10:00Z"]}, {}, "times of several zones"),
         (PARTLY, {}, "'ill' is missing in 3 rows"),
         ({"who": [*"abcdea"]}, {"person": "who"}, r"who 'a' is in rows 1 and 6"),
-        ({"who": [*"abcdea"]}, {"identifiers": ["who"]}, r"'a' is in rows 1 and 6"),
         ({"who": [*"abcde", None]}, {"person": "who"}, r"missing in row 6"),
         ({"who": ["7", "07", *"bcde"]}, {"person": "who", "semantics": "set"}, "look like one"),
-        ({"who": ["7", "07", *"bcde"]}, {"person": "who", "unit": "row"}, "look like one"),
     ],
 )
 def test_every_door_refuses_alike(columns, roles, message, tmp_path):
@@ -469,12 +466,10 @@ def changed(column, row, value):
     ("table", "says"),
     [
         (changed("age", 2, 40), "pid 'Dora' has age 41 in row 1, but 40 in row 3; everybody has"),
-        (changed("age", 4, None), "pid 'Ann' has age 30 in row 2, but None in row 5"),
         (changed("note", 2, "x"), "pid 'Dora' has note 'd' in row 1, but 'x' in row 3"),
         (changed("d", 2, "Flu"), "pid 'Dora' has d 'Flu' twice, in rows 1 and 3"),
         (changed("pid", 3, None), "column of people 'pid' is missing in row 4"),
         (ROWS_OF_COLUMNS.slice(3), "nobody has a value of 'd'; there is nothing to hide"),
-        (ROWS_OF_COLUMNS.slice(0, 0), "has no rows"),
     ],
 )
 def test_rows_that_contradict_are_named(table, says, tmp_path):
@@ -530,13 +525,6 @@ def test_lost_zeros_are_reported(tmp_path):
             fk.publish(frame, policy)
     for table in (fk.read_csv(path), path):
         assert fk.publish(table, policy).audit.safe
-    frame = pd.DataFrame({
-        "age": [20 + i % 30 for i in range(60)], "illness": [*"abc"] * 20,
-        "zip": [(1067, 10115, 20095, 80331)[i % 4] + i // 4 for i in range(60)],
-    })  # fmt: skip
-    text = " ".join(fk.suggest_policy(frame).questions)
-    assert "lost leading zeros" in text
-    assert "dtype={'zip': str}" in text
 
 
 # ---- out -----------------------------------------------------------------------------------------

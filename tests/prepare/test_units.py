@@ -86,12 +86,9 @@ def refused_of(call, said, error=fk.InputError):
     ("cases", "require", "how", "message"),
     [
         ([("A", 0, "x"), (None, 0, "y")], {"k_anonymity": 1}, {}, "row 2 names nobody in 'who'"),
-        ([("A", 0, "x"), *[(None, 0, "y")] * 4], {"k_anonymity": 4}, {}, "row 2 names nobody"),
         ([("1", 0, "x"), ("01", 0, "y")], {"k_anonymity": 1}, {}, "look like one"),
-        ([("A", 0, "x"), ("a ", 0, "y")], {"k_anonymity": 1}, {}, "look like one"),
         ([("7", 0, "x"), ("7.0", 0, "y")], {"k_anonymity": 1}, {}, "look like one"),
         (FIVE, {"group_size": 3}, {"method": fk.Anatomy(l=2)}, "[12] different who"),
-        (FIVE, {"group_size": 3}, {"method": "mondrian"}, "[12] different who"),
         (ALIKE, {"k_anonymity": 3}, {"form": "bucketized"}, "different who look alike"),
         (OF_ONE, {"facts": {}, "below": 0.9}, {"method": "decoy"}, DECOY),
         ([("A", 0, "x")] * 6 + [(f"P{i}", 0, "y") for i in range(6)],

@@ -305,10 +305,8 @@ def linked(parts):
     [
         (lambda parts: (parts / SECOND).unlink(), "does not exist"),
         (lambda parts: (parts / "part-00099.parquet").write_bytes(b"PAR1"), "among the parts"),
-        (lambda parts: (parts / ".part.crc").write_bytes(b"x"), "among the parts"),
         (lambda parts: (parts / "_SUCCESS").write_bytes(b""), "_SUCCESS lies among the parts"),
         (lambda p: (p / SECOND).write_bytes((p / FIRST).read_bytes()), "digest differs"),
-        (lambda parts: parts.rename(parts.with_name("release")), "does not exist"),
         (linked, "no folder of parts"),
         (reversed_columns, "00001.parquet and part-00000.parquet have other"),
     ],
