@@ -6,7 +6,6 @@ import re
 from collections import Counter
 from decimal import Decimal
 from fractions import Fraction
-from itertools import chain
 
 import pandas as pd
 import pyarrow as pa
@@ -18,7 +17,6 @@ from tests.oracle.exposed_worlds import (
     found_out,
     found_out_by_implications,
     found_out_of_sets,
-    several_found_out,
 )
 from tests.toys import Silent
 
@@ -183,40 +181,6 @@ def test_implications_expose_the_right_people(k):
         truth = found_out_by_implications(case.bags, k, case.limit, case.values)
         assert numbers(result) == truth, case
         assert result.certain.people == found_out_by_implications(case.bags, k, 1, case.values)[0]
-
-
-@pytest.mark.parametrize("semantics", ["set", "multiset"])
-def test_several_values_count_everybody(semantics):
-    draw = random.Random(5)
-    exactly = 0
-    for _ in range(25 * TIMES):
-        people = []
-        for _ in range(draw.randint(1, 2)):
-            own = [[] for _ in range(draw.randint(1, 3))]
-            for value in "ab":
-                many, is_set = draw.randint(0, min(2, len(own))), semantics == "set"
-                for person in draw.sample(own, many) if is_set else draw.choices(own, k=many):
-                    person.append(value)
-            people.append(own)
-        groups = [(len(person), "".join(sorted(chain(*person)))) for person in people]
-        values = {value for _, bag in groups for value in bag}
-        if not values:
-            continue
-        table = [{*person} for own in people for person in own]
-        amounts, limit = tuple(draw.randint(0, 1) for _ in range(3)), draw.choice(LIMITS)
-        counts, case = fk.GroupCounts.from_people(people, semantics=semantics), (people, amounts)
-        over = exposed(counts, fk.Facts(*amounts), limit).over
-        many, where = several_found_out(groups, table, amounts, limit, values, semantics)
-        assert many <= over.people <= counts.n_people, (case, limit)
-        assert where <= over.groups, (case, limit)
-        if not over.at_most:
-            exactly += 1
-            assert (over.people, over.groups) == (many, where), (case, limit)
-        if semantics == "set":
-            one = exposed(counts, fk.Facts(*amounts), limit, values=[min(values)]).over
-            truth = several_found_out(groups, table, amounts, limit, {min(values)}, semantics)
-            assert (one.people, one.groups, one.at_most) == (*truth, False), (case, limit)
-    assert exactly > TIMES
 
 
 def test_several_secrets_count_once():

@@ -564,21 +564,6 @@ def test_readers_ranges_nobody_meets(tmp_path, how):
         fk.verify(tmp_path / "gaps", policy({"from": 200}))
 
 
-def test_rules_newcomers_do_not_meet(tmp_path):
-    """Somebody of the whole table meets them; leaving them out would be another question."""
-    rules = [{"values": ["O04"], "where": {"sex": ["m"]}}]
-    roles = {"quasi_identifiers": ["ward", "sex"], "sensitive": "ill", "identifiers": ["pin"]}
-    policy = fk.Policy(
-        [fk.Requirement(fk.Facts(), below="9/10")], fk.Schema(**roles, impossible=rules)
-    )
-    rows = {"pin": [*"abcdefgh"], "ward": ["3"] * 8, "sex": [*"mmffffff"]}
-    table = pa.table({**rows, "ill": ["u", "v", "O04", "u", "O04", "u", "v", "u"]})
-    exact = {"labels": {"ward": "exact", "sex": "exact"}}
-    written(table.slice(0, 4), policy, tmp_path / "first", **exact)
-    written(table, policy, tmp_path / "later", after=[tmp_path / "first"], **exact)
-    assert fk.audit([tmp_path / "first", tmp_path / "later"], policy).safe
-
-
 @pytest.mark.parametrize(
     "periods",
     [

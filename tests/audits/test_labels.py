@@ -299,27 +299,6 @@ def published(table, policy, folder, **how):
         return None, str(error)
 
 
-def test_published_columns_divide_groups():
-    rows = {"gid": [1, 1, 1, 2, 2, 2], "age": [30, 30, 41, 41, 50, 50], "ill": [*"abcabc"]}
-    table, three = pa.table(rows), fk.KAnonymity(3)
-    schema = fk.Schema(quasi_identifiers=["age"], sensitive="ill", group="gid")
-    policy = fk.Policy([fk.Requirement(fk.KAnonymity(2))], schema)
-    assert three.holds(fk.GroupCounts.from_bags(["abc", "abc"]))
-    bare = fk.Release.from_groups(table.drop(["age"]), group="gid", sensitive="ill")
-    assert three.measure(bare) == fk.audit(bare, policy).criteria[0].reached == 3
-    shown = fk.Release.from_groups(table, group="gid", sensitive="ill")
-    for given in (shown, table, fk.Release.from_schema(table, schema)):
-        assert fk.audit(given, policy).criteria[0].reached == 2
-    tally = pa.table({"group": [1, 1], "ill": ["a", "b"], "count": [1, 2]})
-    people = pa.table({"group": [1, 1, 1], "age": [30, 30, 41], "job": [*"xyx"]})
-    for known, least in ((None, 1), (["age"], 1), (["job"], 1), ([], 3)):
-        release = fk.Release.from_bucketized(
-            tally, sensitive="ill", people=people, quasi_identifiers=known
-        )
-        assert fk.KAnonymity(1).measure(release) == least
-        assert fk.GroupSize(1).measure(release) == 3
-
-
 @pytest.mark.parametrize(
     ("semantics", "values"),
     [("single", [*"abab"]), ("set", [["a"], ["a", "b"], [], ["b"]]), ("multiset", [["a"]] * 4)],

@@ -63,7 +63,6 @@ KINDS = {
         person="pid",
     ),
 }
-RULED = ["shared", "impossible"]
 PRIORS = pa.table({"age": ["30"], "value": ["x"], "probability": [1.0]})
 HALF = fk.Policy([fk.Requirement(fk.Facts(), below="3/4")])
 
@@ -84,27 +83,6 @@ def given_as(kind, form):
 def refuse(said, call, *own, error=UnsupportedError, **more):
     with pytest.raises(error, match=said):
         call(*own, **more)
-
-
-@pytest.mark.parametrize("kind", RULED)
-@pytest.mark.parametrize("form", ["table", "microdata", "release", "sight"])
-def test_skylines_and_curves_refuse(kind, form):
-    kind = KINDS[kind]
-    given, more = given_as(kind, form)
-    for known in (None, []):
-        asked = {"knowing": known, **more}
-        refuse(kind.said, fk.skyline_report, given, [kind.value], confidence="9/10", **asked)
-        refuse(kind.said, fk.disclosure_curves, given, value=kind.value, **asked)
-    if form in ("table", "microdata"):
-        refuse(kind.said, fk.survey, given, [1], **more)
-        refuse(kind.said, fk.attack, fk.Microdata(kind.table, kind.schema), fk.Mondrian())
-
-
-@pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("form", ["table", "microdata"])
-def test_bare_counts_are_not_made(kind, form):
-    given, more = given_as(KINDS[kind], form)
-    refuse(KINDS[kind].said, fk.counts_at, given, {"age": 0}, **more)
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -186,12 +164,6 @@ def test_what_is_published_says_rules(folder):
     refuse("impossible", asked_in_explorer, looked, {"statements": "D != O", "about": "C"})
 
 
-def test_statements_know_nothing_of_households():
-    kind = KINDS["shared"]
-    release = fk.Release.from_schema(kind.table, kind.schema.naming("pid")).seen("pay", [])
-    refuse("household", fk.Statements("A = x").posterior, release, "B", "x")
-
-
 # ---- measures -----------------------------------------------------------------------------------
 
 
@@ -234,22 +206,6 @@ def test_measure_of_one_column():
     table = pa.table({"age": [30] * 4, "ill": [*"abab"], "pay": [*"xyzx"]})
     microdata = fk.Microdata(table, fk.Schema(quasi_identifiers=["age"], sensitive=["ill", "pay"]))
     assert (fk.l_diversity(microdata), fk.l_diversity(microdata, sensitive="pay")) == (2, 3)
-
-
-def test_nameless_cases_count_as_cases():
-    table = KINDS["cases"].table.drop_columns("pid")
-    schema, plain = (
-        fk.Schema(quasi_identifiers=["age"], sensitive="ill", **more)
-        for more in ({"unit": "row"}, {})
-    )
-    release = fk.Release.from_schema(table, schema)
-    grouped = fk.Microdata(table, schema).counts(np.zeros(6, dtype=np.int64))
-    for own in (release, release.counts, release.counts.take([0]), grouped):
-        audit = fk.audit(own, fk.Policy([fk.Requirement(fk.KAnonymity(2))]))
-        assert audit.in_cases
-        assert "6 cases" in audit.summary()
-        assert fk.risk_report(own).in_cases
-        refuse("differ in unit", fk.audit, own, policy(plain), error=fk.ForeknowError)
 
 
 # ---- rules on a column bear on a secret that stands beside it in each row ------------------------

@@ -115,16 +115,6 @@ def test_criteria_without_sight_refuse_columns():
         assert fk.audit(counts, fk.Policy([own])).safe
 
 
-@pytest.mark.parametrize(("knowing", "message"), [(None, "not judged"), ([], "as required")])
-def test_proofs_count_no_columns_beside(knowing, message):
-    columns = {"age": range(40), "job": ["cook", "nurse"] * 20}
-    table = pa.table({**columns, "ill": ["flu", "flu", "gout", "gout"] * 10})
-    roles = fk.Schema(quasi_identifiers=["age"], sensitive="ill", other=["job"])
-    requirement = fk.Requirement(fk.Facts(), below="9/10", knowing=knowing)
-    publication = fk.publish(table, fk.Policy([requirement], roles), method="safe")
-    assert publication.audit.scope.method == message
-
-
 def test_crowded_columns_are_named(desk):
     columns = {
         "age": [30] * 40,

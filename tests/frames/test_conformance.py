@@ -2,7 +2,6 @@
 
 import random
 import sqlite3
-from decimal import Decimal
 from fractions import Fraction
 
 import duckdb
@@ -299,25 +298,6 @@ def test_spellings_are_whole_texts():
     for wrong in ("NA", [99], {"NA"}, ["NA", None]):
         with pytest.raises(SchemaError, match="missing of reading"):
             fk.Reading(missing=wrong)
-
-
-@pytest.mark.parametrize(
-    ("column", "codes", "held"),
-    [
-        (pa.array([99, 2**53, 2**53 + 1]), ["99", str(2**53 + 1), "1.5"], [None, 2**53, None]),
-        (pa.array([99, 2**64 - 1], pa.uint64()), [str(2**64 - 1), "1e99"], [99, None]),
-        (pa.array([1, 99], pa.int8()), ["99.0", "300", "x"], [1, None]),
-        (pa.array([1.5, -1.0]), ["-1", "1e400"], [1.5, None]),
-        (pa.array([Decimal("1.50"), Decimal("9.25")]), ["1.5", "300"], [None, Decimal("9.25")]),
-    ],
-)
-def test_codes_of_numbers_are_exact(column, codes, held):
-    """A code takes no number away that only a float takes for it."""
-    reading = fk.Reading(missing={"age": codes})
-    table = open_table(pa.table({"age": column, "ill": column}), reading)
-    rows = table.arrow(["age", "ill"])
-    assert rows.column("age").to_pylist() == held
-    assert rows.column("ill").to_pylist() == column.to_pylist()
 
 
 @pytest.mark.parametrize(

@@ -25,7 +25,7 @@ from foreknow.data.arrays import count_pairs
 from foreknow.data.counts import GroupCounts
 from foreknow.data.engines.columns import encode
 from foreknow.data.labels.label_meaning import Values, meanings_of
-from foreknow.data.labels.labels import Labels, in_order, is_missing
+from foreknow.data.labels.labels import is_missing
 from foreknow_judge.errors import DataError, InputError, UnsupportedError
 
 ARRAYS = {"sizes": [3, 2], "offsets": [0, 2, 4], "codes": [0, 1, 1, 2], "counts": [2, 1, 1, 1]}
@@ -229,17 +229,6 @@ def test_missing_value_is_no_value(missing):
 @pytest.mark.parametrize("label", ["nan", "", 0, False, (), (1, "a"), b"", dt.date(2020, 1, 1)])
 def test_what_is_not_missing(label):
     assert not is_missing(label)
-
-
-def test_labels_are_ordered_numbers_first():
-    assert in_order(["b", 10, None, "a", 9.5, (1,)]) == [9.5, 10, "a", "b", None, (1,)]
-    given = [Decimal("10"), np.int64(9), 2, "b", Fraction(5, 2), np.float32(1.5), Decimal("0.5")]
-    order = [Decimal("0.5"), np.float32(1.5), 2, Fraction(5, 2), np.int64(9), Decimal("10"), "b"]
-    assert in_order(given) == order
-    refused("the value label 'a' is given twice", Labels, "aba")
-    refused("the value label 0 is", GroupCounts, [2], [0, 2], [0, 1], [1, 1], [["Flu"], "AIDS"])
-    assert Labels("ab").codes == {"a": 0, "b": 1}
-    assert Labels([None, "Ann"]) == (None, "Ann")
 
 
 # ---- what the text of a label says, with nothing else at hand ----------------------------------
@@ -594,19 +583,3 @@ def test_rows_differing_elsewhere_are_added():
 def of_good(table, **how):
     release = fk.Release.from_tally(table, **{"group": "gid", "sensitive": "ill"} | how)
     return release, release.counts
-
-
-def test_priors_know_columns_of_tally():
-    draw = random.Random(6)
-    pools = ["old", "young"], ["1"], ["a", "b", "c"], [1, 2], ["cook", "nurse"]
-    table, tally = table_of([tuple(map(draw.choice, pools)) for _ in range(60)])
-    chances = {"job": ["cook", "cook", "nurse", "nurse"], "value": ["1", "2"] * 2}
-    priors = fk.Priors(pa.table(chances | {"probability": [0.5, 0.5, 0.25, 0.75]}))
-    policy = fk.Policy([fk.Requirement(priors, below="0.9", sensitive="pay")])
-    how = {"sensitive": ["pay", "ill"], "other": ["zip"]}
-    direct = fk.Release.from_generalized(table, quasi_identifiers=["age"], **how)
-    counted = tallied(tally, group=["age"], **how)
-    one, other = (fk.audit(own, policy)._content() for own in (direct, counted))
-    assert [one.get(key) == other.get(key) for key in ("verdicts", "exposed")] == [True, True]
-    learned = fk.Learned(by=["job"])
-    assert learned.disclosures(direct)[1].to_dict() == learned.disclosures(counted)[1].to_dict()

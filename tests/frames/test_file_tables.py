@@ -28,8 +28,6 @@ from foreknow.cli import main as run_process
 from foreknow.data.engines.priors import read_chances
 from foreknow.data.engines.sources import open_table
 from foreknow_judge.errors import DataError, InputError
-from foreknow_judge.files.duckdb_files import scratch
-from foreknow_judge.files.temporary_folder import CONTENT
 
 PEOPLE = [
     (34, "01234", dt.date(1990, 1, 2), "flu"),
@@ -585,27 +583,6 @@ def test_releases_compare_as_written(tmp_path):
     path = write(tmp_path, "x;d\n1.2.2020;flü\n01.02.2020;flü\n".encode("latin-1"))
     release = fk.Release.from_generalized(path, **X, reading=fk.Reading("latin-1", **POINTS))
     assert bags(release.counts) == {("1.2.2020",): {"flü": 1}, ("01.02.2020",): {"flü": 1}}
-
-
-def test_copies_go_with_their_tables(tmp_path):
-    def copies():
-        return len([*(scratch() / CONTENT).glob("read-*")])
-
-    path, before = write(tmp_path, LATIN), copies()
-    table = open_table(path, fk.Reading(encoding="latin-1"))
-    assert copies() == before + 1
-    assert table.arrow(["x"]).column(0).to_pylist() == ["Köln"]
-    del table
-    assert copies() == before
-    for wrong in ({"encoding": "ascii"}, {"encoding": "latin-1", "delimiter": ";"}):
-        with pytest.raises(fk.InputError):
-            column_of(path, reading=wrong)
-        assert copies() <= before + 1
-    # Signs of two and four bytes fall on the borders of what is read at once.
-    values = [f"{'é𝄞'[i % 2] * (i % 7)}{i}" for i in range(150_000)]
-    path = write(tmp_path, rows(*values, encoding="utf-16"))
-    table = open_table(path, fk.Reading(encoding="utf-16"))
-    assert table.arrow(["x"]).column(0).to_pylist() == values
 
 
 # ---- frames ------------------------------------------------------------------------------------

@@ -327,30 +327,6 @@ def test_thresholds_that_contradict_each_other(strict, loose, says, turned):
         Policy(both[::-1] if turned else both)
 
 
-@pytest.mark.parametrize("turned", [False, True])
-@pytest.mark.parametrize(
-    "pair",
-    [
-        [required(0.6), required(0.5, values=["AIDS"])],
-        [required(0.5, excluded=[1]), required(0.6, values=["1"])],
-        [required(0.5), Requirement(Facts(l=2), 0.6, values=["AIDS"])],
-        [required(0.5), required(0.5, values=["AIDS"])],
-        *(
-            [required(0.5, excluded=strict), required(0.6, excluded=loose)]
-            for strict, loose in [
-                (["Flu"], []),
-                (["Flu", "Cold"], ["Cold"]),
-                (["Flu"], ["Cold"]),
-                ([1], ["Flu"]),
-            ]
-        ),
-    ],
-)
-def test_requirements_that_have_an_effect(pair, turned):
-    pair = pair[::-1] if turned else pair
-    assert Policy(pair).requirements == tuple(pair)
-
-
 # ---- the JSON Schema, and policies that are saved ----------------------------------------------
 
 

@@ -578,21 +578,6 @@ def test_what_gives_the_secret_away():
     assert fk.suggest_policy(deaths(), **roles).costs == ()
 
 
-def test_where_decoy_serves():
-    table = pa.table(visits_of_people())
-    text = first_policy(table).to_toml()
-    assert 'To withstand this adversary, too: method = "decoy"' in wrapped(text)
-    policy = tomllib.loads(text)
-    policy["publish"]["method"] = "decoy"
-    assert fk.publish(table, policy).certificate.scope["method"] == "as required"
-    income = np.random.default_rng(7).integers(1000, 9000, 600).tolist()
-    suggestion = first_policy(pa.table(visits_of_people(income=income)), sensitive="income")
-    (near,) = [rule for rule in suggestion.policy.requirements if rule.points]
-    assert near.within is not None
-    assert near.points[0].adversary.m
-    assert "decoy" not in suggestion.to_toml()
-
-
 # ---- numbers that may stand for no value, by what can be counted of a column ---------------------
 
 

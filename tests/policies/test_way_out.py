@@ -103,23 +103,6 @@ def test_several_requirements():
     assert not any(line.startswith("below") for line in check(rows, policy))  # they contradict
 
 
-def test_requirements_without_a_way():
-    income, ages = [900 + i for i in range(60)], [20, 40] * 30
-    rows = pa.table({"age": ages, "income": income, "illness": list("abcde") * 12})
-    rules = [
-        {"sensitive": "income", "name": "of income", "facts": {}, "below": "1/100"},
-        {"sensitive": "illness", "name": "of illness", "facts": {}, "below": "0.15"},
-    ]
-    with pytest.raises(fk.NoSafeRelease) as caught:
-        fk.publish(rows, asking(*rules, sensitive=["income", "illness"]))
-    text = str(caught.value)
-    assert "In of income, " in text
-    assert "For of illness no single line is enough: change several at once" in text
-    assert "In of illness" not in text
-    with pytest.raises(fk.NoSafeRelease, match="publish more people"):
-        fk.publish(table(["flu", "flu"]), asking({"facts": {}, "below": 1}))
-
-
 def test_facts_of_priors():
     """The facts of priors are no line of a policy: typed beside the priors, it was refused."""
     chances = pa.table({"age": [20, 20], "value": ["flu", "cold"], "probability": [0.5, 0.5]})

@@ -421,17 +421,6 @@ def test_labels_list_no_rare_value(method, required, least, tmp_path):
     assert not any(job in text for job in rare)
 
 
-@pytest.mark.parametrize("method", ["mondrian", "fulldomain", "anatomy"])
-def test_rare_texts_are_refused(method):
-    rows = people(name=[f"Frau Nr {i}" for i in range(240)])
-    rules = policy_labels(fk.Requirement(fk.Facts(), below="1/2"), columns=["name", "age"])
-    message = refused("had by fewer than 5 people", rows, rules, method=method, form="generalized")
-    for way in ("a hierarchy", "its type", "identifiers", 'labels = { "name" = "exact" }'):
-        assert way in message
-    assert fk.publish(rows, rules, form="bucketized").audit.safe  # which says exact values
-    assert "Frau Nr 7" in listed(fk.publish(rows, rules, labels={"name": "exact"}), "name")
-
-
 def test_numbers_as_sets_are_refused():
     rules = policy_labels(columns=["age"])
     own = policy_labels(columns=["age"], hierarchies={"age": fk.Intervals([10])})

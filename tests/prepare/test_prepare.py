@@ -16,7 +16,6 @@ import pyarrow.csv
 import pyarrow.parquet as pq
 import pytest
 from tests.examples import NIGHTLY
-from tests.frames.backends import write
 
 import foreknow as fk
 from foreknow.data.engines.sources import open_table
@@ -254,20 +253,6 @@ OF_ONE = pa.table({"age": [30] * 6, "ill": [*"abcabc"], "pid": ["p"] * 6, "row":
 BARE = fk.Release.from_generalized(OF_ONE.select(["age", "ill"]), **ROLES)
 
 
-@pytest.mark.parametrize(
-    "more",
-    [{"missing": "drop"}, {"reading": {"missing": ["?"]}}, {"types": {"ill": "text"}}, OF_PID],
-)
-def test_people_beside_fit_the_policy(more):
-    for read, said in (more, {}), ({}, more):
-        people = fk.Microdata(OF_ONE, schema(**read))
-        with pytest.raises(SchemaError, match=f"of the people differ in {next(iter(more))}"):
-            fk.audit(BARE, policy(schema(**said), LIMIT), people=people, learned=False)
-    people, requirement = fk.Microdata(CASES, schema(**OF_PID)), fk.Requirement(fk.KAnonymity(2))
-    release = fk.Release.from_generalized(CASES.select(["age", "ill"]), **ROLES)
-    assert not fk.audit(release, policy(None, requirement), people=people).safe
-
-
 # ---- values and groups that a policy reads in another way ---------------------------------------
 
 UNKNOWN = pa.table({"age": [30] * 4, "ill": ["NA", " NA", "flu", "flu"], "g": [1, 1, 2, 2]})
@@ -438,10 +423,6 @@ ROWS_OF_COLUMNS = pa.table({
     "pid": ["Dora", "Ann", "Dora", "Bob", "Ann"], "age": [41, 30, 41, 50, 30],
     "note": ["d", None, "d", "b", None], "d": ["Flu", "Flu", "AIDS", None, None],
 })  # fmt: skip
-LISTS = pa.table({
-    "pid": ["Dora", "Ann", "Bob"], "age": [41, 30, 50], "note": ["d", None, "b"],
-    "d": [["AIDS", "Flu"], ["Flu"], None],
-})  # fmt: skip
 ROLES_OF_COLUMNS = {
     "quasi_identifiers": ["age"],
     "other": ["note"],
@@ -477,36 +458,6 @@ def test_rows_that_contradict_are_named(table, says, tmp_path):
     for source in (table, tmp_path / "rows.csv"):
         with pytest.raises(DataError, match=says):
             _ = several(source).values
-
-
-def test_repeated_values_compare_as_numbers(tmp_path):
-    only = {"types": {"age": "text"}, "hierarchies": {"age": fk.Tree([("1", "*")])}}
-    number = {"types": {"age": "number"}}
-    for line, more, says in (
-        ("99", only, "row 3"),
-        ("old", number, "must hold a number in every row, but row 3 holds 'old'"),
-        ("2", {}, None),
-    ):
-        again = "1.0" if says is None else "1"  # the same, written otherwise
-        path = write(tmp_path, f"pid,age,note,d\nAnn,1,,Flu\nAnn,{again},,AIDS\nBob,{line},,Flu\n")
-        if says is None:
-            assert several(path, **more).n_people == 2
-        else:
-            with pytest.raises((DataError, HierarchyError), match=says):
-                _ = several(path, **more).attributes
-    for source, more, error, says in (
-        (
-            LISTS,
-            {"semantics": "single"},
-            DataError,
-            r"one plain value per row, or say semantics = ",
-        ),
-        (path, {"person": None, "semantics": "multiset"}, SchemaError, "'multiset'"),
-    ):
-        with pytest.raises(error, match=says):
-            _ = several(source, **more).values
-    with pytest.raises(UnsupportedError, match="has no single value; see Microdata"):
-        _ = several(ROWS_OF_COLUMNS).sensitive_codes
 
 
 # ---- digests, and codes that lost their zeros ----------------------------------------------------

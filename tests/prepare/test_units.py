@@ -616,18 +616,6 @@ def test_csv_is_read_once(each, tmp_path, asked_of_rows):
     assert read(pl.read_csv(path).to_arrow()).shared == microdata.shared
 
 
-@pytest.mark.parametrize("missing", ["", "NA"])
-def test_repeated_identifiers_in_one_reading(missing, tmp_path, asked_of_rows):
-    path, reading = large(tmp_path, 3, missing), {"missing": ["NA"]}
-    assert read(path, reading=reading).n_people == 6000
-    frame = pl.read_csv(path, infer_schema=False)
-    numbers = frame["patient_id"].to_list()
-    numbers[5000] = "P185"
-    frame.with_columns(pl.Series("patient_id", numbers)).write_csv(path)
-    with pytest.raises(fk.InputError, match="'P185'"):
-        _ = read(path, reading=reading).n_people
-
-
 def test_missing_spellings_hide_no_household(tmp_path, asked_of_rows, monkeypatch):
     monkeypatch.setattr(units, "_OF_LARGE", 1)
     homes = [i * 11 % 6000 // 3 for i in range(6000)]

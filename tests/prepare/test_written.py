@@ -22,8 +22,7 @@ from foreknow.cli.entry import app
 from foreknow.data.engines.views.typed_columns import type_of, typed
 from foreknow.errors import InternalError, NoSafeRelease
 from foreknow.publishing import distinct_rows as entries
-from foreknow.publishing import flat_table, formats
-from foreknow.randomness import generator
+from foreknow.publishing import formats
 from foreknow_judge.certificate import digest_of
 from foreknow_judge.errors import CertificateError, InputError, PolicyError
 
@@ -152,41 +151,6 @@ def test_unlinked_columns_are_shuffled(tmp_path):
     for own in drawn:
         rows = shown.select(labels).append_column("income_shuffled", own["income_shuffled"])
         assert bags(rows.to_pylist(), labels, "income_shuffled") == wanted
-
-
-def test_values_in_labels_are_uniform():
-    def drawn(texts):
-        return flat_table._Labels(pa.array(texts)).drawn(generator(1, "draw")).to_pylist()
-
-    for text, values in (("0 to 9", {*range(10)}), ("0 to 8 or missing", {None, *range(9)})):
-        result = Counter(drawn([text] * 10_000))
-        assert {*result} == values
-        assert all(abs(many - 1000) < 5 * 1000**0.5 for many in result.values())
-    # Listed ones by what the column shows.
-    texts = ["a"] * 9000 + ["b"] * 1000 + ["a | b"] * 10_000 + ["*"] * 5000
-    result = drawn(texts)
-    assert result[:10_000] == texts[:10_000]
-    for part in (result[10_000:20_000], result[20_000:]):
-        assert abs(part.count("a") / len(part) - 0.9) < 0.02
-
-
-@pytest.mark.parametrize(
-    ("semantics", "counts", "ways"),
-    [("single", [2, 2], 6), ("set", [2, 1], 24), ("multiset", [1, 1], 16)],
-)
-def test_deals_are_equally_likely(semantics, counts, ways):
-    """All worlds of a group of four; the other group is as large and has its own."""
-    of_person = np.array([0, 1, 0, 1, 0, 1, 0, 1])
-    values = pa.table({"d": ["x", "y", "z"]})
-    apart = flat_table._APART[semantics](values, np.array([0, 0, 1]), np.array([*counts, 4]))
-    random, times = np.random.default_rng(0), Counter()
-    for _ in range(100 * ways):
-        dealt = apart.dealt(of_person, random)["d"].to_pylist()
-        held = [own if isinstance(own, list) else [own] for own in dealt]
-        assert all("z" in own or semantics == "multiset" for own in held[1::2])
-        times[tuple(str([own.count(v) for own in held[::2]]) for v in "xy")] += 1
-    assert len(times) == ways
-    assert all(abs(time - 100) < 5 * 10 for time in times.values())
 
 
 def recertified(folder, path, before):

@@ -241,32 +241,6 @@ def test_errors_of_an_engine(tmp_path):
     assert {path.name for path in tmp_path.iterdir()} == {"patients.parquet", "twice.csv"}
 
 
-@pytest.mark.parametrize("form", ["generalized", "bucketized"])
-def test_both_zeros_are_one_value(tmp_path, form):
-    # An engine names a group of equal rows by either zero, and joins each zero with both.
-    balances = [0.0, -0.0, 0.0, 2.5, -0.0, float("nan")] * 10
-    table = pa.table(
-        {
-            "balance": pa.array(balances, mask=[i % 11 == 0 for i in range(60)]),
-            "rate": pa.array([-0.0, 0.0, 1.5] * 20, pa.float32()),
-            "loan": ["car", "home", "boat", "none", "home"] * 12,
-        }
-    )
-    source = written(table, tmp_path / "loans.parquet")
-    schema = {"quasi_identifiers": ["balance", "rate"], "sensitive": ["loan"]}
-    policy = {"schema": schema, "require": [{"facts": {"l": 1}, "below": 0.9}]}
-    sizes = []
-    for engine in ("memory", "duckdb"):
-        publication = fk.publish(source, policy, engine=engine, form=form)
-        assert (publication.certificate.source["digest_kind"] == OF_COUNTS) == (engine == "duckdb")
-        publication.write(tmp_path / engine)
-        assert fk.verify(tmp_path / engine).people == 60
-        members = pq.read_table(tmp_path / f"{engine}.owner/members.parquet").drop_columns("row")
-        called = zip(*[column.to_pylist() for column in members.columns], strict=True)
-        sizes.append(sorted(Counter(called).values()))
-    assert sizes[0] == sizes[1]
-
-
 def in_parts(tmp_path, engine, **how):
     """A release in parts of at most 70 rows, and its folder."""
     source = written(patients(300), tmp_path / "patients.parquet")

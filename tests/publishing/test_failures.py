@@ -302,21 +302,6 @@ def test_a_file_holds_its_text(tmp_path):
     assert stat.S_ISFIFO(pipe.stat().st_mode)
 
 
-def test_modes_follow_the_umask(tmp_path):
-    before = os.umask(0o027)
-    try:
-        write_whole(tmp_path / "a", "text")
-        fill(tmp_path / "out")
-    finally:
-        os.umask(before)
-    assert stat.S_IMODE((tmp_path / "a").stat().st_mode) == 0o640
-    assert stat.S_IMODE((tmp_path / "out").stat().st_mode) == 0o750
-    own = tmp_path / "out.owner"
-    modes = [stat.S_IMODE(path.stat().st_mode) for path in (own, own / "owner.json")]
-    assert modes == [0o700, 0o600]
-    assert os.umask(before) == before
-
-
 @pytest.mark.parametrize(
     "make", [Path.mkdir, Path.touch, lambda path: path.symlink_to(path.with_name("nowhere"))]
 )

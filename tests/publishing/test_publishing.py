@@ -14,7 +14,7 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from hypothesis import assume, given
+from hypothesis import given
 from hypothesis import strategies as st
 from tests.diagnoses import diagnoses
 from tests.examples import examples
@@ -465,8 +465,6 @@ DAYS = st.dates(date(2023, 1, 1), date(2025, 6, 1))
 TIMES = st.datetimes(datetime(2024, 3, 5), datetime(2024, 3, 9))
 TIMES = TIMES.map(lambda time: time.replace(second=0, microsecond=0))
 NUMBERS = st.decimals("-30", "60", places=1).map(float)
-# What labels are made of, among others; and words that only look like labels.
-NASTY = st.sampled_from(["a", "b", "other", "a | b", "missing", '"a"', "c|d", "a to b", "20"])
 KINDS = {
     "whole": (st.integers(-30, 90), None, "number"),
     "decimal": (NUMBERS, None, "number"),
@@ -528,20 +526,6 @@ def test_labels_cover_all_members(kind, data):
             assert extent.lower == extent.upper == value
     if any(label is not None and not result.of[label].everything for label in labels):
         assert result.about == about
-
-
-@examples(3000, 50, deadline=None)
-@given(data=st.data())
-def test_texts_like_labels_stay_texts(data):
-    """Where a set stands in quotes, a bare value is what it says."""
-    own, groups = data.draw(rows(NASTY))
-    own += ["a | b", "c|d"]  # a set, in quotes
-    groups = np.append(groups, [groups.max() + 1] * 2)
-    labels = grouped(own, None, groups)
-    assume(labels[-1] != "*")
-    result = Extents(labels, "text")
-    for value, label in zip(own, labels, strict=True):
-        assert covers_extents(result.of[label], value), (label, result.of[label], value)
 
 
 # ---- publishing under `set` and `multiset`: what is written, judged, and not told ----------------
