@@ -20,7 +20,7 @@ from foreknow.data.engines.columns import (
     fetch,
 )
 from foreknow.data.engines.people.missing_values import LeftOut, resolve_missing
-from foreknow.data.engines.people.person_rows import held_beside
+from foreknow.data.engines.people.person_rows import read_distinct_person_values
 from foreknow.data.engines.people.persons import People
 from foreknow.data.engines.people.units import request_hashes
 from foreknow.data.engines.people.values_of_people import Holdings
@@ -215,7 +215,7 @@ class RowsReader(NamedTuple):
         # The rows of each column with several values come with the single-valued columns beside
         # them.
         for name in schema.several:
-            column_holdings, _, _ = held_beside(
+            column_holdings, _, _ = read_distinct_person_values(
                 self.prepared.table, names, name, schema.person, schema.several
             )
             people, rows = column_holdings.people, column_holdings.rows

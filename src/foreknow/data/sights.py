@@ -70,7 +70,7 @@ class Sight:
         self._seen: dict[tuple[str, ...], Sight] = {}
         self.counts, self.sensitive, self.name = counts, sensitive, name
         self._microdata, self._groups = microdata, groups
-        self._rows: IntArray | slice = slice(None)  # of the microdata, that groups are of
+        self._rows: IntArray | slice = slice(None)  # the rows of the microdata that have a group
         # The people must be those of the counts: as many in each group.
         sizes = np.bincount(groups, microdata.times, self.counts.n_groups)
         if not np.array_equal(sizes, self.counts.sizes):

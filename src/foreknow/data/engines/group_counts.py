@@ -23,7 +23,7 @@ from foreknow.data.engines.combinations import Combinations
 from foreknow.data.engines.people.missing_values import Presence, resolve_missing
 from foreknow.data.engines.people.person_rows import PersonRows
 from foreknow.data.engines.people.persons import People
-from foreknow.data.engines.people.values_of_people import HeldRows, Holdings, read_held
+from foreknow.data.engines.people.values_of_people import HeldRows, Holdings, read_person_values
 from foreknow.data.engines.rows import (
     PeopleRows,
     TallyRows,
@@ -129,14 +129,13 @@ class PeopleTable(PeopleRows):
 
     def _group_positions(self, rows: pa.Table, counts: GroupCounts) -> IntArray:
         """The position in `counts` of each row's group; an error if a group was not counted."""
-        of_row, labels = group_codes(rows, self.groups, as_tuples=self.null_groups)
-        code_of_group = Labels(counts.groups or ()).codes
-        if not all(label in code_of_group for label in labels):
+        group_of_row, labels = group_codes(rows, self.groups, as_tuples=self.null_groups)
+        position_of_label = Labels(counts.groups or ()).codes
+        if not all(label in position_of_label for label in labels):
             raise changed_table_error(self.table)
-        positions: IntArray = np.array([code_of_group[label] for label in labels], dtype=np.int64)[
-            of_row
-        ]
-        return positions
+        positions = np.array([position_of_label[label] for label in labels], dtype=np.int64)
+        position_of_row: IntArray = positions[group_of_row]
+        return position_of_row
 
 
 @dataclass(frozen=True, eq=False)
@@ -288,18 +287,18 @@ class HeldTable(ValuesTable, HeldRows):
     def _count_people(self) -> GroupCounts:
         """The number of people of each group, and how often each value occurs among them."""
         values = self.values_of_people()
-        of_person, labels = groups_from_columns(
+        group_of_person, labels = groups_from_columns(
             self.groups, values.groups, as_tuples=self.null_groups
         )
         # Values in order, so that their codes do not depend on the order of rows.
         codes, distinct = ranked(values.codes, values.distinct)
         return GroupCounts.from_pairs(
-            of_person[values.holders],
+            group_of_person[values.holders],
             codes,
             values=Labels(to_python(self.sensitive, distinct)),
             n_groups=len(labels),
             groups=labels,
-            sizes=np.bincount(of_person, minlength=len(labels)),
+            sizes=np.bincount(group_of_person, minlength=len(labels)),
             semantics=self.semantics,
         )
 
@@ -310,7 +309,9 @@ class HeldTable(ValuesTable, HeldRows):
     def holdings(self, counts: GroupCounts) -> Holdings:
         """Which person has which value, in the order of the rows."""
         person_column(self.table, self.person)  # raises an error without such a column
-        person_values = read_held(self.table, [], self.sensitive, self.person, self.semantics)
+        person_values = read_person_values(
+            self.table, [], self.sensitive, self.person, self.semantics
+        )
         return self._as_holdings(person_values.holders, person_values.values, counts)
 
     def signatures(self, counts: GroupCounts, attributes: Sequence[str]) -> Signatures:

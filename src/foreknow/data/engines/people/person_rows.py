@@ -18,12 +18,12 @@ from foreknow.data.engines.columns import (
     to_python,
 )
 from foreknow.data.engines.people.persons import People
-from foreknow.data.engines.people.values_of_people import PersonValues, read_held
+from foreknow.data.engines.people.values_of_people import PersonValues, read_person_values
 from foreknow.data.engines.table import Table
 from foreknow.errors import SchemaError
 
 
-def held_beside(
+def read_distinct_person_values(
     table: Table,
     columns: Sequence[str],
     sensitive: str,
@@ -55,7 +55,7 @@ def held_beside(
         The value of each occurrence, as its place in `distinct`.
     distinct : array of Arrow
     """
-    person_values = read_held(table, columns, sensitive, person, several[sensitive])
+    person_values = read_person_values(table, columns, sensitive, person, several[sensitive])
     rows = person_values.people.of_row
     if len(several) > 1 and len(person_values.people) < len(rows):
         if "multiset" in several.values():
@@ -130,7 +130,7 @@ class PersonRows(Table):
 
         They are a list in the column `lists`, else one text: a sorted list in JSON.
         """
-        person_values, codes, values = held_beside(
+        person_values, codes, values = read_distinct_person_values(
             self._table, [], name, self._person, self._several
         )
         # Occurrences person by person, and by value within a person, so that equal bags look equal.

@@ -76,10 +76,10 @@ _MOVED = 1.05
 def shared(table: Table, schema: Schema) -> tuple[str, ...]:
     """The columns in which most rows share their value with one to eight other rows.
 
-    Such values number households, addresses or families. Columns that others know, or that are
-    hidden, are looked at if their name says so; those without a role also if their values are codes
-    of letters and digits. Other numbers may be measured, and other words the names of places. If
-    people may have several rows, people are counted instead, each in one household.
+    Such values number households, addresses or families. Columns whose name says so are looked at,
+    and also columns without a role whose values are codes of letters and digits: other numbers may
+    be measured, and other words may name places. If people may have several rows, people are
+    counted instead of rows, each in one household.
     """
     person = schema.person if schema.several or schema.counts_people else None
     if isinstance(table, Snapshot):  # each column of one reading, in whatever order

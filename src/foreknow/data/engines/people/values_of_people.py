@@ -88,7 +88,7 @@ class PersonValues:
         )
 
 
-def read_held(
+def read_person_values(
     table: Table,
     columns: Sequence[str],
     sensitive: str,
@@ -201,7 +201,7 @@ class HeldRows(ValuesRows):
         if memory is not None and key in memory:
             remembered: ValuesOfPeople = memory[key]
             return remembered
-        person_values = read_held(
+        person_values = read_person_values(
             self.table, self.groups, self.sensitive, self.person, self.semantics, self.groups
         )
         if not self.null_groups:

@@ -359,24 +359,24 @@ class DuckTable:
         *,
         in_order: bool = False,
     ) -> Iterator[tuple[pa.RecordBatch, IntArray]]:
-        """Yield all rows in the order of the table, in batches, each with the number of its key.
+        """Yield all rows in the order of the table, in batches, with the number of each row's key.
 
         Parameters
         ----------
         keys : table
-            The combinations of values by which rows are looked up, in columns of the table.
+            Combinations of values of some columns of the table; the key of a row is the one that it
+            has.
         of_key : integer array, shape (keys,)
-            The number that belongs to each.
+            The number of each key. A row without a key has the number -1.
         needed : sequence of str
-            Rows in which one of these columns is missing have the number -1; as have rows whose key
-            is not there.
+            Rows in which one of these columns is missing have the number -1, too.
         shown_columns : sequence of str
             The columns to give.
         in_order : bool
             Whether to sort the rows, which takes longer; otherwise rows that come in another order
             are an `OutOfOrder` error.
         """
-        # Names of its own, so that several look-ups may run at the same time.
+        # Each look-up has its own names, so that several may run at the same time.
         number = next(_numbers)
         source, keys_name = f"rows{number}", f"keys{number}"  # the tables of rows and of keys
         used = list(dict.fromkeys([*keys.column_names, *needed]))
@@ -390,12 +390,12 @@ class DuckTable:
         group_sql = f"CASE WHEN {' OR '.join(['FALSE', *missing])} THEN -1 ELSE coalesce(g, -1) END"
         columns = [f"{self._raw(name)} AS c{i}" for i, name in enumerate(shown_columns)]
         columns += [f"row_number() OVER () AS {source}", *map(self._raw, used)]
-        keyed = pa.table(keys.columns, names=[f"k{i}" for i in range(keys.num_columns)])
-        keyed = keyed.append_column("g", pa.array(of_key))
+        numbered_keys = pa.table(keys.columns, names=[f"k{i}" for i in range(keys.num_columns)])
+        numbered_keys = numbered_keys.append_column("g", pa.array(of_key))
         n_shown = len(shown_columns)
         with clear_errors(self.name):
             connection, rows = self._opened([*dict.fromkeys([*shown_columns, *used])])
-            connection.register(f"given{keys_name}", keyed)
+            connection.register(f"given{keys_name}", numbered_keys)
             # Copied into a table of the engine, which can look up nothing in columns of Arrow.
             connection.execute(f"CREATE TEMP TABLE {keys_name} AS FROM given{keys_name}")
             try:
