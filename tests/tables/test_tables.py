@@ -115,6 +115,12 @@ TABLES = {
         },
         separator=";",
     ),
+    "several_answers_slash": Told(
+        ["age", "sex"],
+        "diagnoses",
+        decide={"diagnoses": f'{SEVERAL}"/" between, and are read as sets'},
+        separator="/",
+    ),
     "encuesta": Told(["C1_Edad", "C2_Sexo"], "Ingresos", ["ID"]),
     "questions": Told(
         ["What is your age?", "What is your gender?"],

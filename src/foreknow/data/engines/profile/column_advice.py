@@ -43,7 +43,8 @@ _IN_WORDS = re.compile(
 _NEARLY_ALL = 0.9
 
 # What stands between several answers of one cell, the surest first.
-_SEPARATORS = ("|", ";", ", ", ",")
+_SEPARATORS = ("|", ";", ", ", ",", "/", "+")
+_CERTAIN = "|;"  # which stand between nothing else
 _SHARE = 20  # of the people, one in so many has several answers at least
 
 
@@ -51,8 +52,8 @@ def separator_of(values: Sequence[Any], people: Sequence[int]) -> str:
     """The sign between several answers in texts, such as "|"; "" if each text is one answer.
 
     A sign counts if nearly all parts between such signs are also whole values, or occur in several
-    texts. Commas, which also stand in sentences, count if parts stand first in one text and later
-    in another.
+    texts. Commas, slashes and plus signs, which also stand in sentences, count if parts stand first
+    in one text and later in another.
 
     Parameters
     ----------
@@ -101,14 +102,14 @@ def _stands_between_answers(texts: Sequence[str], separator: str, values: Collec
         times.update({first, *later})
         first_parts.add(first)
         later_parts.update(later)
-    is_comma = "," in separator
-    # Digits between commas are parts of numbers or addresses.
-    if is_comma and any(map(str.isdigit, times)):
+    is_certain = separator in _CERTAIN
+    # Digits between other signs are parts of numbers, dates or addresses.
+    if not is_certain and any(map(str.isdigit, times)):
         return False
     n_answers = 0
     for part, n_texts in times.items():
         is_whole_value = part in values or (part in first_parts and part in later_parts)
-        if is_whole_value or (n_texts > 1 and not is_comma):
+        if is_whole_value or (n_texts > 1 and is_certain):
             n_answers += n_texts
     return n_answers * 10 >= times.total() * 9
 
