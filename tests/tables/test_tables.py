@@ -63,6 +63,13 @@ TABLES = {
         {"subject": REPEATS, "seizure.rate": "is this what must stay hidden?"},
     ),
     "number_without_a_word": Told(["sex", "yob"], "dx", ["zper"], "zper", {"zper": REPEATS}),
+    "number_in_turkish": Told(
+        ["cinsiyet"],
+        "tansiyon",
+        ["vaka"],
+        "vaka",
+        {"vaka": REPEATS, "cinsiyet": "Nothing says so", "tansiyon": "must stay hidden?"},
+    ),
     "two_digit_years_and_dollars": Told(
         ["HireDate"],
         "AnnualSalary",

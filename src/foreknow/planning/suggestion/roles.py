@@ -344,8 +344,9 @@ def person_numbers_of(table: Table, profiles: Sequence[Profile]) -> list[_Person
     for e in profiles:
         if not e.problem and may_be_trait(e.name):
             trait_columns.append(e.name)
-    # A plain number may count anything: more columns are asked if they agree within its rows.
-    if any(is_plain_number(e.name) for e in may):
+    # A plain number may count anything, and names may be of any language: more columns are asked
+    # if they agree within its rows.
+    if not trait_columns or any(is_plain_number(e.name) for e in may):
         trait_columns += [e.name for e in profiles if not e.problem and e.distinct <= 5 * FEW]
     columns = _coded(table, [*(e.name for e in may), *trait_columns])
     why = people_of(columns)

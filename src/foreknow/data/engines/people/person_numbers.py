@@ -220,9 +220,13 @@ def _by_rows(column: Coded, columns: Sequence[Coded]) -> str:
 def _by_all_columns(column: Coded, columns: Sequence[Coded]) -> str:
     """Why a plain number, such as `nr`, tells people apart; "" if nothing says so.
 
-    All rows of a value then agree in two or more columns.
+    All rows of a value then agree in two or more columns. Where no name of a column is one of a
+    trait, as in a language that is not known here, so may any number or code that stands in two
+    rows on average.
     """
-    if not is_plain_number(column.name) or not _may_number_people(column):
+    is_frequent = 2 * column.n <= column.rows_of_each.sum()
+    may_be = is_plain_number(column.name) or (is_frequent and not traits([column, *columns]))
+    if not may_be or not _may_number_people(column):
         return ""
     agreeing = []
     for trait in columns[:_LOOKED_AT]:
