@@ -134,6 +134,17 @@ def test_counts_of_rows_say_rules(name):
         refuse(".", fk.audit, own, HALF, error=fk.ForeknowError)
 
 
+@pytest.mark.parametrize("required", [{"facts": {}, "below": "3/4"}, {"l_diversity": {"l": 2}}])
+def test_counts_of_who_cannot_refuse(required):
+    kind = KINDS["impossible"]
+    requirement = fk.Requirement(fk.Facts(), below="1", values=[kind.value], knowing=[])
+    people = fk.Microdata(kind.table, kind.schema)
+    audit = fk.audit(people, fk.Policy([requirement], kind.schema), learned=False)
+    for own in (audit, audit.counted[0], audit.counted[0].seen, audit.verdicts[0]):
+        text = "what some cannot have|counts do not say who"
+        refuse(text, fk.audit, own, {"require": [required]}, error=fk.ForeknowError)
+
+
 @pytest.fixture
 def folder(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
@@ -165,18 +176,6 @@ def test_what_is_published_says_rules(folder):
 
 
 # ---- measures -----------------------------------------------------------------------------------
-
-
-def test_measures_do_not_count_cases():
-    kind = KINDS["cases"]
-    loose, strict = (fk.Policy([fk.Requirement(fk.KAnonymity(k))], kind.schema) for k in (1, 2))
-    publication = fk.publish(kind.table, loose, method="mondrian", learned=False)
-    assert not fk.audit(publication, strict, learned=False).safe  # 1 person
-    measures = [fk.k_anonymity, fk.l_diversity, fk.t_closeness, fk.beta_likeness]
-    criteria = [fk.KAnonymity(6), fk.GroupSize(6), fk.LDiversity(3), fk.TCloseness(1)]
-    for own in (publication, publication.release, kind.release, kind.release.seen("ill", [])):
-        for call in (*measures, *(criterion.holds for criterion in criteria)):
-            refuse("people of 'pid' may have several", call, own)
 
 
 @pytest.mark.parametrize(

@@ -1,7 +1,6 @@
 """Several sensitive columns, and columns known beside them: counted, judged, and in the files."""
 
 import hashlib
-import json
 import random
 import re
 
@@ -38,34 +37,6 @@ SCHEMA = fk.Schema(
 def policy(below="9/10", **more):
     both = [fk.Requirement(fk.Facts(1), below=below, sensitive=n, **more) for n in S["sensitive"]]
     return fk.Policy(both, SCHEMA)
-
-
-@pytest.mark.complete
-@pytest.mark.parametrize("required", [fk.Facts(l=1), fk.LDiversity(3, kind="distinct")])
-def test_whom_unknown_columns_reach(required, tmp_path):
-    """As many people as the same requirement reaches that takes the column for known."""
-    limit = {} if isinstance(required, fk.LDiversity) else {"below": "1/2"}
-    columns = {"age": lambda i: 20 + 10 * (i // 30), "ward": lambda i: i * i % 11}
-    columns = {name: [str(column(i)) for i in range(300)] for name, column in columns.items()}
-    table = pa.table({**columns, "ill": [f"i{i % 7}" for i in range(300)]})
-    roles = {"quasi_identifiers": ["age"], "sensitive": "ill", "other": ["ward"]}
-    release = fk.Release.from_generalized(table, **roles)
-    rules, stricter = (
-        fk.Policy([fk.Requirement(required, knowing=of, **limit)], fk.Schema(**roles))
-        for of in ([], None)
-    )
-    over = fk.audit(release, stricter).exposed[0].over.people
-    blind = fk.audit(release, rules)
-    assert blind.safe
-    assert blind.scope.if_known == {"ill": (over, 300)}
-    text = f"{over} of 300 people are at or over a limit on ill if somebody knows the ward of"
-    assert blind.notes[0] == f"{text} everybody."
-    assert text in " ".join(blind.summary().split())
-    assert json.loads(blind.to_json())["scope"]["if_known"] == {"ill": [over, 300]}
-    result = written(table, rules, tmp_path / "out")
-    assert "if somebody knows the ward of everybody" in (tmp_path / "out/report.html").read_text()
-    assert "if_known" not in result.certificate.scope
-    assert fk.verify(tmp_path / "out").people == 300
 
 
 def test_certificate_says_what_is_known(tmp_path):

@@ -90,11 +90,6 @@ def place(published, tmp_path, monkeypatch):
     return tmp_path
 
 
-@pytest.fixture(scope="module")
-def found(published):
-    return fk.evidence_report(published / "out", published / "table.csv", queries=20)
-
-
 def run(*arguments):
     return CliRunner().invoke(app, list(map(str, arguments)))
 

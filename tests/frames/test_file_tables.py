@@ -587,35 +587,7 @@ def test_releases_compare_as_written(tmp_path):
 
 # ---- frames ------------------------------------------------------------------------------------
 
-DAYS = [day(2020), day(2020, 1, 2)]
 ENUM = pl.Series(["b", "c"], dtype=pl.Enum(["c", "b", "a"]))
-OF_ENUM = "ordered" if ENUM.to_arrow().type.ordered else "nominal"  # which some Polars lose
-LEVELS = ["lo", "mid", "hi"]
-
-
-@pytest.mark.parametrize(
-    ("values", "domain", "order"),
-    [
-        (pd.cut([1, 5, 9], [0, 4, 8, 12]), ["(0, 4]", "(4, 8]", "(8, 12]"], "ordered"),
-        (pd.cut([9, 100], [0, 20, 120]), ["(0, 20]", "(20, 120]"], "ordered"),
-        (pd.arrays.IntervalArray.from_breaks([9, 10, 100]), ["(9, 10]", "(10, 100]"], "ordered"),
-        (pd.cut([1, 5], [0, 4, 8], labels=["young", "aged"]), ["young", "aged"], "ordered"),
-        (pd.Categorical(["lo", "hi"], LEVELS, ordered=True), ["lo", "hi"], "ordered"),
-        (pd.to_datetime(["2020-01-02", "2020-01-01"]), DAYS, "ordered"),
-        (ENUM, ["c", "b"] if OF_ENUM == "ordered" else ["b", "c"], OF_ENUM),
-        (pl.Series([day(2020, 1, 2, 0), day(2020, 1, 1, 0)]), DAYS, "ordered"),
-        (pd.period_range("2020-01", periods=2, freq="M"), r"by \.dt\.to_timestamp\(\)", ""),
-        (pd.to_timedelta([1, 2], unit="D"), r"numbers of days, by \.dt\.days in pandas", ""),
-        ],
-)  # fmt: skip
-def test_unreadable_frame_types_are_refused(values, domain, order):
-    library = pl if isinstance(values, pl.Series) else pd
-    frame = library.DataFrame({"x": values, "d": ["a"] * len(values)})
-    if order:
-        assert column_of(frame) == (domain, order)
-    else:
-        with pytest.raises(fk.InputError, match=domain):
-            column_of(frame)
 
 
 def test_objects_of_two_zones():
@@ -664,25 +636,6 @@ def test_floats_from_codes_are_doubted(tmp_path):
         microdata = fk.Microdata(write(tmp_path, rows(*values)), **X)
         assert bool(microdata.doubts()) == doubted
     assert microdata.read_as()["x"] == "nothing but missing values"
-
-
-@pytest.mark.parametrize(
-    ("reading", "odd", "usual"),
-    [
-        ({"date_format": "mm/dd/yyyy"}, "13/13/1957", "{0:02}/{0:02}/1960"),
-        ({"date_format": "mm/dd/yyyy"}, "01/02/١٩٦٠", "{0:02}/{0:02}/1960"),  # other digits
-        (COMMA, "30.0", "{0},5"),
-    ],
-)
-def test_most_values_are_too_few(reading, odd, usual):
-    values = [usual.format(1 + i % 12) for i in range(20)]
-    values[7] = odd
-    table = pa.table({"x": values, "d": ["Flu", "Cold"] * 10})
-    with pytest.raises(fk.InputError, match=rf"'x': most values are .* row 8 holds {odd!r}"):
-        column_of(table, reading=reading)
-    assert column_of(table, reading=reading, types={"x": "text"})[1] == "nominal"
-    codes = pa.table({"x": [f"1234{c}" for c in "0123456789ABCDEFGHIJ"], "d": table["d"]})
-    assert column_of(codes, reading=reading)[1] == "nominal"
 
 
 # ---- sensitive numbers and dates: near each other, in ranges, and published ----------------------

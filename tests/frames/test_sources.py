@@ -2,7 +2,6 @@
 
 import gzip
 import os
-import re
 import time
 import zipfile
 from datetime import timedelta
@@ -20,11 +19,8 @@ from tests.frames.backends import bags, parquet_folder, write
 from tests.frames.workbooks import write_workbook
 
 import foreknow as fk
-from foreknow.data.engines.sources import counted_where_it_lives, open_table
-from foreknow.data.engines.table import Selected
+from foreknow.data.engines.sources import open_table
 from foreknow.data.engines.tables import workbook_bounds
-from foreknow.data.engines.tables.csv_files import RawCsvFile
-from foreknow.releases.written_release import open_published
 from foreknow_judge.errors import DataError, ForeknowError, PolicyError
 from foreknow_judge.files import bounds
 
@@ -337,23 +333,6 @@ def test_bad_files_name_the_fault(tmp_path, content, says):
         counted(write(tmp_path, content))
 
 
-def test_broken_archives_and_mixed_ends(tmp_path):
-    for content in (gzip.compress(PLAIN.encode() * 99)[:40], PLAIN.encode()):
-        with pytest.raises(DataError, match=r"people\.csv\.gz cannot be read"):
-            counted(write(tmp_path, content, "people.csv.gz"))
-    text = r"people\.csv.*mixed line ends; save the file with one kind"
-    for content in (
-        *("gid,d\n1,Flu\r\n2,AIDS\n1,Flu\r\n", "gid,d\r\n1,Flu\n2,AIDS\r\n1,Flu\r\n"),
-        "gid,d\n1,Flu\r2,AIDS\n1,Flu\n",
-    ):
-        try:
-            result = counted(write(tmp_path, content))
-        except DataError as error:
-            assert re.search(text, str(error))  # noqa: PT017
-        else:  # a DuckDB that reads them must read all rows
-            assert result == {"1": {"Flu": 2}, "2": {"AIDS": 1}}
-
-
 @pytest.mark.parametrize("end", ["\n", "\r\n", "\r"], ids=repr)
 def test_empty_lines_are_refused(tmp_path, end):
     path = write(tmp_path, f"d{end}Flu{end}{end}AIDS{end}")
@@ -596,30 +575,6 @@ def test_file_that_changes_is_refused(tmp_path, name):
     assert microdata.n_people == N
     replace(path, TURNED)
     assert published_of_rows(microdata) == WHO  # what was read
-
-
-def test_changed_folders_are_refused(tmp_path):
-    (folder := tmp_path / "parts").mkdir()
-    pq.write_table(TABLE_OF_ROWS, folder / "a.parquet")
-    microdata = fk.Microdata(folder, SCHEMA)
-    pq.write_table(TABLE_OF_ROWS, folder / "b.parquet")
-    with pytest.raises(DataError, match="files came or went"):
-        _ = microdata.n_people
-    fk.publish(fk.Microdata(TABLE_OF_ROWS, SCHEMA), POLICY).write(tmp_path / "out")
-    opened, table = open_published(tmp_path / "out"), tmp_path / "out" / "release.csv"
-    table.write_text(table.read_text().replace("d1\n", "d2\n"))
-    with pytest.raises(DataError, match=r"release\.csv changed while it was read"):
-        _ = opened.release.counts
-    path = tmp_path / "people.csv"
-    path.write_text("age,disease\n" + "30,flu\n" * 40)
-    file = RawCsvFile(path)
-    path.write_text("")  # as somebody who writes it anew, when its lines are counted
-    with pytest.raises(DataError, match=r"people\.csv changed while it was read"):
-        file.check(40)
-    write_rows(path, TABLE_OF_ROWS)
-    chosen = Selected(open_table(path), np.arange(N) < 1)  # never counted as all
-    assert "only some rows" in counted_where_it_lives(chosen, ["disease"])
-    assert len(chosen.arrow(["disease"])) == 1
 
 
 # ---- a verdict is on one of the states of a table, or there is none ------------------------------

@@ -7,7 +7,6 @@ in order. Nothing here knows the library or its formulas.
 from fractions import Fraction
 from itertools import combinations, product
 
-from tests.oracle import many_worlds
 from tests.oracle.implications import Worlds, least_odds
 from tests.oracle.worlds import members, worlds
 
@@ -106,37 +105,6 @@ def found_out_by_implications(bags, k, limit, values):
             caught += list(bag).count(value) * (1 / (1 + odds) >= limit)
         people, groups = people + caught, groups + (caught > 0)
     return people, groups
-
-
-def several_found_out(groups, table, amounts, limit, values, semantics):
-    """People of a table, each with a set of values, of whom true facts disclose one; and groups."""
-    caught = set()
-    for target, own in enumerate(table):
-        for value in sorted(own & set(values)):
-            if _several_surest(groups, table, target, value, amounts, semantics) >= limit:
-                caught.add(target)
-                break
-    people = many_worlds.members(groups)
-    return len(caught), sum(any(p in group for p in caught) for group in people)
-
-
-def _several_surest(groups, table, target, value, amounts, semantics):
-    l, k, m = amounts  # noqa: E741
-    all_worlds = many_worlds.worlds_about(groups, semantics, target, value)
-    others = [person for person in range(len(table)) if person != target]
-    labels = sorted({x for _, bag in groups for x in bag} - {value})
-    best = Fraction(0)
-    for subset in subsets(k, [p for p in others if value not in table[p]]):
-        for family in subsets(m, [p for p in others if p not in subset]):
-            for chosen in subsets(l, labels):
-                facts = [
-                    *(many_worlds.lacks(p, value) for p in subset),
-                    *(many_worlds.implies(p, target, value) for p in family),
-                    *(many_worlds.brings(target, x, value) for x in chosen),
-                ]
-                posterior = many_worlds.posterior(all_worlds, facts, target, value)
-                best = max(best, posterior or Fraction(0))
-    return best
 
 
 def found_out_of_sets(bags, amounts, limit, sets):

@@ -265,14 +265,6 @@ def over(people, known, k):
     return sum(len(candidates(people, known, target)) < k for target in people)
 
 
-def fewest_in_population(people, known, everybody, covers):
-    """How many of a population a published row can be at least; `covers(label, value)`."""
-    return min(
-        sum(all(covers(row[name], own[name]) for name in known) for own in everybody)
-        for row in people
-    )
-
-
 def presence(people, known, everybody, covers):
     """How sure one is at least and at most that somebody of a population is in the table.
 

@@ -853,6 +853,7 @@ SHELL = [
     ("publish table.csv --policy policy.toml --columns age --out x", 2, "leave out --quasi"),
     ("publish table.csv --policy policy.toml -s 7 --out x", 2, "leave out --sensitive"),
     ("hilfe", 0, "Usage: foreknow"),
+    ("adit table.csv", 2, "did you mean 'audit'?"),
     ("schema table.csv", 2, "foreknow init TABLE"),
     ("risk folder --out f9.html", 0, "300 people"),
     ("risk table.csv -q age,sex", 0, "300 people"),

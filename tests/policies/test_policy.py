@@ -381,6 +381,8 @@ def policy(*required, pairs=PAIRS, **schema):
         ({"facts": {}}, [None, {"F or F0 or F1", "G or G0"}]),
         ({"facts": {}, "values": ["F0", "x"]}, [None, {"F or F0 or F1"}]),
         ({"facts": {}, "values": ["F*"]}, [None, {"F or F0 or F1"}]),
+        ({"facts": {}, "values": ["x"]}, [None]),
+        ({"negations": {"k": 1}, "any_of": {"a": ["G0"]}}, [{"a"}]),
         ({"facts": {}, "except": ["G", "G0"]}, [None, {"F or F0 or F1"}]),
         ({"facts": {}, "except": ["G"]}, [None, {"F or F0 or F1", "G or G0"}]),
         ({"facts": {}, "any_of": ["F", "x"]}, [["F", "x", "F0", "F1"]]),

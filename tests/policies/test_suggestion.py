@@ -211,6 +211,11 @@ def test_years_of_two_digits(tmp_path):
     assert "--date-format dd/mm/yyyy or --date-format mm/dd/yyyy" in questions
 
 
+def test_cells_that_repeat_an_answer():
+    columns = {"age": [*range(40)] * 4, "diagnosis": ["flu|flu", "flu|cold", "cold", "gout"] * 40}
+    assert suggested(columns).policy.schema.semantics == "single"  # no set has one twice
+
+
 # ---- numbers of people who have several rows ---------------------------------------------------
 
 
@@ -259,26 +264,6 @@ def test_what_names_nobody():
     for more in (odd, within, {"agesq": [age * age for age in ages]}):
         suggestion = suggested(people(240, **more, plz=None, seen=None))
         assert (suggestion.policy.schema.person, suggestion.repeated) == (None, ())
-
-
-def test_namesakes_told_by_births():
-    table = namesakes([dt.date(1961, 2, 3), dt.date(1958, 7, 9)])
-    suggestion = fk.suggest_policy(table)
-    schema = suggestion.policy.schema
-    assert (schema.unit, schema.person, suggestion.repeated) == ("person", None, ("Patient",))
-    alone = fk.suggest_policy(table.drop_columns("Patient"))
-    both = [[rule.points for rule in one.policy.requirements] for one in (suggestion, alone)]
-    assert both[0] == both[1]
-    (question,) = (q for q in suggestion.questions if q.startswith("Patient"))
-    assert 'set person = "Fallnr", if it has another value for each person' in question
-    policy = tomllib.loads(suggestion.to_toml())
-    with pytest.raises(fk.InputError, match="'Patient' repeats"):
-        fk.publish(table, policy)
-    policy["schema"]["person"] = "Fallnr"
-    assert publishes(table, policy)
-    del policy["schema"]["person"]
-    policy["schema"]["identifiers"].remove("Patient")
-    assert publishes(table, policy)
 
 
 def namesakes(births, many=120):

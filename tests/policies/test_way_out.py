@@ -141,17 +141,6 @@ def test_the_skyline_within_a_box():
 # ---- advice where everybody is in one group ----------------------------------------------------
 
 
-def test_what_keeps_everybody_together():
-    ages, ill = [20] * 20 + [60] * 20, [*"ab"] * 9 + ["a"] * 2 + [*"ab"] * 9 + ["b"] * 2
-    rows = pa.table({"age": ages, "ill": ill})
-    loose, close = {"facts": {}, "below": 0.56}, {"t_closeness": {"t": 0.01}}
-    publication = fk.publish(rows, asking(loose, close))
-    assert publication.counts.n_groups == 1
-    text = "require[1] (t_closeness) keeps everybody in one group: without it there would be 2"
-    assert publication.advice[1:] == (text,)
-    assert fk.publish(rows, asking(loose)).counts.n_groups == 2
-
-
 # ---- what costs detail -------------------------------------------------------------------------
 
 FARS = Path(__file__).resolve().parents[3] / "shared" / "data" / "fars.csv"
@@ -258,26 +247,6 @@ def test_columns_without_hierarchy_are_named():
     assert flat.startswith("Without a hierarchy 'b', 'c' or 'd' can only be published as it is")
 
 
-def test_what_is_known_beside():
-    rows = table(["flu", "cold", "hiv"] * 4, room=["A1", "A2", "B1"] * 4, job=["x", "y"] * 6)
-    policy = asking({"facts": {}, "below": 0.5}, other=["room", "job"])
-    lines = check(rows, policy, holds=published)
-    assert any(line.startswith('knowing = ["job"]') for line in lines)
-    assert any(line.startswith('unlinked = ["room"]') for line in lines)
-    assert not any(line.startswith("below") for line in lines)  # a room tells all
-    both = table(["flu", "cold", "hiv"] * 4, room=["A1", "A2", "B1"] * 4, job=["1", "2", "3"] * 4)
-    lines = check(both, policy)
-    assert any(line.startswith("knowing = []") for line in lines)
-    assert any(line.startswith('unlinked = ["room", "job"]') for line in lines)
-    rows = pa.table({"age": [30, 30, 41, 41], "job": list("abcd"), "ill": list("xyxy")})
-    for more in ({"knowing": ["job"]}, {}):
-        with pytest.raises(fk.NoSafeRelease) as error:
-            fk.publish(rows, asking({"k_anonymity": 2, **more}, other=["job"]))
-        assert any(line.startswith("  knowing = []") for line in error.value.way_out)
-    policy = asking({"k_anonymity": 2, "knowing": []}, other=["job"])
-    assert fk.publish(rows, policy, labels={"age": "exact"}).audit.safe
-
-
 ROWS = table(["flu"] * 6 + ["cold"] * 5 + ["hiv"] * 4)
 
 ENDS = {"low": {"to": 1100}, "high": {"from": 5000}}
@@ -315,27 +284,3 @@ def test_lines_that_are_named(case):
     rows, policy, start = case
     method = "fulldomain" if "_" in next(iter(policy["require"][0])) else "mondrian"
     assert any(line.startswith(start) for line in check(rows, policy, method))
-
-
-@pytest.mark.parametrize("turned", [False, True])
-def test_which_requirement_a_line_helps(turned):
-    """A line of [publish] for one requirement hid that nothing was said of another."""
-    ills, pays = [*"uuuuvwx"] * 4, [1, 2, 5, 10, 1, 2, 5] * 4
-    required = [
-        {"sensitive": "ill", "t_closeness": {"t": 0.05}},
-        {"sensitive": "ill", "facts": {"l": 1, "k": 2, "m": 1}, "below": 0.4},
-    ]
-    order = required[::-1] if turned else required
-    near, stuck = ("require[1]", "require[0]") if turned else ("require[0]", "require[1]")
-    asked = asking(*order, sensitive=["ill", "pay"])
-    with pytest.raises(fk.NoSafeRelease, match=f"For {re.escape(stuck)} no single line") as none:
-        fk.publish(table(ills, pay=pays), asked, seed=1)
-    (line,) = [line for line in none.value.way_out if "unlinked" in line]
-    assert line.endswith(f"; for {near}")
-    both = asking(
-        required[0], {**required[0], "t_closeness": {"t": 0.04}}, sensitive=["ill", "pay"]
-    )
-    with pytest.raises(fk.NoSafeRelease, match="Each of the 2 requirements needs one") as none:
-        fk.publish(table(ills, pay=pays), both, seed=1)
-    (line,) = [line for line in none.value.way_out if "unlinked" in line]
-    assert line.endswith("; for require[0], require[1]")

@@ -126,33 +126,6 @@ def test_seeds_agree_on_every_machine():
     assert result[:3] == [["Fever", "Flu", "Gout"], ["Fever", "Flu"], ["HIV"]]
 
 
-def bags(rows, groups, column):
-    """How often each value is in each group, whether rows have one or several."""
-    counts = Counter()
-    for row in rows:
-        for value in row[column] if isinstance(row[column], list) else [row[column]]:
-            counts[tuple(str(row[name]) for name in groups), str(value)] += 1
-    return counts
-
-
-def test_unlinked_columns_are_shuffled(tmp_path):
-    place = written(tmp_path / "out", register(), ROLES, unlinked=["income"])
-    shown, drawn = read(place), [draw(place, seed) for seed in (1, 2)]
-    assert {"ill", "income_shuffled"} < {*shown.column_names}
-    assert shown.schema.field("income_shuffled").metadata == {b"shuffled": b"true"}
-    assert shown.schema.field("ill").metadata is None
-    lines = (place / "release.csv").read_text().splitlines()[1:]
-    ends = [int(line.rpartition(",")[2].strip('"')) for line in lines]
-    assert ends == shown["income_shuffled"].to_pylist()
-    assert drawn[0]["ill"] == drawn[1]["ill"]
-    assert drawn[0]["income_shuffled"] != drawn[1]["income_shuffled"]
-    labels = ROLES["quasi_identifiers"]
-    wanted = bags(shown.to_pylist(), labels, "income_shuffled")
-    for own in drawn:
-        rows = shown.select(labels).append_column("income_shuffled", own["income_shuffled"])
-        assert bags(rows.to_pylist(), labels, "income_shuffled") == wanted
-
-
 def recertified(folder, path, before):
     """As whoever wrote other counts would have certified them."""
     certificate = folder / "certificate.json"

@@ -22,12 +22,10 @@ from tests.people import made, people, schema
 from tests.signals import heeded
 
 import foreknow as fk
-from foreknow import Audit
 from foreknow.adversaries.facts.facts import Facts
 from foreknow.atomic_files import require_new, whole_folders, write_whole
 from foreknow.errors import InternalError, NoSafeRelease, OutputError
 from foreknow.methods.protocol import Traits
-from foreknow.publishing import distinct_rows as entries
 from foreknow.publishing import formats
 from foreknow.publishing import publish as publishing
 from foreknow_judge.errors import CertificateError, NotEnoughMemory
@@ -66,26 +64,6 @@ ERRORS = [
     (MemoryError(), NotEnoughMemory, "use a machine with more"),
     (FULL, OutputError, "out': No space left on device; nothing"),
 ]
-STEPS = {
-    "copy": (entries.shutil, "copyfile"),
-    "certificate": (publishing, "write_certificate"),
-    "report": (Audit, "to_html"),
-    "digest": (publishing, "digest_of"),
-    "owner": (publishing, "as_json"),
-}
-
-
-@pytest.mark.thinned(2)
-@pytest.mark.parametrize(("error", "kind", "message"), ERRORS, ids=lambda e: type(e).__name__)
-@pytest.mark.parametrize("step", STEPS)
-def test_failures_at_any_step(step, error, kind, message, tmp_path, monkeypatch):
-    publication = three_groups()
-    monkeypatch.setattr(*STEPS[step], raising(error))
-    with pytest.raises(kind, match=message) as caught:
-        publication.write(tmp_path / "out")
-    assert type(caught.value) is kind
-    assert kind is OutputError or error in (caught.value, caught.value.__cause__)
-    assert list(tmp_path.iterdir()) == []
 
 
 ASIDE = {"write": (formats, "write_csv"), "judge": (publishing, "findings_of")}
@@ -455,16 +433,6 @@ def slow(tmp_path):
     yield run
     run.kill()
     run.communicate()
-
-
-@pytest.mark.parametrize("way", WAYS)
-def test_what_killed_processes_left(slow, tmp_path, way):
-    assert {stat.S_IMODE(left.stat().st_mode) for left in tmp_path.iterdir()} == {0o700}
-    slow.kill()
-    slow.wait()
-    assert [path.name for path in tmp_path.rglob("owner.json")]
-    way(tmp_path / "next")
-    assert [name for name in listing(tmp_path) if name != "next.owner"] == ["next"]
 
 
 @pytest.mark.parametrize(("way", "again"), [(WAYS[0].values[0], "next"), (fill, "out")])
