@@ -286,6 +286,8 @@ _OPTIONS = {
     "--household --hh": "risk takes --household COLUMN; groups of households are k_anonymity = "
     '{ k = 5, of = "household" }, under [[require]]',
     "--codes --code-map": 'a policy says it: map = "old_to_new.csv", in [schema.codes]',
+    "--given --fact --facts --known": "what is known is a statement behind the release, such as "
+    '"Tom != Cancer"',
     "--trial --try": 'a policy says it: learned = { by = ["age"] }, under [[try]]',
     "--after": "give the table that publish took: who was published before is left out",
     "--mask --hash --generalize --recode --hierarchy --hierarchies": "a "
@@ -459,7 +461,7 @@ EXAMPLES = {
     "risk": "{ prosecutor = 0.2 }",
 }
 # Letters of options that others give them.
-LETTERS = {"-k": "--k-anonymity", "-l": "--l-diversity"}
+LETTERS = {"-k": "--k-anonymity", "-l": "--l-diversity", "-m": "--method"}
 # Options that are the setting of a method.
 SETTING_OPTIONS = {
     "--suppression": "suppression",
@@ -545,7 +547,8 @@ _OF_OBJECTS = {
     "plot show print draw figure html report save": "see .summary() and .to_html(path)",
     "fit fit_transform transform anonymize get_params": "it is given to fk.publish(table, policy, "
     "method=...)",
-    "is_safe passed ok result": "see .safe",
+    "safe is_safe passed ok result": "an audit has .safe; fk.verify raises an error where anything "
+    "fails, so what it returns holds",
     "k": "see fk.k_anonymity(release)",
     "sensitive quasi_identifiers identifiers": "roles of columns are those of a schema, as "
     "policy.schema.sensitive",

@@ -411,6 +411,7 @@ TOLD = [
     ),
     (lambda at: fk.audit(at.df, qi=QI, k=5), "see fk.k_anonymity and fk.risk"),
     (lambda at: fk.publish(at.df, **WITH, out="-"), "a release is a folder"),
+    (lambda at: fk.verify(at.folder / "made").ok, "fk.verify raises an error where anything fails"),
     (lambda at: at.made.report(), ".to_html(path)"),
     (lambda at: at.made.to_csv("a.csv", index=False), "a frame is .to_pandas()"),
     (lambda at: fk.publish(at.df, at.policy, top={"age": 50}), 'levels={"age": {"top": 80}}'),
@@ -863,6 +864,8 @@ SHELL = [
     ("publish --input table.csv --out o11", 0, "Safe"),
     # -- a tenth list
     ("publish table.csv --to third30", 0, "Written to third30"),
+    ("publish table.csv -m mondrian -o third33", 0, "Written to third33"),
+    ("ask folder --about p5 --given p6=flu", 2, "a statement behind the release"),
     ("publish table.csv --local-suppression --suppression 5% --out third31", 0, "third31"),
     ("risk table.csv --qi age,sex --hh-id zip", 0, "300 people"),
     ("publish table.csv --top-coding age=50 --out x", 2, "coding'; a policy says it: levels = {"),

@@ -40,7 +40,7 @@ class Told:
 
 SURVEY = {
     "german": ("Alter (Jahre)", "Geschlecht", "Wohnort", "Krankheit"),
-    "french": ("Âge", "Sexe", "Commune", "Maladie"),
+    "french": ("Âge", "Sexe", "Canton", "Maladie"),
     "portuguese": ("idade_anos", "sexo", "município", "doença"),
     "italian": ("Età", "Sesso", "Provincia", "Diagnosi"),
     "dutch": ("Leeftijd", "Geslacht", "Gemeente", "Ziekte"),

@@ -62,9 +62,9 @@ _TABLE = {
     """,
     "place": """
         zip zipcode postcode postal city town state county region district country land birthplace
-        plz ort wohnort stadt kreis bezirk bundesland gemeinde wohnland landkreis
+        plz ort wohnort stadt kreis bezirk bundesland gemeinde wohnland landkreis kanton
         región provincia municipio ciudad país departamento comunidad estado localidad
-        région ville commune pays département codepostal
+        région ville commune pays département codepostal canton province
         região município cidade bairro cep uf
         regione comune città paese
         regio provincie gemeente woonplaats wijk buurt stadsdeel
