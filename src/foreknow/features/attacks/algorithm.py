@@ -165,7 +165,7 @@ def attack(
     """
     _check_budget(worlds, seconds, seed)
     start = time.monotonic()
-    for name, flag in ("nothing", nothing), ("symmetric", symmetric or False):
+    for name, flag in (("nothing", nothing), ("symmetric", symmetric or False)):
         if not isinstance(flag, bool):
             raise InputError(f"{name} is True or False, not {flag!r}")
     if nothing and groups is not None:
@@ -211,7 +211,7 @@ def attack(
         worlds_of_release = Worlds.of(observation.groups, codes, len(microdata.values), attributes)
         runs.check_symmetric(_swap_lookalikes(worlds_of_release))
         posteriors = _infer_posteriors(
-            worlds_of_release, runs, worlds, seconds, start, seed, true=True
+            worlds_of_release, runs, worlds, seconds, start, seed, is_true_world=True
         )
     return Attack(
         settings_of(method),
@@ -232,14 +232,14 @@ def _infer_posteriors(
     seconds: float | None,
     start: float,
     seed: int | None,
-    true: bool,
+    is_true_world: bool,
 ) -> Posteriors:
     """The posteriors: by a proof, or exact if there is time, or estimated.
 
     `most_worlds` limits the runs of the method, and `seconds` (None: no limit) the time since
-    `start`. `true` says that ``worlds.codes`` are the true values of the table, not just some world
-    of the release; what one run on them decides can then be used. Raises `DataError` if no world
-    makes the method publish this release.
+    `start`. `is_true_world` says that ``worlds.codes`` are the true values of the table, not just
+    some world of the release; what one run on them decides can then be used. Raises `DataError` if
+    no world makes the method publish this release.
     """
     if runs.proof is not None:
         return proved(worlds, runs)
@@ -255,12 +255,12 @@ def _infer_posteriors(
             return posteriors
         # A method that can replay its run says which of its decisions must repeat, which splits the
         # groups into independent parts.
-        replay = runs.replay(worlds.codes) if true else None
+        replay = runs.replay(worlds.codes) if is_true_world else None
         if replay is not None:
             return by_parts(worlds, replay, most_worlds, until, seed)
-        return estimated(worlds, runs, most_worlds, until, seed, true)
-    except NoWorldError as none:
-        worlds_tried = f"none of {none.args[0]:,} ways tried" if none.args else "no way"
+        return estimated(worlds, runs, most_worlds, until, seed, is_true_world)
+    except NoWorldError as error:
+        worlds_tried = f"none of {error.args[0]:,} ways tried" if error.args else "no way"
         raise DataError(
             f"{worlds_tried} of assigning the values makes {runs.name} publish these groups; is "
             "it the method, with the settings, policy and quasi-identifiers, that made the "
@@ -458,9 +458,9 @@ class Algorithm:
         start = time.monotonic()
         people = _people_of(release, schema)
         table = people.microdata
-        # Without its columns the policy would check what the release does not show.
-        rules = self.policy and replace(self.policy, schema=table.schema)  # of what is published
-        runs = Runs(table, self.anonymizer, rules, self.seeds, self.symmetric, False)
+        # With its own schema the policy would check columns that the release does not show.
+        rules = self.policy and replace(self.policy, schema=table.schema)
+        runs = Runs(table, self.anonymizer, rules, self.seeds, self.symmetric, labelled=False)
         if not runs.symmetric and runs.proof is None:
             raise UnsupportedError(
                 f"{runs.name} may depend on the order of rows, which a release does not tell: use "
@@ -473,13 +473,16 @@ class Algorithm:
         worlds = Worlds.of(runs.seen.groups, codes, len(table.values), attributes)
         with messages_once(self.anonymizer):
             posteriors = _infer_posteriors(
-                worlds, runs, self.worlds, self.seconds, start, self.seed, true=False
+                worlds, runs, self.worlds, self.seconds, start, self.seed, is_true_world=False
             )
         # A proof says that no posterior reaches a limit of the policy, so limits are upper ends.
         if posteriors.kept:
             limits = limits_of(runs.policy, table).by_code
-            high = np.array([float(limits.get(i, (1,))[0]) for i in range(worlds.n_values)])
-            posteriors = replace(posteriors, high=np.minimum(posteriors.high, high))
+            highest_of_values = np.ones(worlds.n_values)
+            for code, (limit, _) in limits.items():
+                if code < worlds.n_values:  # a set has a code behind those of the values
+                    highest_of_values[code] = float(limit)
+            posteriors = replace(posteriors, high=np.minimum(posteriors.high, highest_of_values))
         return posteriors, people
 
     def monotone(self, semantics: Semantics = "single") -> bool:
@@ -522,12 +525,12 @@ class Algorithm:
         for attribute in people.microdata.attributes:
             quasi_identifiers[attribute.name] = attribute.domain[int(attribute.codes[person])]
         witness = AlgorithmWitness(
-            people.labels[int(people.groups[person])],
-            quasi_identifiers,
-            value,
-            posteriors.share(cell, code),
-            posteriors.looked,
-            posteriors.consistent,
+            group=people.labels[int(people.groups[person])],
+            signature=quasi_identifiers,
+            value=value,
+            share=posteriors.share(cell, code),
+            looked=posteriors.looked,
+            consistent=posteriors.consistent,
         )
         return Disclosure(
             value,
@@ -557,26 +560,27 @@ def _people_of(release: HasCounts, schema: Schema) -> _People:
 
     Who has which value of the group is arbitrary: it is one of the release's possible worlds.
     """
-    counts, signatures_by = counts_of(release), signatures_of(Algorithm, release)
-    names = {str(value): value for value in counts.values}
-    if len(names) < len(counts.values):
+    counts = counts_of(release)
+    value_by_text = {str(value): value for value in counts.values}
+    if len(value_by_text) < len(counts.values):
         raise InputError("several sensitive values print alike; make their labels differ")
-    signatures = signatures_by(schema.quasi_identifiers)
+    # The distinct combinations of quasi-identifiers in each group, and how many people have each.
+    signatures = signatures_of(Algorithm, release)(schema.quasi_identifiers)
+    group_of_signature = np.repeat(np.arange(counts.n_groups), np.diff(signatures.offsets))
     # One row for each person: groups in order, and within a group signature after signature.
-    groups = np.repeat(np.arange(counts.n_groups), np.diff(signatures.offsets))
-    groups = np.repeat(groups, signatures.people)
-    codes = np.repeat(signatures.codes, signatures.people)
-    rows = [signatures.labels[code] for code in codes]
+    groups = np.repeat(group_of_signature, signatures.people)
+    signature_codes = np.repeat(signatures.codes, signatures.people)
+    rows = [signatures.labels[code] for code in signature_codes]
     columns: dict[str, list[str | None]] = {}
     for position, name in enumerate(schema.quasi_identifiers):
         columns[name] = [row[position] for row in rows]
-    codes = np.repeat(counts.codes, counts.counts)  # rows of groups, as the people are
-    columns[schema.sensitive] = [str(counts.values[code]) for code in codes]
+    value_codes = np.repeat(counts.codes, counts.counts)  # group after group, as the people are
+    columns[schema.sensitive] = [str(counts.values[code]) for code in value_codes]
     # The table is made here and has only these columns; an empty cell in it would be an error.
     plain_schema = replace(
         schema, identifiers=(), other=(), person=None, group=None, missing="error"
     )
     name = str(getattr(release, "name", "the release"))
     microdata = Microdata(table_of_texts(columns, name), plain_schema)
-    values = [names.get(str(value), value) for value in microdata.values]
+    values = [value_by_text.get(str(value), value) for value in microdata.values]
     return _People(microdata, groups, counts.groups or range(counts.n_groups), values)

@@ -16,14 +16,14 @@ from numpy.typing import NDArray
 
 from foreknow.data.arrays import FloatArray, IntArray
 from foreknow.features.attacks.method_runner import Runs, Weight
-from foreknow.features.attacks.worlds import Codes, Worlds
+from foreknow.features.attacks.worlds import Codes, Divisions, Worlds
 from foreknow_judge.errors import UnsupportedError
 
 How: TypeAlias = Literal["enumeration", "parts", "proof", "bound", "independent worlds"]
 
 # Worlds that are run again in the end, to see that the method is not random; and one in so many of
-# those that are struck out.
-_AGAIN, _STRUCK = 2_000, 10
+# those that are excluded.
+_AGAIN, _EXCLUDED = 2_000, 10
 # After so many worlds it is judged whether there is time for all.
 _TRIED = 30
 
@@ -135,38 +135,37 @@ def enumerated(
 
     None if there are more than `most_worlds`, or if `end_time` (None: no limit) comes first.
     """
-    groups = worlds.every(most_worlds)
-    if groups is None:
+    divisions = worlds.every(most_worlds)
+    if divisions is None:
         return None
-    n_combinations = math.prod(len(group.ways) for group in groups)
-    # Each group chooses one of its ways to divide its values over cells; a world is one choice for
-    # each group.
-    codes_of = [group.codes for group in groups]
-    # For each group and way, the weight of all possible worlds in which it is chosen.
-    totals: list[list[Weight]] = [[0] * len(group.ways) for group in groups]
+    n_combinations = math.prod(len(division.ways) for division in divisions)
+    # A world chooses, for each group, one of the ways to divide its values over its cells.
+    codes_of_groups = [division.codes for division in divisions]
+    # For each group and way, the weight of all possible worlds that choose it.
+    weights_of_groups: list[list[Weight]] = [[0] * len(division.ways) for division in divisions]
     total_weight: Weight = 0
     n_consistent, runs_before, started = 0, runs.made, time.monotonic()
     worlds_to_repeat: list[Codes] = []
-    for n_done, positions in enumerate(product(*(range(len(g.ways)) for g in groups)), start=1):
+    choices = product(*(range(len(division.ways)) for division in divisions))
+    for n_done, chosen_ways in enumerate(choices, start=1):
         codes = np.empty_like(worlds.codes)
-        chosen_ways = zip(codes_of, positions, strict=True)
         # Codes of ways are in the order of groups and cells; `order` puts them back to people.
         codes[worlds.order] = np.concatenate(
-            [group_codes[position] for group_codes, position in chosen_ways]
+            [codes_of[way] for codes_of, way in zip(codes_of_groups, chosen_ways, strict=True)]
         )
         weight = runs.weight(codes)
-        # Worlds to run again later: the possible ones, and some of those that are struck out.
-        if len(worlds_to_repeat) < _AGAIN and (weight or n_done % _STRUCK == 1):
+        # Worlds to run again later: the possible ones, and some of those that are excluded.
+        if len(worlds_to_repeat) < _AGAIN and (weight or n_done % _EXCLUDED == 1):
             worlds_to_repeat.append(codes)
         if weight:
             # The way of a group stands for several assignments to its people.
-            n_ways = math.prod(
-                g.ways[position] for g, position in zip(groups, positions, strict=True)
+            n_assignments = math.prod(
+                division.ways[way] for division, way in zip(divisions, chosen_ways, strict=True)
             )
-            n_consistent += n_ways
-            total_weight += weight * n_ways
-            for total, position in zip(totals, positions, strict=True):
-                total[position] += weight * n_ways
+            n_consistent += n_assignments
+            total_weight += weight * n_assignments
+            for weights_of_ways, way in zip(weights_of_groups, chosen_ways, strict=True):
+                weights_of_ways[way] += weight * n_assignments
         # After a few worlds it shows if there is time for all.
         if end_time is not None:
             time_now = time.monotonic()
@@ -180,19 +179,9 @@ def enumerated(
         raise NoWorldError
     order = np.random.default_rng(0).permutation(len(worlds_to_repeat)).tolist()
     runs.check_again((worlds_to_repeat[i] for i in order), end_time)
-    fractions = {}
-    # The posterior of a cell's value: the weighted people with the value, over all possible worlds,
-    # divided by all people of the cell in these worlds.
-    for group, total in zip(groups, totals, strict=True):
-        possible_ways = np.flatnonzero([weight != 0 for weight in total])
-        weights = np.array([total[position] for position in possible_ways], dtype=object)
-        # (ways, cells, values): how many people have the value, times the weight of the way.
-        weighted = weights[:, None, None] * group.tables[possible_ways].astype(object)
-        for cell, sums in zip(group.cells.tolist(), weighted.sum(axis=0), strict=True):
-            weight_of_all = total_weight * int(worlds.cell_sizes[cell])
-            fractions[cell] = [Fraction(0)] * worlds.n_values
-            for value, weight in zip(group.values.tolist(), sums, strict=True):
-                fractions[cell][value] = Fraction(weight) / weight_of_all
+    fractions: dict[int, list[Fraction]] = {}
+    for division, weights_of_ways in zip(divisions, weights_of_groups, strict=True):
+        fractions |= _posteriors_of_group(division, weights_of_ways, total_weight, worlds)
     mean = np.array([fractions[cell] for cell in range(worlds.n_cells)], dtype=float)
     return Posteriors(
         worlds,
@@ -205,6 +194,28 @@ def enumerated(
         high=mean,
         fractions=fractions,
     )
+
+
+def _posteriors_of_group(
+    division: Divisions, weights_of_ways: list[Weight], total_weight: Weight, worlds: Worlds
+) -> dict[int, list[Fraction]]:
+    """The exact posteriors of a group's cells, for each value, by the weights of its ways.
+
+    The people of a cell with a value, weighted and added up over all possible worlds, are divided
+    by all people of the cell in these worlds.
+    """
+    possible_ways = np.flatnonzero([weight != 0 for weight in weights_of_ways])
+    weights = np.array([weights_of_ways[way] for way in possible_ways], dtype=object)
+    # (ways, cells, values): how many people have the value, times the weight of the way.
+    weighted = weights[:, None, None] * division.tables[possible_ways].astype(object)
+    posteriors_of_cell: dict[int, list[Fraction]] = {}
+    for cell, weights_of_values in zip(division.cells.tolist(), weighted.sum(axis=0), strict=True):
+        weight_of_everybody = total_weight * int(worlds.cell_sizes[cell])
+        posteriors = [Fraction(0)] * worlds.n_values
+        for value, weight in zip(division.values.tolist(), weights_of_values, strict=True):
+            posteriors[value] = Fraction(weight) / weight_of_everybody
+        posteriors_of_cell[cell] = posteriors
+    return posteriors_of_cell
 
 
 def proved(worlds: Worlds, runs: Runs) -> Posteriors:
@@ -221,17 +232,25 @@ def proved(worlds: Worlds, runs: Runs) -> Posteriors:
     proof, mean = runs.proof, worlds.shares
     assert proof is not None
     runs.check_made(worlds.bags)
-    proof_text = str(proof) if runs.made_here else f"if the method made these groups, {proof}"
-    # No limit is reached, but the posteriors are not known: any chance of a value that others of
-    # the group do not have (or all have) is open.
+    posteriors = Posteriors(
+        worlds,
+        "bound",
+        looked=0,
+        consistent=0,
+        runs=runs.made,
+        mean=mean,
+        low=mean,
+        high=mean,
+        proof=str(proof) if runs.made_here else f"if the method made these groups, {proof}",
+    )
+    # No limit is reached, but the posteriors are not known: only a value that nobody, or everybody,
+    # of the group has is certain.
     if runs.foreseen:
         low, high = np.where(mean < 1, 0.0, 1.0), np.where(mean > 0, 1.0, 0.0)
-        return Posteriors(
-            worlds, "bound", 0, 0, runs.made, mean, low, high, kept=True, proof=proof_text
-        )
+        return replace(posteriors, low=low, high=high, kept=True)
     undivided = runs.undivided
     if proof.frequencies and (proof.equally_large(worlds.n_people) or undivided.all()):
-        return Posteriors(worlds, "proof", 0, 0, runs.made, mean, mean, mean, proof=proof_text)
+        return replace(posteriors, how="proof")
     if proof.highest is None:
         raise UnsupportedError(
             f"to a reader of the generalized form, groups of {runs.name} with equal labels are one "
@@ -241,6 +260,4 @@ def proved(worlds: Worlds, runs: Runs) -> Posteriors:
     is_certain = undivided[worlds.group_of_cell][:, None] | (mean == 0)
     low = np.where(is_certain, mean, 0.0)
     high = np.where(is_certain, mean, float(proof.highest))
-    return Posteriors(
-        worlds, "bound", 0, 0, runs.made, mean, low, high, proof.highest, proof=proof_text
-    )
+    return replace(posteriors, low=low, high=high, highest=proof.highest)

@@ -117,7 +117,7 @@ class Runs:
             return np.ones(len(sizes), dtype=bool)
         # Every group has at least `least` people, so two of them are at least twice as many.
         is_one_group: NDArray[np.bool_] = sizes < 2 * self.known.proof.least
-        # Those left out are one lot, however many they are.
+        # Those left out count as one group, however many they are.
         if self.seen.left_out is not None:
             is_one_group[self.seen.left_out] = True
         return is_one_group
@@ -176,7 +176,10 @@ class Runs:
         )
 
     def see(self, groups: IntArray, codes: Codes) -> None:
-        """Observe groups alone."""
+        """Keep groups that were made earlier as `seen`, without labels.
+
+        Refused if the method, run on the true values `codes`, turns out to be random.
+        """
         self._refuse_random(codes)
         self.seen, self.made_here = self._reader.see(groups), False
 
@@ -213,7 +216,7 @@ class Runs:
     # ---- worlds --------------------------------------------------------------------------------
 
     def make(self, codes: Codes, seed: int | None = None) -> Observation | None:
-        """The observation of the release that a world leads to; None if nothing is published of it.
+        """What a reader sees of the release that a world leads to; None if nothing is published.
 
         `codes` are the sensitive values of everybody in that world.
         """
@@ -249,12 +252,12 @@ class Runs:
             if is_same_release is not None:
                 self.made += 1
                 return int(is_same_release)
-        n_runs = self._hits(codes)
-        if n_runs and not self._seeded and self._replay is None:
+        share_of_seeds = self._share_of_seeds(codes)
+        if share_of_seeds and not self._seeded and self._replay is None:
             self._replay = self._replayed(codes)
-        return n_runs
+        return share_of_seeds
 
-    def _hits(self, codes: Codes) -> Weight:
+    def _share_of_seeds(self, codes: Codes) -> Weight:
         """The share of seeds with which a world gives the release; 0 or 1 for one seed."""
         observations = [self.make(codes, seed) for seed in self.seeds]
         expected = None if self.seen.what == "nothing" else self.seen
@@ -302,7 +305,7 @@ class Runs:
         for codes in worlds:
             if until is not None and time.monotonic() > until:
                 return
-            if self._hits(codes) != self.weight(codes):
+            if self._share_of_seeds(codes) != self.weight(codes):
                 raise self._random_error()
 
     def check_symmetric(self, worlds: Iterable[Codes]) -> None:
@@ -393,11 +396,11 @@ class Runs:
     @cached_property
     def _rows(self) -> tuple[Any, IntArray]:
         """Every column of the source table, and a row that has each sensitive value."""
-        codes, first = np.unique(self.microdata.sensitive_codes, return_index=True)
-        of_value = np.zeros(len(self.microdata.values), dtype=np.int64)
-        of_value[codes] = self.microdata.kept[first]
+        codes, first_people = np.unique(self.microdata.sensitive_codes, return_index=True)
+        row_of_value = np.zeros(len(self.microdata.values), dtype=np.int64)
+        row_of_value[codes] = self.microdata.kept[first_people]
         source = self.microdata.source
-        return source.arrow(source.columns), of_value
+        return source.arrow(source.columns), row_of_value
 
     def _call_function(self, codes: Codes, seed: int | None) -> Any:
         """The result of the method's function on the table of a world.
@@ -405,10 +408,10 @@ class Runs:
         The sensitive column is replaced by that of other rows: of each person, a row with the value
         that `codes` gives to the person. So cells stay as the source wrote them.
         """
-        rows, row_of_value = self._rows
-        source_rows = np.arange(rows.num_rows)
-        source_rows[self.microdata.kept] = row_of_value[codes]
-        table = with_column_from(rows, self.microdata.schema.sensitive, source_rows)
+        source_table, row_of_value = self._rows
+        row_of_cell = np.arange(source_table.num_rows)  # that each row takes its value from
+        row_of_cell[self.microdata.kept] = row_of_value[codes]
+        table = with_column_from(source_table, self.microdata.schema.sensitive, row_of_cell)
         try:
             return self.method(table, seed=seed) if self._seeded else self.method(table)
         except ForeknowError:
@@ -453,8 +456,8 @@ def is_method(candidate: Any) -> bool:
 
 def _check_attackable(microdata: Microdata, method: Any, policy: Policy | None) -> None:
     """Refuse a wrong table, method or policy, and whatever attacks do not support."""
-    way = ": a table and the roles of its columns, Microdata(table, schema)"
-    refuse_other_type(microdata, Microdata, "Microdata", way)
+    how_to_make = ": a table and the roles of its columns, Microdata(table, schema)"
+    refuse_other_type(microdata, Microdata, "Microdata", how_to_make)
     refuse_other_type(policy, (Policy, NoneType), "a Policy", "; see Policy.load")
     if isinstance(method, type):
         raise InputError(f"give a method, such as {method.__name__}(), not its class")

@@ -1,11 +1,12 @@
 """Parts: sets of groups whose values depend on each other, each attacked by itself.
 
-A run that says which of its decisions depend on who has what (a `replay`) divides the question.
-Worlds are possible just if each of these decisions goes as it did. One that goes so however the
-values are assigned tells nothing and is dropped. Groups that no remaining decision looks at
-together are independent: a possible world is one possible assignment for each part. And people of
-one group who are on one side of every remaining decision are interchangeable, so that they share
-a *cell*.
+A method decides, for example, whether to split a group in two (its *children*), by the values in
+each. A run that lists the decisions that depend on who has what (a `replay`) divides the question.
+An assignment of the values (a *world*) is possible just if each of these decisions goes as it did.
+One that goes so however the values are assigned tells nothing and is dropped. Groups that no
+remaining decision looks at together are independent: a possible world is one possible assignment
+for each part. And people of one group who are in one child of every remaining decision are
+interchangeable, so that they share a *cell*.
 """
 
 from __future__ import annotations
@@ -64,97 +65,121 @@ class Replay(Protocol):
 def by_parts(
     worlds: Worlds, replay: Replay, most_assignments: int, end_time: float | None, seed: int | None
 ) -> Posteriors:
-    """The posteriors, part by part; a part is a set of groups whose values depend on each other.
+    """The posteriors of everybody's values, for an adversary who knows the method.
 
-    `replay` lists the decisions of the method's run; a world is possible just if each goes as it
-    did. A part with at most `most_assignments` is worked out exactly; others get bounds and an
-    estimate, until `end_time` (None: no limit).
+    They are computed by parts: sets of groups whose values depend on each other. `replay` lists the
+    decisions of the method's run; a world is possible just if each goes as it did. A part with at
+    most `most_assignments` is worked out exactly; others get bounds and an estimate, until
+    `end_time` (None: no limit).
     """
     random = np.random.default_rng(seed)
     clock = _Clock(end_time)
     _log.info("looking at the decisions of the run one by one")
-    all_decisions = [_LinkedDecision.of(decision, worlds) for decision in replay.decisions]
-    decisions = _informative(all_decisions, worlds, most_assignments, clock, random)
+    run_decisions = [_RunDecision.of(decision, worlds) for decision in replay.decisions]
+    decisions = _decisions_that_can_differ(run_decisions, worlds, most_assignments, clock, random)
     worlds = replace(worlds, cell_of=_cell_of_people(worlds, decisions))
-    # People of one group on the same side of each decision are interchangeable: a cell.
     parts = _parts_of(worlds, decisions)
     _log.info("%d decisions tell something, of %d parts", len(decisions), len(parts))
-    low, high = _bounds(worlds)
-    mean = np.clip(worlds.shares, low, high)
-    is_exact = np.ones(worlds.n_cells, dtype=bool)
-    fractions: dict[int, list[Fraction]] = {}
-    decided_parts: list[_Part] = []
-    groups_without_decisions: list[int] = []
-    # Where no decision looks, every assignment is possible: bounds of such a part are its shares.
-    for part in parts:
-        if part.decisions:
-            decided_parts.append(part)
-        else:
-            groups_without_decisions += part.groups
-    n_consistent = math.prod(map(assignments, worlds.bags[groups_without_decisions].tolist()))
-    open_parts: list[_Part] = []  # with too many worlds, or no time to look at all of them
-    n_beyond = 0  # people in parts with too many worlds
     # Exchanging two values of the true world is a cheap way to show that somebody is not certain.
     for part in parts:
-        part.exchange(clock)
-    early_clock = clock.part(_ENUMERATED)
-    # Small parts first, so that most of them are done before time is up.
-    for part in sorted(decided_parts, key=lambda part: part.n_people):
-        enumerated = None if early_clock.over else part.enumerated(most_assignments, early_clock)
-        if enumerated is None:
-            open_parts.append(part)
-            # With time left, a part was given up for its size, which more time would not change.
-            n_beyond += 0 if early_clock.over else part.n_people
-            is_exact[part.cells] = False
-            continue
-        n_consistent *= enumerated.n_worlds
-        for cell, posteriors in zip(part.cells.tolist(), enumerated.posteriors, strict=True):
-            fractions[cell] = posteriors
-            mean[cell] = low[cell] = high[cell] = list(map(float, posteriors))
-    if n_beyond:
+        part.note_exchanges(clock)
+    enumeration = _enumerate_parts(
+        [part for part in parts if part.decisions], most_assignments, clock.part(_ENUMERATED)
+    )
+    open_parts = enumeration.open_parts
+    if enumeration.n_people_beyond:
         _log.warning(
             "Of %s people %s are in parts with more than %s assignments: however long it takes, "
             "of these there are estimates only. %s",
-            *(f"{count:,}" for count in (worlds.n_people, n_beyond, most_assignments)),
+            *(f"{n:,}" for n in (worlds.n_people, enumeration.n_people_beyond, most_assignments)),
             _PROVED,
         )
+    # Where no decision looks, every assignment is possible, and both bounds are the shares.
+    low, high = _share_bounds(worlds)
+    for cell, posteriors in enumeration.posteriors_of_cell.items():
+        low[cell] = high[cell] = list(map(float, posteriors))
     # For open parts: first bounds that hold for certain, then estimates from random worlds.
-    early_clock = clock.part(_IDLE)
+    bounds_clock = clock.part(_IDLE)
     for part in open_parts:
-        part.bound(low, high, early_clock)
-    mean = np.clip(mean, low, high)
+        part.narrow_by_decisions(low, high, bounds_clock)
     _draw(open_parts, most_assignments, clock, random)
-    n_open = int(worlds.open[~is_exact].sum())
+    mean = _estimate_open_parts(open_parts, worlds, low, high)
+    is_exact = np.ones(worlds.n_cells, dtype=bool)
     one_valued = np.zeros(worlds.n_cells, dtype=bool)
     for part in open_parts:
-        cells, sample = part.cells, part.sample
-        one_valued[cells] = sample.one_valued
-        if sample.kept:
-            estimate = np.zeros((len(cells), worlds.n_values))
-            estimate[:, part.values], half_width = sample.interval(worlds.open[cells], n_open)
-            low[cells] = np.maximum(low[cells], estimate - half_width)
-            high[cells] = np.minimum(high[cells], estimate + half_width)
-            mean[cells] = np.clip(estimate, low[cells], high[cells])
-    looked, consistent = worlds.n_worlds, n_consistent
-    # Bounds and intervals both hold, so the narrower ends count.
+        is_exact[part.cells] = False
+        one_valued[part.cells] = part.sample.one_valued
     if open_parts:  # then worlds as a whole were not counted, but assignments of parts
-        looked = sum(part.sample.drawn for part in open_parts)
-        consistent = sum(part.sample.kept for part in open_parts)
+        n_looked_at = sum(part.sample.drawn for part in open_parts)
+        n_consistent = sum(part.sample.kept for part in open_parts)
+    else:
+        n_looked_at = worlds.n_worlds
+        free_groups = [group for part in parts if not part.decisions for group in part.groups]
+        n_free_worlds = math.prod(map(assignments, worlds.bags[free_groups].tolist()))
+        n_consistent = n_free_worlds * enumeration.n_worlds
     return Posteriors(
         worlds,
         "parts",
-        looked=looked,
-        consistent=consistent,
+        looked=n_looked_at,
+        consistent=n_consistent,
         runs=1,
         mean=mean,
         low=low,
         high=high,
         perhaps_certain=one_valued & worlds.mixed & (high.max(axis=1) >= 1),
-        fractions=fractions,
+        fractions=enumeration.posteriors_of_cell,
         exact_cells=is_exact,
         parts=len(parts),
-        beyond=n_beyond,
+        beyond=enumeration.n_people_beyond,
     )
+
+
+class _Enumeration(NamedTuple):
+    """The result of counting the possible worlds of each part."""
+
+    posteriors_of_cell: dict[int, list[Fraction]]  # by cell, for each value
+    n_worlds: int  # possible combinations of assignments of the parts that were counted
+    open_parts: list[_Part]  # those with too many worlds, or no time to look at all of them
+    n_people_beyond: int  # people in parts with too many worlds
+
+
+def _enumerate_parts(parts: list[_Part], most_assignments: int, clock: _Clock) -> _Enumeration:
+    """Count the possible worlds of each part, the smallest first, until time is up."""
+    posteriors_of_cell: dict[int, list[Fraction]] = {}
+    open_parts: list[_Part] = []
+    n_worlds, n_people_beyond = 1, 0
+    for part in sorted(parts, key=lambda part: part.n_people):
+        enumerated = None if clock.over else part.enumerated(most_assignments, clock)
+        if enumerated is None:
+            open_parts.append(part)
+            # With time left, a part was given up for its size, which more time would not change.
+            n_people_beyond += 0 if clock.over else part.n_people
+            continue
+        n_worlds *= enumerated.n_worlds
+        posteriors_of_cell.update(zip(part.cells.tolist(), enumerated.posteriors, strict=True))
+    return _Enumeration(posteriors_of_cell, n_worlds, open_parts, n_people_beyond)
+
+
+def _estimate_open_parts(
+    parts: list[_Part], worlds: Worlds, low: FloatArray, high: FloatArray
+) -> FloatArray:
+    """The mean posteriors (cells x values): of open parts estimates from their drawn worlds.
+
+    Narrows `low` and `high` in place, where an interval of an estimate is narrower.
+    """
+    mean: FloatArray = np.clip(worlds.shares, low, high)
+    n_open = sum(int(worlds.open[part.cells].sum()) for part in parts)
+    for part in parts:
+        if not part.sample.kept:
+            continue
+        cells = part.cells
+        estimate = np.zeros((len(cells), worlds.n_values))
+        estimate[:, part.values], half_width = part.sample.interval(worlds.open[cells], n_open)
+        # Bounds and intervals both hold, so the narrower ends count.
+        low[cells] = np.maximum(low[cells], estimate - half_width)
+        high[cells] = np.minimum(high[cells], estimate + half_width)
+        mean[cells] = np.clip(estimate, low[cells], high[cells])
+    return mean
 
 
 @dataclass(frozen=True)
@@ -167,12 +192,14 @@ class _Clock:
 
     def part(self, share: float) -> _Clock:
         """A clock that ends after a share of the remaining time."""
+        if self.until is None:
+            return self
         moment = time.monotonic()
-        return _Clock(None if self.until is None else moment + share * max(0, self.until - moment))
+        return _Clock(moment + share * max(0, self.until - moment))
 
 
 @dataclass(frozen=True, eq=False)
-class _LinkedDecision:
+class _RunDecision:
     """A decision of the method, and the groups on whose values it depends."""
 
     decision: Decision
@@ -180,7 +207,7 @@ class _LinkedDecision:
     n_children: int
 
     @classmethod
-    def of(cls, decision: Decision, worlds: Worlds) -> _LinkedDecision:
+    def of(cls, decision: Decision, worlds: Worlds) -> _RunDecision:
         groups = np.unique(worlds.groups[decision.people]).tolist()
         return cls(decision, groups, len(decision.fixed))
 
@@ -212,29 +239,28 @@ class _LinkedDecision:
     def chance_to_differ(self, worlds: Worlds, clock: _Clock) -> float:
         """An upper bound of the chance, over all worlds, that the decision goes differently.
 
-        It goes as it did if one part alone suffices for that. Each group is looked at by the part
-        that suffices most often; what different groups have is independent.
-
-        A part here is one child of the decision, and one of its groups.
+        The decision goes as it did if the values of one child alone suffice for that. Only children
+        of people of one group are looked at, and of each group the child that suffices most often.
+        Values of different groups are independent, so their chances to fail are multiplied.
         """
-        # Of a child and tables of it: where this child alone makes the decision go as it did.
+        # suffices(child, tables): where the values of this child alone make it go as it did.
         suffices = getattr(self.decision, "alone", None)
         child, group = self.decision.child, worlds.groups[self.decision.people]
         if suffices is None:
             return 1.0
-        # Pairs of a child and a group that share people, (2, pairs), and how many these are.
+        # Pairs of a child and a group that share people, and how many these are.
         pairs, sizes = np.unique(np.stack((child, group)), axis=1, return_counts=True)
-        # A child whose people are all of one group is decided by that group.
-        is_in_one_group = np.bincount(pairs[0])[pairs[0]] == 1
+        children, groups = pairs
+        is_in_one_group = np.bincount(children)[children] == 1  # the only pair of its child
         chance_by_group: dict[int, float] = {}
+        # The smallest first: they have the fewest ways.
         for pair in np.argsort(sizes, kind="stable").tolist():
-            # The smallest shares first: they have the fewest ways.
-            (child_of_pair, group_of_pair), size = pairs[:, pair].tolist(), int(sizes[pair])
+            child_of_pair, group_of_pair = int(children[pair]), int(groups[pair])
+            size = int(sizes[pair])
             bag = worlds.bags[group_of_pair]
             values = np.flatnonzero(bag)
             if not is_in_one_group[pair] or n_taken(bag[values], size) > _TAKEN:
-                # Other shares are skipped, which only makes the bound looser.
-                continue
+                continue  # which only makes the bound looser
             if clock.over:
                 break
             ways = ways_to_take(bag[values], size)
@@ -248,12 +274,10 @@ class _LinkedDecision:
             n_failing = sum(math.prod(map(math.comb, occurrences, way)) for way in failing_ways)
             n_assignments = math.comb(int(bag.sum()), size)
             chance_before = chance_by_group.get(group_of_pair, 1.0)
-            # A group may be looked at in several children: the smallest chance counts. Groups are
-            # independent of each other, so their chances are multiplied.
             chance_by_group[group_of_pair] = min(chance_before, n_failing / n_assignments)
         return min(1.0, math.prod(chance_by_group.values()) * (1 + _UP))
 
-    def moves(self, worlds: Worlds, random: np.random.Generator) -> bool:
+    def differs_at_random(self, worlds: Worlds, random: np.random.Generator) -> bool:
         """True if the decision goes differently in one of some worlds drawn at random."""
         # Cells, here, are the people of one group in one child of the decision.
         tables_of_groups = [
@@ -263,15 +287,15 @@ class _LinkedDecision:
         tables = np.concatenate(tables_of_groups, axis=1)
         return not self.holds(tables, self._values(worlds), self._sides(worlds)).all()
 
-    def many(self, worlds: Worlds) -> float:
-        """About how many ways there are to divide the values on which the decision depends."""
+    def n_divisions(self, worlds: Worlds) -> float:
+        """About how many ways there are to divide the values of its groups between the children."""
         n_ways: list[float] = []
         for asked in self._asked_groups(worlds):
             # The last child takes what is left.
             n_ways += [n_taken(asked.bag, size) for size in asked.sizes[:-1]]
         return math.prod(n_ways)
 
-    def is_idle(self, worlds: Worlds, most_assignments: int) -> bool:
+    def always_repeats(self, worlds: Worlds, most_assignments: int) -> bool:
         """True if the decision goes as it did in every world, so that it tells nothing.
 
         All worlds of its groups are tried; False, too, if there are more than `most_assignments`.
@@ -324,7 +348,7 @@ class _Part:
     """
 
     groups: list[int]
-    decisions: list[_LinkedDecision]
+    decisions: list[_RunDecision]
     worlds: Worlds
     cells: IntArray  # (cells,): the cells of the part, as they are numbered in `worlds`, ascending
     values: IntArray  # (values,): the codes that occur in the part, ascending
@@ -333,7 +357,7 @@ class _Part:
     sides: list[IntArray]  # for each decision, (cells,): the child of each cell, -1 for none
 
     @classmethod
-    def of(cls, worlds: Worlds, groups: list[int], decisions: list[_LinkedDecision]) -> _Part:
+    def of(cls, worlds: Worlds, groups: list[int], decisions: list[_RunDecision]) -> _Part:
         """The part that consists of some groups, and of the decisions that look at them."""
         people = np.concatenate([worlds.members[group] for group in groups])
         cells, cell_of_person = np.unique(worlds.cell_of[people], return_inverse=True)
@@ -345,11 +369,12 @@ class _Part:
         np.add.at(true_counts, (cell_of_person, value_of_person), 1)
         group_of_cell = worlds.group_of_cell[cells]
         sides = []
-        for linked in decisions:
+        for run_decision in decisions:
+            decision = run_decision.decision
             # People of one cell are in one child, so any of them says where their cell is.
-            asked_cells = np.searchsorted(cells, worlds.cell_of[linked.decision.people])
+            asked_cells = np.searchsorted(cells, worlds.cell_of[decision.people])
             child_of_cell = np.full(len(cells), -1)
-            child_of_cell[asked_cells] = linked.decision.child
+            child_of_cell[asked_cells] = decision.child
             sides.append(child_of_cell)
         return cls(
             groups=groups,
@@ -486,7 +511,7 @@ class _Part:
         return tables, np.array(placed_cells)
 
     def _lacking(self, number: int, unplaced: set[int]) -> list[int]:
-        """The unplaced cells in all children of a decision except the child with most of them.
+        """The unplaced cells of a decision's children, except of the child with most of them.
 
         Once these are placed, what is left is that child's, and the decision can be checked.
         """
@@ -504,12 +529,11 @@ class _Part:
         """Cells with one value in all possible assignments so far, in groups with several."""
         return np.flatnonzero(self.worlds.mixed[self.cells] & self.sample.one_valued)
 
-    def exchange(self, clock: _Clock) -> None:
-        """Meet possible worlds that differ from the true one by one exchange of values.
+    def note_exchanges(self, clock: _Clock) -> None:
+        """Note in `sample` possible worlds that differ from the true one by one exchange of values.
 
         A suspect is a cell with one value in all possible worlds so far. It exchanges a value with
-        another cell of its group; if the decisions still go as they did, it is not certain of its
-        value.
+        another cell of its group; if the decisions still go as they did, its value is not certain.
         """
         all_cells = np.arange(len(self.cells))
         exchanges: list[tuple[int, int, int, int]] = []  # cell, partner, their values
@@ -522,10 +546,10 @@ class _Part:
                     exchanges += product([cell], [partner], [value], other_values)
         step = max(1, _NUMBERS // (self.true_counts.size + 1))
         for start in range(0, len(exchanges), step):
-            # Of each exchange, as four arrays.
-            cell, partner, value, other_value = np.array(exchanges[start : start + step]).T
-            tables = np.repeat(self.true_counts[None], len(cell), axis=0)
-            table = np.arange(len(cell))  # one for each exchange
+            batch = exchanges[start : start + step]
+            cell, partner, value, other_value = np.array(batch).T  # an array each
+            tables = np.repeat(self.true_counts[None], len(batch), axis=0)
+            table = np.arange(len(batch))  # one for each exchange
             tables[table, cell, value] -= 1
             tables[table, cell, other_value] += 1
             tables[table, partner, value] += 1
@@ -535,13 +559,13 @@ class _Part:
                 return
             self.sample.meet(tables[possible])
 
-    def bound(self, low: FloatArray, high: FloatArray, clock: _Clock) -> None:
-        """Narrow `low` and `high` (cells x values) by the chance that a decision differs.
+    def narrow_by_decisions(self, low: FloatArray, high: FloatArray, clock: _Clock) -> None:
+        """Narrow `low` and `high` (cells x values) in place, by the chance that a decision differs.
 
         What holds in a share of all worlds holds in at most that share divided by (1 - chance) of
         the possible worlds.
         """
-        # The sum bounds the chance that any of them does.
+        # The chance that any of the decisions differs is at most the sum.
         chance_to_differ = sum(
             decision.chance_to_differ(self.worlds, clock) for decision in self.decisions
         )
@@ -593,33 +617,33 @@ def _with_remaining(tables: Tables, remaining: IntArray) -> Tables:
     return np.concatenate((tables, remaining[:, None].astype(np.int32)), axis=1)
 
 
-def _informative(
-    decisions: list[_LinkedDecision],
+def _decisions_that_can_differ(
+    decisions: list[_RunDecision],
     worlds: Worlds,
     most_assignments: int,
     clock: _Clock,
     random: np.random.Generator,
-) -> list[_LinkedDecision]:
+) -> list[_RunDecision]:
     """The decisions that may go differently in some world, those on the fewest people first.
 
     Others tell nothing. That one always goes as it did is shown by a bound or by trying every
     world; a few random worlds come first, since they often show at once that it does not.
     """
     early_clock, informative = clock.part(_IDLE), []
-    candidates: list[tuple[float, _LinkedDecision]] = []  # that may always go as they did
+    candidates: list[tuple[float, _RunDecision]] = []  # that may always go as they did
     for decision in sorted(decisions, key=lambda decision: len(decision.decision.people)):
         if decision.n_children > _HALVES and not decision.chance_to_differ(worlds, early_clock):
             continue
-        if not early_clock.over and not decision.moves(worlds, random):
-            candidates.append((decision.many(worlds), decision))
+        if not early_clock.over and not decision.differs_at_random(worlds, random):
+            candidates.append((decision.n_divisions(worlds), decision))
         else:
             informative.append(decision)
     for n_ways, decision in sorted(candidates, key=lambda pair: pair[0]):
-        # What was not shown to be idle in time counts as telling something, which is safe.
+        # What was not shown to repeat in time counts as telling something, which is safe.
         if (
             n_ways > most_assignments
             or early_clock.over
-            or not decision.is_idle(worlds, most_assignments)
+            or not decision.always_repeats(worlds, most_assignments)
         ):
             informative.append(decision)
     return informative
@@ -639,7 +663,7 @@ def _draw(
         n_done += n_draws
 
 
-def _cell_of_people(worlds: Worlds, decisions: list[_LinkedDecision]) -> IntArray:
+def _cell_of_people(worlds: Worlds, decisions: list[_RunDecision]) -> IntArray:
     """The cell of each person: people of one group, on the same side of every decision."""
     cell_of = worlds.groups.copy()  # (people,): begins with groups, and is divided by decisions
     n_cells = worlds.n_groups
@@ -655,7 +679,7 @@ def _cell_of_people(worlds: Worlds, decisions: list[_LinkedDecision]) -> IntArra
     return cells
 
 
-def _parts_of(worlds: Worlds, decisions: list[_LinkedDecision]) -> list[_Part]:
+def _parts_of(worlds: Worlds, decisions: list[_RunDecision]) -> list[_Part]:
     """The parts: groups that decisions link with each other, and these decisions.
 
     A decision that looks at two groups makes them one part; parts are independent.
@@ -672,7 +696,7 @@ def _parts_of(worlds: Worlds, decisions: list[_LinkedDecision]) -> list[_Part]:
     return parts
 
 
-def _bounds(worlds: Worlds) -> tuple[FloatArray, FloatArray]:
+def _share_bounds(worlds: Worlds) -> tuple[FloatArray, FloatArray]:
     """The least and the highest share of each value in each cell, over all worlds (cells x values).
 
     Of a value, a cell has at least the holders for whom the rest of the group has no room, and at

@@ -418,18 +418,19 @@ class Attack(Result):
         beliefs, share = self._posteriors, self._posteriors.share(cell, code)
         # What the release itself says is exact, though others are estimated.
         exact = share if share in (0, 1) else beliefs.posterior(cell, code)
-        bags, limit = beliefs.bags, self._limits.get(code)
+        # The release shows no group of people who are left out: the whole table is compared.
         if beliefs.worlds.group_of_cell[cell] == self._left_out:
-            share = Fraction(int(bags[:, code].sum()), int(beliefs.worlds.bags.sum()))
+            share = Fraction(int(beliefs.bags[:, code].sum()), int(beliefs.worlds.bags.sum()))
+        limit, _ = self._limits.get(code, (None, False))
         return PersonBelief(
-            self._rows(np.array([cell])),
-            (*self._values, *self._names)[code],
-            float(beliefs.mean[cell, code]),
-            exact,
-            float(beliefs.low[cell, code]),
-            float(beliefs.high[cell, code]),
-            share,
-            None if limit is None else limit[0],
+            rows=self._rows(np.array([cell])),
+            value=(*self._values, *self._names)[code],
+            probability=float(beliefs.mean[cell, code]),
+            exact=exact,
+            low=float(beliefs.low[cell, code]),
+            high=float(beliefs.high[cell, code]),
+            share=share,
+            limit=limit,
         )
 
     def _rows(self, cells: IntArray | NDArray[np.bool_]) -> tuple[int, ...]:
@@ -500,7 +501,9 @@ def limits_of(policy: Policy | None, microdata: Microdata) -> Limits:
                 codes = [len(values) + list(sets).index(tuple(codes))]
             for code in codes:
                 for point in requirement.points:
-                    if point.relative:  # to priors, and it takes all ways for as likely
+                    if (
+                        point.relative
+                    ):  # to priors, but an attack takes all worlds as equally likely
                         relative = {Need.ABSOLUTE: point.limit.key}
                         require(ATTACK, relative, subject=requirement.name)
                     limit = point.below, point.inclusive
