@@ -98,7 +98,7 @@ def test_foreseen_cuts_happen():
         bag = start.bags_of(start.node, 1)
         size, decoys = draw.randrange(6, len(values) - 5), draw.choice([3, 10])
         people, none = np.array([size, len(values) - size]), np.zeros(2, dtype=np.int64)
-        chance = start._chances(
+        chance = start._chances_of_acceptance(
             [search._Parts(none, none, people)],
             draws.UnlikeParts.of(bag),
             none[:1],

@@ -217,57 +217,60 @@ def fits(
     judges_as_it_learns = seconds == layout.seconds
     layout_for_judging = layout if judges_as_it_learns else replace(layout, seconds=seconds)
     for smoothing in smoothings:
-        climb = _Climb(layout, kinds, n_values, smoothing)
-        climbed = climb.climb()
+        learner = _Learner(layout, kinds, n_values, smoothing)
+        statistics = learner.learn()
         yield Fit(
             kinds=kinds,
             layout=layout_for_judging,
-            chances=climbed.chances,
-            amounts=climbed.amounts,
-            overall=climb.overall,
-            people=climb.people,
+            chances=statistics.chances,
+            amounts=statistics.amounts,
+            overall=learner.overall,
+            people=learner.people,
             smoothing=smoothing,
-            steps=climbed.steps,
-            change=climbed.change,
+            steps=statistics.steps,
+            change=statistics.change,
         )
 
 
-class Climbed(NamedTuple):
-    """Where a climb ends."""
+class _Statistics(NamedTuple):
+    """What was learned from groups: by kind of people (rows) and value (columns)."""
 
     chances: FloatArray
-    amounts: FloatArray
+    amounts: FloatArray  # how many people have the value, on average over worlds
     steps: int
-    change: float  # the largest change in the last step
+    change: float  # the largest change of a chance in the last step
 
 
-class _Climb:
-    """Steps of expectation and maximization over some groups."""
+class _Step(NamedTuple):
+    """One step from chances to likelier ones."""
+
+    expected: Expected  # posteriors and weights by the chances before
+    amounts: FloatArray  # people by kind and value, by these posteriors
+    chances: FloatArray  # the next chances: the shares of these amounts
+
+
+class _Learner:
+    """Learns chances by kind of people from groups, by expectation and maximization."""
 
     def __init__(self, layout: CaseLayout, kinds: Kinds, n_values: int, smoothing: float) -> None:
-        """Prepare the steps: where cells add up, people by kind, and the shares of everybody.
-
-        `at` is the place of each cell (of the layout) in a flat table of kinds and values; `begun`
-        are the amounts by the groups' own shares.
-        """
         self.layout, self.smoothing = layout, smoothing
         self.shape = len(kinds.labels), n_values
-        self.at = layout.signature * n_values + layout.value
-        self.weight = layout.times[layout.case] * layout.people
-        self.people = self._people()
-        self.begun = self.sums(layout.alone)
-        totals = self.begun.sum(axis=0)
-        self.overall = totals / totals.sum()
+        # Where each cell of the layout is in a flat table of kinds and values.
+        self.place_of_cell = layout.signature * n_values + layout.value
+        self.people_of_cell = layout.times[layout.case] * layout.people
+        self.people = self._people_by_kind()
+        self.amounts_by_group_shares = self.amounts(layout.alone)
+        totals = self.amounts_by_group_shares.sum(axis=0)
+        self.overall = totals / totals.sum()  # the share of each value among everybody
 
-    def sums(self, posteriors: FloatArray) -> FloatArray:
-        """People by kind (rows) and value (columns), where posteriors say how many have a value."""
-        sums = np.bincount(
-            self.at, self.weight * posteriors, minlength=self.shape[0] * self.shape[1]
-        )
+    def amounts(self, posteriors: FloatArray) -> FloatArray:
+        """How many people of each kind (rows) have each value (columns), by posteriors of cells."""
+        holders = self.people_of_cell * posteriors
+        n_kinds, n_values = self.shape
+        sums = np.bincount(self.place_of_cell, holders, minlength=n_kinds * n_values)
         return np.asarray(sums.reshape(self.shape), dtype=np.float64)
 
-    def _people(self) -> FloatArray:
-        """People by kind."""
+    def _people_by_kind(self) -> FloatArray:
         cases = self.layout.cases
         case = np.repeat(np.arange(cases.n_groups), np.diff(cases.offsets))
         amounts = cases.people * self.layout.times[case]
@@ -279,23 +282,20 @@ class _Climb:
 
         Smoothing adds people with the values of everybody; a kind of nobody has the overall shares.
         """
-        amount_of = amounts + self.smoothing * self.overall
+        smoothed_amounts = amounts + self.smoothing * self.overall
         total = (self.people + self.smoothing)[:, None]
         return np.asarray(
-            np.where(total > 0, amount_of / np.where(total > 0, total, 1), self.overall)
+            np.where(total > 0, smoothed_amounts / np.where(total > 0, total, 1), self.overall)
         )
 
-    def step(
-        self, chances: FloatArray, weighed: bool = False
-    ) -> tuple[FloatArray, FloatArray, Expected]:
-        """One round of expectation and maximization: from chances (kinds x values) to better ones.
+    def step(self, chances: FloatArray, weighed: bool = False) -> _Step:
+        """One round of expectation and maximization, from chances (kinds x values).
 
-        Returns the next chances, the people by kind and value that they are shares of, and the
-        posteriors and weights that `chances` led to.
+        `weighed`: the weights, which `likelihood` needs, are worked out, too.
         """
-        expected = self.layout.expected(chances.ravel()[self.at], weighed)
-        amounts = self.sums(expected.posteriors)
-        return self.chances(amounts), amounts, expected
+        expected = self.layout.expected(chances.ravel()[self.place_of_cell], weighed)
+        amounts = self.amounts(expected.posteriors)
+        return _Step(expected, amounts, self.chances(amounts))
 
     def likelihood(self, chances: FloatArray, expected: Expected) -> float:
         """The log-likelihood of chances (kinds x values), from the expectation under them.
@@ -305,34 +305,34 @@ class _Climb:
         likelihood = float(self.layout.times @ expected.weights)
         if self.smoothing:
             # Values that nobody has add nothing; their logarithm would be infinite.
-            had = self.overall > 0
-            likelihood += self.smoothing * float(
-                (np.log(np.maximum(chances[:, had], 1e-300)) @ self.overall[had]).sum()
-            )
+            occurs = self.overall > 0
+            logs = np.log(np.maximum(chances[:, occurs], 1e-300))
+            likelihood += self.smoothing * float((logs @ self.overall[occurs]).sum())
         return likelihood
 
-    def climb(self) -> Climbed:
+    def learn(self) -> _Statistics:
         """Step until no chance changes by more than a tolerance, or until too many steps.
 
-        Each round takes two plain steps and extrapolates them; the extrapolated chances are kept
-        only if they are at least as likely as one plain step.
+        It begins with the groups' own shares. Each round takes two plain steps and extrapolates
+        them; the extrapolated chances are used only if they are at least as likely as one plain
+        step.
         """
-        chances = self.chances(self.begun)
-        steps = 0
+        chances = self.chances(self.amounts_by_group_shares)
+        n_steps = 0
         while True:
-            next_chances, amounts, _ = self.step(chances)
-            steps += 1
-            change = float(np.abs(next_chances - chances).max())
-            if change <= TOLERANCE or steps >= STEPS:
-                return Climbed(next_chances, amounts, steps, change)
-            second_chances, _, near_weights = self.step(next_chances, weighed=True)
-            extrapolated = _extrapolated(chances, next_chances, second_chances)
-            third_chances, _, far_weights = self.step(extrapolated, weighed=True)
-            steps += 2
-            is_better = self.likelihood(extrapolated, far_weights) >= self.likelihood(
-                next_chances, near_weights
+            first = self.step(chances)
+            n_steps += 1
+            change = float(np.abs(first.chances - chances).max())
+            if change <= TOLERANCE or n_steps >= STEPS:
+                return _Statistics(first.chances, first.amounts, n_steps, change)
+            second = self.step(first.chances, weighed=True)
+            extrapolated = _extrapolated(chances, first.chances, second.chances)
+            third = self.step(extrapolated, weighed=True)
+            n_steps += 2
+            is_likelier = self.likelihood(extrapolated, third.expected) >= self.likelihood(
+                first.chances, second.expected
             )
-            chances = third_chances if is_better else second_chances
+            chances = third.chances if is_likelier else second.chances
 
 
 def _extrapolated(start: FloatArray, once: FloatArray, twice: FloatArray) -> FloatArray:

@@ -62,17 +62,16 @@ def safe_groups(
     The three arrays have an entry for each person: the group, the profile (a kind of people whom no
     adversary can tell apart) and the value.
     """
-    # For each group the values that occur, and how often each does; its values in `bags` are
-    # those from ``bags[0][group]`` to ``bags[0][group + 1]``.
-    bags = count_pairs(group, values, n_groups, problem.n_values)
+    # In group g, the values occurring[starts[g] : starts[g + 1]] occur, as often as `counts` says.
+    starts, occurring, counts = bags = count_pairs(group, values, n_groups, problem.n_values)
     sizes = np.bincount(group, minlength=n_groups)
-    owner = np.repeat(np.arange(n_groups), np.diff(bags[0]))
+    owner = np.repeat(np.arange(n_groups), np.diff(starts))
     # A quick test first. The chances of a value add up to its count over all in the group, so
     # someone has at least the average, and even the loosest limit must allow that.
-    sieved = bags[2] <= sizes[owner] * problem.loosest[bags[1]] * (1 + _NEAR)
+    may_be_safe = counts <= sizes[owner] * problem.loosest[occurring] * (1 + _NEAR)
     if problem.unique:
-        sieved &= bags[2] == 1
-    fits = np.logical_and.reduceat(sieved, bags[0][:-1])
+        may_be_safe &= counts == 1
+    fits = np.logical_and.reduceat(may_be_safe, starts[:-1])
     if problem.one_profile:
         # Groups must not mix profiles: compare everybody with somebody of the group.
         first_profile = np.zeros(n_groups, dtype=np.int64)
@@ -83,20 +82,21 @@ def safe_groups(
         undecided = np.flatnonzero(fits)
         if not len(undecided):
             break
-        width = len(prior_table.priors.chances)
-        people = count_pairs(group, prior_table.signature_of[profiles], n_groups, width)
-        fits[undecided] = _robust(SignatureGroups(*people, *bags).take(undecided), prior_table)
+        n_signatures = len(prior_table.priors.chances)
+        people = count_pairs(group, prior_table.signature_of[profiles], n_groups, n_signatures)
+        undecided_groups = SignatureGroups(*people, *bags).take(undecided)
+        fits[undecided] = _keeps_limits(undecided_groups, prior_table)
     return fits
 
 
-def _robust(groups: SignatureGroups, prior_table: Known) -> NDArray[np.bool_]:
+def _keeps_limits(groups: SignatureGroups, prior_table: Known) -> NDArray[np.bool_]:
     """For each group, whether it keeps the limits on one table of priors.
 
     Floats with error bounds decide most groups; fractions decide those that come close to a limit.
     """
     # Groups of people with equal signatures (known columns) need no posteriors; `safe` is right for
     # these, and is filled in below for the others.
-    single, safe = _alike(groups, prior_table)
+    single, safe = _groups_of_one_signature(groups, prior_table)
     undecided = np.flatnonzero(~single)
     if not len(undecided):
         return safe
@@ -116,17 +116,17 @@ def _robust(groups: SignatureGroups, prior_table: Known) -> NDArray[np.bool_]:
     starts = posterior.offsets[:-1]
     # NaN means that no world is possible, or that no posterior could be computed: unsafe.
     missing = np.isnan(upper)
-    is_robust = ~np.logical_or.reduceat(missing, starts)
-    is_robust &= np.logical_and.reduceat(missing | (upper < limit + _NEAR), starts)
+    case_is_safe = ~np.logical_or.reduceat(missing, starts)
+    case_is_safe &= np.logical_and.reduceat(missing | (upper < limit + _NEAR), starts)
     # Near a limit floats may err: judge such cases in fractions.
-    is_undecided = np.logical_or.reduceat(upper > limit - _NEAR, starts)
-    for case in np.flatnonzero(is_robust & is_undecided).tolist():
-        is_robust[case] = _exactly_safe(posterior.cases, case, prior_table, on_top)
-    safe[undecided] = is_robust[posterior.case_of]
+    is_near_limit = np.logical_or.reduceat(upper > limit - _NEAR, starts)
+    for case in np.flatnonzero(case_is_safe & is_near_limit).tolist():
+        case_is_safe[case] = _exactly_safe(posterior.cases, case, prior_table, on_top)
+    safe[undecided] = case_is_safe[posterior.case_of]
     return safe
 
 
-def _alike(
+def _groups_of_one_signature(
     groups: SignatureGroups, prior_table: Known
 ) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
     """Which groups have a single signature, and which of these are safe, exactly.

@@ -1,7 +1,7 @@
 """Guesses of how near groups come to their limits: fast, and good enough to rank by.
 
-Exact posteriors (`judge`) decide. A guess scales priors until they fit how many people there are of
-each signature and how often each value occurs.
+Exact posteriors (`exact_check`) decide. A guess scales priors until they fit how many people there
+are of each signature (labels that one adversary knows) and how often each value occurs.
 """
 
 from __future__ import annotations
@@ -34,7 +34,8 @@ def guess_of_one(problem: ArtProblem, table: IntArray) -> float:
         people, counts = rows[signatures].sum(axis=1)[:, None], rows.sum(axis=0)[:, None]
         # Index arrays that pick the table (signatures, values) of one option, the last axis.
         cells = signatures[:, None, None], values[:, None]
-        worst = max(worst, float(_nearness(prior_table, cells, people, counts, thorough=True)[0]))
+        (ratio,) = _ratios_to_limits(prior_table, cells, people, counts, thorough=True)
+        worst = max(worst, float(ratio))
     return worst
 
 
@@ -46,25 +47,30 @@ def guess_of_groups(problem: ArtProblem, groups: Sequence[IntArray]) -> FloatArr
     people = np.concatenate(groups)
     group = np.repeat(np.arange(len(groups)), [len(members) for members in groups])
     worst = np.zeros(len(groups))
-    values, counts = _tabled(group, problem.values[people], len(groups))
+    values, counts = _codes_and_counts(group, problem.values[people], len(groups))
     for prior_table in problem.known:
         codes = prior_table.signature_of[problem.profiles[people]]
-        signatures, people_by_signature = _tabled(group, codes, len(groups))
+        signatures, people_by_signature = _codes_and_counts(group, codes, len(groups))
         # Every signature with every value; groups are the options along the last axis.
         cells = signatures[:, None, None], values[:, None]
-        nearness = _nearness(
+        ratios = _ratios_to_limits(
             prior_table,
             cells,
             people_by_signature,
             counts,
             thorough=prior_table.reading == "binary",
         )
-        np.maximum(worst, nearness, out=worst)
+        np.maximum(worst, ratios, out=worst)
     return worst
 
 
-def _tabled(group: IntArray, codes: IntArray, n_groups: int) -> tuple[IntArray, FloatArray]:
-    """The distinct codes, and how often each occurs in each group, shape (codes, groups)."""
+def _codes_and_counts(
+    group: IntArray, codes: IntArray, n_groups: int
+) -> tuple[IntArray, FloatArray]:
+    """The distinct codes, and how often each occurs in each group, shape (codes, groups).
+
+    `group` and `codes` have an entry for each person.
+    """
     distinct_codes, code_index = np.unique(codes, return_inverse=True)
     counts = np.bincount(
         group * len(distinct_codes) + code_index, minlength=n_groups * len(distinct_codes)
@@ -160,45 +166,49 @@ class Bags:
         columns, counts = self._values.with_one(bags, option, values)
         for prior_table, tally in zip(self._problem.known, self._signatures, strict=True):
             rows, people = tally.with_one(bags, option, prior_table.signature_of[profiles])
-            nearness = _nearness(prior_table, (rows[:, None], columns[None]), people, counts)
-            np.maximum(worst, nearness, out=worst)
+            ratios = _ratios_to_limits(prior_table, (rows[:, None], columns[None]), people, counts)
+            np.maximum(worst, ratios, out=worst)
         return worst
 
 
-def _nearness(
+def _ratios_to_limits(
     prior_table: Known,
     cells: tuple[NDArray[Any], ...],
     people: FloatArray,
     counts: FloatArray,
     thorough: bool = False,
 ) -> FloatArray:
-    """How near each option comes to a limit: its highest posterior / limit, approximately.
+    """For each option (a possible group): its highest ratio of a posterior to its limit, about.
 
-    `cells` picks the signatures and values of each option from the priors. `people` has how many
-    people of each signature an option has, `counts` how often each value occurs in it. Options run
-    along the last axis, next to each other in memory.
+    `cells` are the signatures and values of each option, as index arrays into the priors. `people`
+    has how many people of each signature an option has, `counts` how often each value occurs in it.
+    Options run along the last axis, next to each other in memory.
     """
     chances, limits = prior_table.chances[cells], prior_table.limits_of_possible[cells]
     occurs = (people[:, None] > 0) & (counts > 0)  # (signatures, values, options)
     if prior_table.reading == "joint":
-        # Everybody has exactly one value: scale the priors until they agree with the counts. None
-        # is 0, so that some scaling always does.
-        posterior = np.maximum(chances, 1e-9) * occurs
-        _fit(posterior, people, counts, _MANY_SCALINGS if thorough else _SCALINGS)
+        # Everybody has exactly one value. No prior is 0, so that some scaling agrees with the
+        # counts.
+        priors = np.maximum(chances, 1e-9) * occurs
+        n_rounds = _MANY_SCALINGS if thorough else _SCALINGS
+        posterior = _posteriors_of_one_value(priors, people, counts, n_rounds)
     else:
-        # A person has each value or not, whatever the others: scale the odds of each by itself.
+        # A person has each value or not, whatever the others.
         odds = chances / np.maximum(prior_table.complements[cells], 1e-12)
-        posterior = np.where(occurs, _tilted(odds, people, counts, thorough), 0.0)
-    worst: FloatArray = (posterior / limits).max(axis=(0, 1))
-    return worst
+        by_value = _posteriors_value_by_value(odds, people, counts, thorough)
+        posterior = np.where(occurs, by_value, 0.0)
+    ratios: FloatArray = (posterior / limits).max(axis=(0, 1))
+    return ratios
 
 
-def _tilted(odds: FloatArray, people: FloatArray, counts: FloatArray, thorough: bool) -> FloatArray:
-    """Chances of each value by signature, with odds scaled so that they fit the counts.
+def _posteriors_value_by_value(
+    odds: FloatArray, people: FloatArray, counts: FloatArray, thorough: bool
+) -> FloatArray:
+    """The chance of each value by signature: prior odds, scaled until they fit the counts.
 
     For each option (the last axis), ``people[s]`` people have signature s and ``counts[v]`` people
     have value v. The odds of a value are multiplied by one factor for all signatures. Unless
-    `thorough`, the chances are a rough guess.
+    `thorough`, the chances are a rough guess. Shape (signatures, values, options), as `odds`.
     """
     odds = np.ascontiguousarray(odds.transpose(2, 0, 1))  # (options, signatures, values)
     people, counts = np.ascontiguousarray(people.T), np.ascontiguousarray(counts.T)
@@ -213,18 +223,21 @@ def _tilted(odds: FloatArray, people: FloatArray, counts: FloatArray, thorough: 
         raised = odds * np.exp(middle)[:, None, :]
         too_many = np.einsum("os,osv->ov", people, raised / (1 + raised)) > counts
         low, high = np.where(too_many, low, middle), np.where(too_many, middle, high)
-    tilted: FloatArray = (raised / (1 + raised)).transpose(1, 2, 0)
-    return tilted
+    posteriors: FloatArray = (raised / (1 + raised)).transpose(1, 2, 0)
+    return posteriors
 
 
-def _fit(weights: FloatArray, people: FloatArray, counts: FloatArray, times: int) -> None:
-    """Scale weights, in place, to the chance of each value for each signature (Sinkhorn's way).
+def _posteriors_of_one_value(
+    priors: FloatArray, people: FloatArray, counts: FloatArray, n_rounds: int
+) -> FloatArray:
+    """The chance of each value by signature: `priors`, scaled in place (Sinkhorn's way).
 
     In turn, the chances of a value are made to add up to its holders, and those of a signature to
     1. Axes: signatures, values, options; `initial` avoids divisions by 0.
     """
-    product, people = np.empty_like(weights), people[:, None]
-    for _ in range(times):
-        np.multiply(weights, people, out=product)
-        weights *= counts / np.add.reduce(product, axis=0, initial=1e-300)
-        weights /= np.add.reduce(weights, axis=1, keepdims=True, initial=1e-300)
+    chances, product, people = priors, np.empty_like(priors), people[:, None]
+    for _ in range(n_rounds):
+        np.multiply(chances, people, out=product)
+        chances *= counts / np.add.reduce(product, axis=0, initial=1e-300)
+        chances /= np.add.reduce(chances, axis=1, keepdims=True, initial=1e-300)
+    return chances

@@ -128,18 +128,18 @@ def _too_frequent(problem: ArtProblem, names: ArtNames, prior_table: Known) -> l
     present = np.flatnonzero(table.sum(axis=1))
     limits, table = prior_table.asked, table[present]
     people, counts = table.sum(axis=1), table.sum(axis=0)
-    positive = prior_table.priors.chances[present] > 0
+    is_possible = prior_table.priors.chances[present] > 0  # (signatures, values)
     # Floats pick the values that may be too frequent; fractions decide below.
-    capacity = people @ (np.minimum(limits.floats[present], 1.0) * positive)  # (values,)
+    capacity = people @ (np.minimum(limits.floats[present], 1.0) * is_possible)  # (values,)
     reasons = []
-    for x in np.flatnonzero((counts > 0) & (capacity <= counts * (1 + _NEAR))).tolist():
-        possible_profiles = np.flatnonzero(positive[:, x])
-        shares = [limits.share(s, x) for s in present[possible_profiles].tolist()]
-        total, short = _short(shares, people[possible_profiles].tolist(), int(counts[x]))
-        if not short:
+    for value in np.flatnonzero((counts > 0) & (capacity <= counts * (1 + _NEAR))).tolist():
+        rows = np.flatnonzero(is_possible[:, value])
+        shares = [limits.share(signature, value) for signature in present[rows].tolist()]
+        total, is_too_small = _sum_of_limits(shares, people[rows].tolist(), int(counts[value]))
+        if not is_too_small:
             continue
-        name, n_able = names.value(x), int(people[possible_profiles].sum())
-        begin = f"{counts[x]} of {problem.n_people} people have it"
+        name, n_able = names.value(value), int(people[rows].sum())
+        begin = f"{counts[value]} of {problem.n_people} people have it"
         if not n_able:
             reasons.append(
                 f"{name}: {begin}, though its prior is 0 for everybody; so the table cannot be, by "
@@ -154,7 +154,7 @@ def _too_frequent(problem: ArtProblem, names: ArtNames, prior_table: Known) -> l
     return reasons
 
 
-def _short(shares: list[Share], times: list[int], needed: int) -> tuple[Fraction, bool]:
+def _sum_of_limits(shares: list[Share], times: list[int], needed: int) -> tuple[Fraction, bool]:
     """The sum of limits over all people, and whether it is too small for `needed` holders.
 
     Limit i, a pair (limit, whether it must not be reached), is that of ``times[i]`` people.

@@ -80,7 +80,7 @@ def most_groups(
         owners = np.repeat(np.arange(len(tried)), 2)
         is_safe = safe(outer_bags.reshape(-1, bags.shape[1]), owners)
         candidates = np.flatnonzero(is_safe)
-        is_safe[candidates] = _hold(bags[tried[candidates]], parts[candidates], safe)
+        is_safe[candidates] = _groups_hold(bags[tried[candidates]], parts[candidates], safe)
         n_groups[tried[is_safe]] = parts[is_safe]
         waiting = waiting[n_groups[waiting] == 1]
     return n_groups
@@ -106,7 +106,7 @@ def bags_of_deals(bags: IntArray, n_groups: IntArray) -> tuple[NDArray[Any], Int
     return bags_dealt[:, 0], owner
 
 
-def _hold(bags: IntArray, n_groups: IntArray, safe: Safe) -> BoolArray:
+def _groups_hold(bags: IntArray, n_groups: IntArray, safe: Safe) -> BoolArray:
     """True for each deal whose groups are all safe together; a few deals are judged at a time."""
     holds = np.zeros(len(bags), dtype=bool)
     step = max(_CELLS // bags.shape[1] ** 2, 1)

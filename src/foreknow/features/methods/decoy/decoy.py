@@ -10,7 +10,12 @@ import numpy as np
 from foreknow.data.arrays import BoolArray, IntArray
 from foreknow.data.microdata import Microdata
 from foreknow.features.methods.decoy.deals import Deal
-from foreknow.features.methods.decoy.guards import AMOUNTS, DECOYS_IF_INTERACTING, Guards, speaks_of
+from foreknow.features.methods.decoy.guards import (
+    AMOUNTS,
+    DECOYS_IF_INTERACTING,
+    Guards,
+    reaches_of,
+)
 from foreknow.features.methods.decoy.search import Decoys, Outcome, Search, TriedCuts
 from foreknow.hints import hints
 from foreknow.methods.points import Points
@@ -106,7 +111,7 @@ class Decoy(Grouper):
         """The search with one group of everybody; raises `NoSafeRelease` if that is not safe."""
         policy = asked_policy(self, policy, microdata)
         check_needs(self, policy)
-        _check(policy)
+        _refuse_unproved(policy)
         everyone = microdata.everyone()
         # Everybody in one group is the coarsest release: if that is unsafe, so is any other.
         failures = policy.failures(everyone)
@@ -138,15 +143,15 @@ class Decoy(Grouper):
         )
 
 
-def _check(policy: Policy) -> None:
+def _refuse_unproved(policy: Policy) -> None:
     for requirement in policy.requirements:
-        speaks_of(requirement)
+        reaches_of(requirement)
 
 
 def _is_kept(policy: Policy) -> bool:
     """True if all limits of a policy are such that decoys keep them; others are refused."""
     try:
-        _check(policy)
+        _refuse_unproved(policy)
     except InputError:
         return False
     return True
@@ -224,10 +229,10 @@ def _decide_together(
             drawing = waiting[start : start + step]
             decoys = search.decoys(cuts, drawing, cuts.decoys[drawing], deal, random)
             safe_alone = np.setdiff1d(drawing, _cuts_with_unsafe_decoy(search, decoys))
-            _accept(search, cuts, safe_alone, decoys, accepted)
+            _accept_in_turn(search, cuts, safe_alone, decoys, accepted)
     finally:
         search.guards = guards_before
-    _note(search, cuts, is_tried, accepted)
+    _commit_outcome(search, cuts, is_tried, accepted)
     return Outcome(is_tried, accepted, deal)
 
 
@@ -236,7 +241,9 @@ def _cuts_with_unsafe_decoy(search: Search, decoys: Decoys) -> IntArray:
     return decoys.cut_of[~search.safe_if_exchanged(decoys.bags, decoys.owner)]
 
 
-def _note(search: Search, cuts: TriedCuts, is_tried: BoolArray, accepted: BoolArray) -> None:
+def _commit_outcome(
+    search: Search, cuts: TriedCuts, is_tried: BoolArray, accepted: BoolArray
+) -> None:
     """Record the groups of accepted cuts, and those that people are dealt into after refusals.
 
     Later cuts are judged beside them.
@@ -247,7 +254,7 @@ def _note(search: Search, cuts: TriedCuts, is_tried: BoolArray, accepted: BoolAr
     search.commit(cuts, accepted)
 
 
-def _accept(
+def _accept_in_turn(
     search: Search,
     cuts: TriedCuts,
     candidates: IntArray,
@@ -284,5 +291,5 @@ def _accept(
     search.guards = guards_before  # forget the batch
     if len(candidates) > 1:
         middle = len(candidates) // 2
-        _accept(search, cuts, candidates[:middle], decoys, accepted)
-        _accept(search, cuts, candidates[middle:], decoys, accepted)
+        _accept_in_turn(search, cuts, candidates[:middle], decoys, accepted)
+        _accept_in_turn(search, cuts, candidates[middle:], decoys, accepted)

@@ -75,7 +75,7 @@ class Guard:
     @cached_property
     def alike(self) -> bool:
         """True if a group stays as safe however its values are renamed."""
-        return _are_alike(self.secret, self.speaks)
+        return _values_are_alike(self.secret, self.speaks)
 
     def counted(self, groups: GroupCounts) -> GroupCounts:
         """The counts of the secret; where values are alike, the most frequent comes first."""
@@ -83,7 +83,7 @@ class Guard:
         return _rank_values(counts) if self.alike else counts
 
     def exchanged(self, groups: GroupCounts, swaps: int) -> tuple[GroupCounts, IntArray]:
-        """The worst that groups can become by `swaps` exchanges of values with other groups.
+        """The worst groups that `swaps` exchanges of values with other groups can lead to.
 
         An exchange gives a person of the group another value. In a result, `swaps` more people of a
         group have a value that the limit is about, in place of the rarest values. A group has a
@@ -95,7 +95,7 @@ class Guard:
         bags = np.zeros((counts.n_groups, n_values), dtype=np.int64)
         # From the values that occur in each group to a table (groups, values).
         bags[counts.cell_groups, counts.codes] = counts.counts
-        # (results,): the group of each, and the range of values that is raised in it.
+        # An entry for each result: its group, and the first and last of the values raised in it.
         group_of, first, last = self._values_raised(counts, bags)
         all_codes = np.arange(n_values)
         # Values that nobody gives up: those that are raised.
@@ -145,10 +145,10 @@ class Guard:
         return group_of, value, value
 
 
-def _are_alike(secret: RequirementCounts, speaks: KnowledgeReach) -> bool:
+def _values_are_alike(secret: RequirementCounts, speaks: KnowledgeReach) -> bool:
     """True if safety depends neither on the names of values nor on other groups."""
-    rule = secret.requirement.criterion
-    if rule is not None and rule.of_people:
+    criterion = secret.requirement.criterion
+    if criterion is not None and criterion.of_people:  # it looks at no values
         return True
     # All values are asked about, one by one, and the adversary's knowledge treats all the same.
     return (
@@ -226,7 +226,7 @@ class Guards:
         """
         guards = list[Guard]()
         for requirement in policy.requirements:
-            reaches, semantics = speaks_of(requirement), policy.semantics_of(requirement)
+            reaches, semantics = reaches_of(requirement), policy.semantics_of(requirement)
             for secret in requirement.count(everyone).secrets:
                 if requirement.criterion is not None:
                     guards.append(_guard_of_criterion(secret, reaches[0], semantics, decoys))
@@ -308,7 +308,7 @@ class Guards:
                 exchanged, group = guard.exchanged(groups, self.swaps)
                 evaluation = ledger.evaluate(None, exchanged, owner[group])
             # A limit may concern no group of the last proposals: fill up.
-            evaluations.append(_Padded(evaluation, n_proposals))
+            evaluations.append(_PaddedEvaluation(evaluation, n_proposals))
         return PolicyEvaluation(evaluations)
 
     def evaluate_refused(
@@ -342,11 +342,18 @@ def _guard_of_criterion(
     """
     criterion: Any = secret.requirement.criterion
     table_counts = counts_of(secret.counts).totals
-    ledger = _of_rule(criterion, semantics, table_counts, decoys)
-    refused = {n: _of_rule(criterion, semantics, table_counts, n) for n in AMOUNTS}
+    ledger = _ledger_of_criterion(criterion, semantics, table_counts, decoys)
+    refused = {n: _ledger_of_criterion(criterion, semantics, table_counts, n) for n in AMOUNTS}
     is_asked = np.ones(len(secret.labels), dtype=bool)
-    judge = _judge_of_decoys(criterion, table_counts, decoys)
-    return Guard(secret, ledger, ledger, refused, reach, is_asked, judge)
+    return Guard(
+        secret,
+        ledger,
+        rough=ledger,
+        refused=refused,
+        speaks=reach,
+        is_asked=is_asked,
+        judge_of_decoys=_judge_of_decoys(criterion, table_counts, decoys),
+    )
 
 
 def _guard_of_point(
@@ -363,7 +370,7 @@ def _guard_of_point(
     asked: Any = secret.asked
     windows = asked if isinstance(asked, Windows) else None
     is_asked = asked if windows is None else np.ones(windows.counts.n_values, dtype=bool)
-    if _are_alike(secret, reach):  # then the most frequent value is worst, which comes first
+    if _values_are_alike(secret, reach):  # then the most frequent value is worst, which comes first
         asked = np.arange(len(is_asked)) < 1
 
     def ledger_for(n_decoys: int | None, times: Fraction = Fraction(1)) -> Ledger:
@@ -377,11 +384,11 @@ def _guard_of_point(
 
     ledger, rough = ledger_for(decoys), ledger_for(decoys, _STRICTER)
     refused = {n: ledger_for(n, _STRICTER) for n in AMOUNTS}
-    return Guard(secret, ledger, rough, refused, reach, is_asked, windows=windows)
+    return Guard(secret, ledger, rough, refused, speaks=reach, is_asked=is_asked, windows=windows)
 
 
 @dataclass(frozen=True, eq=False)
-class _Padded:
+class _PaddedEvaluation:
     """An evaluation filled up to so many proposals: the last may concern no group of a limit."""
 
     inner: Evaluation
@@ -402,32 +409,40 @@ class _Padded:
 
 
 def _kept_factor(decoys: int | None, power: int = 1) -> Fraction:
-    """The factor that remains of odds that fall by 1 + 1/K, `power` times."""
+    """The factor of odds that fall by 1 + 1/K, `power` times; K is `decoys`, 1 without decoys."""
     return Fraction(1) if decoys is None else Fraction(decoys, decoys + 1) ** power
 
 
 # ---- criteria ------------------------------------------------------------------------------------
 
 
-def _of_rule(rule: Criterion, how: Any, table_counts: IntArray, decoys: int | None) -> Ledger:
+def _ledger_of_criterion(
+    criterion: Criterion, semantics: Any, table_counts: IntArray, decoys: int | None
+) -> Ledger:
     """The ledger of a criterion; with decoys, one strict enough for what a refusal reveals."""
-    near = _judge_of_decoys(rule, table_counts, decoys)
-    if near is not None and decoys is not None:
-        return near(0)
-    return rule.stricter(_kept_factor(decoys), decoys).ledger(how, table_counts)
+    judge_of_decoys = _judge_of_decoys(criterion, table_counts, decoys)
+    if judge_of_decoys is not None and decoys is not None:
+        return judge_of_decoys(0)  # as they are, without exchanges
+    return criterion.stricter(_kept_factor(decoys), decoys).ledger(semantics, table_counts)
 
 
 def _judge_of_decoys(
-    rule: Criterion, table_counts: IntArray, decoys: int | None
+    criterion: Criterion, table_counts: IntArray, decoys: int | None
 ) -> Callable[[int], Ledger] | None:
-    """The judge of decoys for a criterion that compares groups with the whole table; else None."""
-    if not rule.compares_table:
+    """For a criterion that compares groups with the whole table: see `Guard`; else None.
+
+    What is returned takes a number of exchanges of values, and returns the ledger that judges
+    decoys as if these had been made.
+    """
+    if not criterion.compares_table:
         return None
     times = 1 / _kept_factor(decoys)
-    return lambda swaps: EachGroup(lambda counts: rule.may_fail(counts, table_counts, times, swaps))
+    return lambda swaps: EachGroup(
+        lambda counts: criterion.may_fail(counts, table_counts, times, swaps)
+    )
 
 
-def speaks_of(requirement: Requirement) -> list[KnowledgeReach]:
+def reaches_of(requirement: Requirement) -> list[KnowledgeReach]:
     """The reach of each adversary's knowledge; refused where it is not known."""
     reaches = []
     for adversary in requirement.judged:

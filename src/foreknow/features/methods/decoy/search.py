@@ -145,6 +145,33 @@ class Candidates:
         return side_of_point
 
 
+@dataclass(eq=False)
+class _BestCuts:
+    """The cut of each group that promises most so far, among the candidates."""
+
+    cut: IntArray  # (groups,): the candidate; -1 for none
+    promise: NDArray[np.float64]  # (groups,): its worth times the chance that it is accepted
+    attribute: IntArray  # (groups,): the column whose record its result counts for; -1 for none
+
+    @classmethod
+    def none_of(cls, n_groups: int) -> _BestCuts:
+        """No cut yet for any group."""
+        no_cut, no_attribute = np.full((2, n_groups), -1)
+        return cls(no_cut, np.full(n_groups, -np.inf), no_attribute)
+
+    def replace_where_better(
+        self, cut: IntArray, promise: NDArray[np.float64], attribute: IntArray
+    ) -> None:
+        """Take over, for each group, the best of some cuts if it promises more; (groups, cuts)."""
+        best = promise.argmax(axis=1)
+        best_promise = promise[np.arange(len(promise)), best]
+        groups = np.flatnonzero(best_promise > self.promise)
+        best = best[groups]
+        self.cut[groups] = cut[groups, best]
+        self.promise[groups] = promise[groups, best]
+        self.attribute[groups] = attribute[groups, best]
+
+
 Decide = Callable[["Search", TriedCuts], Outcome]
 Judge = Callable[[GroupCounts, IntArray], PolicyEvaluation]
 
@@ -280,15 +307,15 @@ class Search:
 
     def group_of_people(self) -> IntArray:
         """The group of each person at this level; -1 if it is final."""
-        of_point = np.full(len(self.final), -1)
-        of_point[self.index] = self.node
-        return of_point[self.point]
+        group_of_point = np.full(len(self.final), -1)
+        group_of_point[self.index] = self.node
+        return group_of_point[self.point]
 
     def part_of_people(self, cuts: TriedCuts) -> IntArray:
         """The part of a cut that each person would be in; -1 without a cut."""
-        of_point = np.full(len(self.final), -1)
-        of_point[self.index] = cuts.child
-        return of_point[self.point]
+        part_of_point = np.full(len(self.final), -1)
+        part_of_point[self.index] = cuts.child
+        return part_of_point[self.point]
 
     def counts(self, bags: IntArray) -> GroupCounts:
         """The counts of groups with these bags."""
@@ -409,53 +436,48 @@ class Search:
         worth times the chance that all its decoys are safe. A group waits no longer once a cut of
         it is as good as sure.
         """
-        all_groups = np.arange(self.n_groups)
-        # A few cuts along each column, those that divide the group most evenly.
-        cuts_of_attributes = []
-        for column, codes in zip(self.attributes, self.codes, strict=True):
-            cuts = cuts_of(column, codes, self.node, self.weights, self.n_groups, self.cuts)
-            cuts_of_attributes.append(cuts)
-        candidates = Candidates.of(self.attributes, cuts_of_attributes)
+        candidates = self._candidates()
         bags = self.bags_of(self.node, self.n_groups)
         _, kind, forms = self.guards.kinds(bags)  # what is worked out of a form holds for its kind
-        room = self._room(forms)[kind]
-        n_decoys, n_deals = self._amounts(forms)[:, kind]
-        worth = self._worth(candidates.gain, candidates.attribute, room)  # (groups, candidates)
-        order = np.argsort(-worth, axis=1, kind="stable")[:, :_MOST]
+        room_of_forms, (decoys_of_forms, deals_of_forms) = self._room(forms), self._amounts(forms)
+        n_decoys, n_deals = decoys_of_forms[kind], deals_of_forms[kind]
+        worth = self._worth(candidates.gain, candidates.attribute, room_of_forms[kind])
+        order = np.argsort(-worth, axis=1, kind="stable")[:, :_MOST]  # (groups, candidates)
         # Small groups take more risk: less is lost if a cut of them is refused.
         share = np.bincount(self.node, self.weights, self.n_groups) / len(self.point)
         min_chance = _CHANCES[0] + (_CHANCES[-1] - _CHANCES[0]) * np.sqrt(share)  # (groups,)
-        # For each group: the cut that promises most so far, how much it promises, and the column
-        # whose record it counts for, which is none (-1) unless the cut is as good as sure.
-        best_cut, attribute_of_cut = np.full((2, self.n_groups), -1)
-        best_promise = np.full(self.n_groups, -np.inf)
+        best = _BestCuts.none_of(self.n_groups)
         is_waiting, unlike_parts = n_decoys > 0, UnlikeParts.of(forms)
         points = np.arange(len(self.node))
         for cut in np.split(order, _TURNS, axis=1):  # (groups, turns): whose turn it is in each
-            gain = np.take_along_axis(worth, cut, axis=1)
-            is_asked = is_waiting[:, None] & (gain > best_promise[:, None])
+            worth_of_cut = np.take_along_axis(worth, cut, axis=1)
+            is_asked = is_waiting[:, None] & (worth_of_cut > best.promise[:, None])
             if not is_asked.any():
                 break
             parts_by_turn = []
             for asked_groups, candidate in zip(is_asked.T, cut.T, strict=True):
-                # who is asked was asked before, too
+                # Worth falls from turn to turn, so who is asked was asked in the turns before.
                 points = points[asked_groups[self.node[points]]]
                 parts_by_turn.append(self._divide_points(points, candidates, candidate))
-            chance = self._chances(parts_by_turn, unlike_parts, kind, n_decoys)
+            chance = self._chances_of_acceptance(parts_by_turn, unlike_parts, kind, n_decoys)
             # Cuts with too small a chance are not tried.
             is_promising = is_asked & (chance >= min_chance[:, None])
             promise = np.full(cut.shape, -np.inf)
-            promise[is_promising] = gain[is_promising] * chance[is_promising]
-            best_turn = promise.argmax(axis=1)
-            improved = np.flatnonzero(promise[all_groups, best_turn] > best_promise)
-            best_turn = best_turn[improved]
-            best_cut[improved] = cut[improved, best_turn]
-            best_promise[improved] = promise[improved, best_turn]
+            promise[is_promising] = worth_of_cut[is_promising] * chance[is_promising]
+            # Only the refusal of a cut that was as good as sure says something about its column.
             is_sure = chance >= _CHANCES[-1]
-            attribute = candidates.attribute[best_cut[improved]]
-            attribute_of_cut[improved] = np.where(is_sure[improved, best_turn], attribute, -1)
+            attribute = np.where(is_sure, candidates.attribute[cut], -1)
+            best.replace_where_better(cut, promise, attribute)
             is_waiting &= ~is_sure.any(axis=1)
-        return self._cut(candidates, best_cut, n_decoys, n_deals, attribute_of_cut)
+        return self._cut(candidates, best.cut, n_decoys, n_deals, best.attribute)
+
+    def _candidates(self) -> Candidates:
+        """A few cuts of each group along each column: those that divide it most evenly."""
+        cuts_of_attributes = []
+        for column, codes in zip(self.attributes, self.codes, strict=True):
+            cuts = cuts_of(column, codes, self.node, self.weights, self.n_groups, self.cuts)
+            cuts_of_attributes.append(cuts)
+        return Candidates.of(self.attributes, cuts_of_attributes)
 
     def _cut(
         self,
@@ -515,14 +537,15 @@ class Search:
         return np.where(no_gain, -np.inf, (gains + later_gain[:, None]) * trust)
 
     def _room(self, bags: IntArray) -> NDArray[np.float64]:
-        """For each bag, how many times as frequent as in it a value may be in a safe part, about.
+        """For each bag, by how much the share of a value may grow in a part that is safe, about.
 
-        1 if nothing above that is safe; else the last of `_TIMES` up to which all are safe. Tried
-        are parts in which every other value, by rank, is more frequent, and the rest less.
+        1 if no growth is safe; else the last factor of `_TIMES` up to which all are safe. Tried are
+        parts in which every other value, by rank, is more frequent, and the rest less.
         """
-        has_odd_rank = value_ranks(bags)[0] % 2 > 0
+        ranks, _ = value_ranks(bags)
+        has_odd_rank = ranks % 2 > 0
         highest_times, open_bags = np.ones(len(bags)), np.arange(len(bags))
-        for times in _TIMES:  # every other value more frequent, the rest less
+        for times in _TIMES:
             # Eight times as many people, so that rounding matters little.
             factor = np.where(has_odd_rank[open_bags], 8 / times, 8 * times)
             tilted_bags = np.rint(bags[open_bags] * factor).astype(np.int64)
@@ -548,16 +571,15 @@ class Search:
         counts = np.bincount(keys, self._many, (n_children + 1) * n_values)
         return counts.reshape(-1, n_values)[1:].astype(np.int64)
 
-    def _amounts(self, bags: IntArray) -> IntArray:
+    def _amounts(self, bags: IntArray) -> tuple[IntArray, IntArray]:
         """How many decoys each group needs, and into how many groups it is dealt if it is refused.
 
-        Shape (2, groups); a group without decoys is not cut. They are the fewest decoys beside
-        which a refusal leaves nearly as many groups as without one; where none are enough, the
-        most.
+        A group without decoys is not cut. They are the fewest decoys beside which a refusal leaves
+        nearly as many groups as without one; where none are enough, the most.
         """
-        n_decoys, n_groups = amounts = np.zeros((2, len(bags)), dtype=np.int64)
+        n_decoys, n_groups = np.zeros((2, len(bags)), dtype=np.int64)
         if not self.tries:
-            return amounts
+            return n_decoys, n_groups
         is_small = bags.sum(axis=1) <= _DEALT
         most_possible = most_groups(bags, self.roughly, is_small)
         for amount in (DECOYS_IF_INTERACTING,) if self.guards.groups_interact else AMOUNTS:
@@ -575,9 +597,9 @@ class Search:
             n_groups[undecided] = most_groups(
                 bags[undecided], is_refusal_safe, is_small[undecided], most_possible[undecided]
             )
-        return amounts
+        return n_decoys, n_groups
 
-    def _chances(
+    def _chances_of_acceptance(
         self,
         parts_by_turn: list[_Parts],
         unlike_parts: UnlikeParts,
@@ -586,36 +608,32 @@ class Search:
     ) -> NDArray[np.float64]:
         """For each group and turn, the chance that its cut is accepted; 0 where there is no cut.
 
-        One of `_CHANCES`: the highest for which decoys are safe that are as far from the shares of
-        the whole group as none of the drawn ones is, with that chance, by the normal distribution.
-        Shape (groups, turns).
+        It is estimated as one of `_CHANCES`. By the normal distribution, each of these says how far
+        the shares of values in parts are at most from those of the group, in the cut and all its
+        decoys. The result is the highest chance for which parts that are as far are safe.
+
+        `parts_by_turn` has the parts of all cuts of a turn; ``kind[g]`` is the row of group g in
+        `unlike_parts`. Shape (groups, turns).
         """
+        # A cut is that of a group in a turn, as one number: turn * n_groups + group.
         turn = np.repeat(
             np.arange(len(parts_by_turn)), [len(parts.group) for parts in parts_by_turn]
         )
-        # A cell is a turn and a group, as one number.
-        cell_of_part = turn * self.n_groups + np.concatenate([p.group for p in parts_by_turn])
+        cut_of_part = turn * self.n_groups + np.concatenate([p.group for p in parts_by_turn])
         people = np.concatenate([parts.people for parts in parts_by_turn])
-        # For each number of decoys, and for each chance, judge parts that are as unlike the group.
         chances = np.zeros(len(parts_by_turn) * self.n_groups)
-        likely_cells = cell_of_part[starts_of(cell_of_part)]
-        # From the lowest chance up; who fails one has no higher one.
+        likely_cuts = cut_of_part[starts_of(cut_of_part)]
+        # From the lowest chance up; a cut that fails one has no higher one.
         for chance in _CHANCES:
-            # By the number of decoys: so many standard deviations, which neither the cut nor any
-            # decoy exceeds with that chance.
-            numbers = range(1, int(n_decoys.max()) + 2)
-            quantiles = [chance ** (1 / number) for number in numbers]
-            deviations = np.array(
-                [NormalDist().inv_cdf((1 + quantile) / 2) for quantile in quantiles]
-            )
-            number_of_cell = np.full(len(chances), -1)
-            number_of_cell[likely_cells] = np.arange(len(likely_cells))
-            parts = np.flatnonzero(number_of_cell[cell_of_part] >= 0)
-            group = cell_of_part[parts] % self.n_groups
+            deviations = _deviations_not_exceeded(chance, most_decoys=int(n_decoys.max()))
+            number_of_cut = np.full(len(chances), -1)
+            number_of_cut[likely_cuts] = np.arange(len(likely_cuts))
+            parts = np.flatnonzero(number_of_cut[cut_of_part] >= 0)
+            group = cut_of_part[parts] % self.n_groups
             bags = unlike_parts.bags(kind[group], people[parts], deviations[n_decoys[group]])
-            is_safe = self.safe_if_exchanged(bags, number_of_cell[cell_of_part[parts]])
-            likely_cells = likely_cells[is_safe]
-            chances[likely_cells] = chance
+            is_safe = self.safe_if_exchanged(bags, number_of_cut[cut_of_part[parts]])
+            likely_cuts = likely_cuts[is_safe]
+            chances[likely_cuts] = chance
         return chances.reshape(len(parts_by_turn), -1).T
 
     # ---- what becomes of it --------------------------------------------------------------------
@@ -661,3 +679,16 @@ class Search:
         self.index, self.weights = self.index[continues], self.weights[continues]
         self.codes = [codes[continues] for codes in self.codes]
         self.node, self.n_groups = child[continues], n_children
+
+
+def _deviations_not_exceeded(chance: float, most_decoys: int) -> NDArray[np.float64]:
+    """For each number of decoys from 0: standard deviations that the cut and they keep within.
+
+    Neither the cut nor any decoy exceeds so many, with that chance, if they are independent and
+    normal.
+    """
+    deviations = []
+    for n_decoys in range(most_decoys + 1):
+        chance_of_one = chance ** (1 / (n_decoys + 1))
+        deviations.append(NormalDist().inv_cdf((1 + chance_of_one) / 2))
+    return np.array(deviations)

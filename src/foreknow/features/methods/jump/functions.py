@@ -52,7 +52,7 @@ class Function:
         if isinstance(source, Function):
             return source
         if isinstance(source, Mapping):
-            levels = [(str(column), _level(column, level)) for column, level in source.items()]
+            levels = [(str(column), _read_level(column, level)) for column, level in source.items()]
             return cls(levels=tuple(levels))
         if isinstance(source, str):
             # A text with = but without | gives levels of columns.
@@ -196,7 +196,7 @@ def _read_levels(text: str) -> tuple[tuple[str, Level], ...]:
     return tuple(levels.items())
 
 
-def _level(column: Any, level: Any) -> Level:
+def _read_level(column: Any, level: Any) -> Level:
     name = f"the level of {str(column)!r}"
     return SUPPRESSED if level == SUPPRESSED else whole_number(level, name, 0, " or '*'")
 
@@ -204,37 +204,29 @@ def _level(column: Any, level: Any) -> Level:
 # ---- functions of the rows of a table ------------------------------------------------------------
 
 
-def settled(functions: Sequence[Function], microdata: Microdata) -> tuple[Function, ...]:
-    """The functions with the group number of each person in the table.
+def with_numbers(function: Function, microdata: Microdata) -> Function:
+    """The same function with the group number of each person in a table.
 
-    A node (a level for each column) gets the levels of all columns. Functions that name people, or
-    have another number of people, are refused.
+    A function may give a lattice node (a level for each column; other columns get their highest),
+    or the group of each row of the table. Refused are functions that name people, that have another
+    number of rows, or that separate people with equal quasi-identifiers.
     """
-    attributes = microdata.attributes
-    highest_levels = _tops(attributes)
-    functions_of_table = []
-    for function in functions:
-        numbers = function.numbers
-        if function.levels is not None:
-            functions_of_table.append(
-                _at_node(node_of(function, microdata), attributes, highest_levels)
-            )
-        elif numbers is None:
-            raise InputError(
-                f"the function {function.short} names people, which is for `run`; for the rows of "
-                'a table, give lattice nodes, such as "age=1, zip=*", or the group of each row'
-            )
-        elif len(numbers) == microdata.n_rows:
-            # Rows that the audit leaves out have no person.
-            group_numbers = np.asarray(numbers)[microdata.kept]
-            _refuse_separated(group_numbers, microdata)
-            functions_of_table.append(Function(numbers=renumber(group_numbers.tolist())))
-        else:
-            raise InputError(
-                f"a function has {len(numbers)} group numbers, {microdata.name} "
-                f"{microdata.n_rows} rows"
-            )
-    return tuple(functions_of_table)
+    if function.levels is not None:
+        return _function_at(node_of(function, microdata), microdata.attributes)
+    if function.numbers is None:
+        raise InputError(
+            f"the function {function.short} names people, which is for `run`; for the rows of a "
+            'table, give lattice nodes, such as "age=1, zip=*", or the group of each row'
+        )
+    if len(function.numbers) != microdata.n_rows:
+        raise InputError(
+            f"a function has {len(function.numbers)} group numbers, {microdata.name} "
+            f"{microdata.n_rows} rows"
+        )
+    # Rows that the audit leaves out have no person.
+    groups_of_people = np.asarray(function.numbers)[microdata.kept]
+    _refuse_if_lookalikes_are_separated(groups_of_people, microdata)
+    return Function(numbers=renumber(groups_of_people.tolist()))
 
 
 def node_of(function: Function, microdata: Microdata) -> Node:
@@ -251,14 +243,14 @@ def node_of(function: Function, microdata: Microdata) -> Node:
                 f"{did_you_mean(column, names)}"
             )
     node = []
-    for name, top in zip(names, _tops(microdata.attributes), strict=True):
+    for name, highest in zip(names, _highest_levels(microdata.attributes), strict=True):
         level = levels.get(name, SUPPRESSED)
         # A level given as a text is the asterisk: the highest level.
-        node.append(top if isinstance(level, str) else level)
+        node.append(highest if isinstance(level, str) else level)
     return tuple(node)
 
 
-def _tops(attributes: Sequence[Attribute]) -> Node:
+def _highest_levels(attributes: Sequence[Attribute]) -> Node:
     """The highest level of each quasi-identifier."""
     return tuple([len(levels_of(attribute)) - 1 for attribute in attributes])
 
@@ -275,43 +267,45 @@ def _groups_at(attributes: Sequence[Attribute], node: Node) -> IntArray:
     return combine(columns, sizes)[0].astype(np.int64, copy=False)
 
 
-def _at_node(node: Node, attributes: Sequence[Attribute], tops: Node) -> Function:
+def _function_at(node: Node, attributes: Sequence[Attribute]) -> Function:
     """The function of a lattice node: groups by the levels of the quasi-identifiers."""
     levels: list[tuple[str, Level]] = []
-    for attribute, level, top in zip(attributes, node, tops, strict=True):
-        if not 0 <= level <= top:
+    for attribute, level, highest in zip(
+        attributes, node, _highest_levels(attributes), strict=True
+    ):
+        if not 0 <= level <= highest:
             raise InputError(
-                f"{attribute.name!r} has the levels 0 (exact) to {top} ('*'), not {level}"
+                f"{attribute.name!r} has the levels 0 (exact) to {highest} ('*'), not {level}"
             )
-        levels.append((attribute.name, SUPPRESSED if level == top else level))
+        levels.append((attribute.name, SUPPRESSED if level == highest else level))
     numbers = renumber(_groups_at(attributes, node).tolist())
     return Function(numbers=numbers, levels=tuple(levels))
 
 
-def _refuse_separated(group: IntArray, microdata: Microdata) -> None:
-    """Refuse groups that separate people with equal quasi-identifiers."""
+def _refuse_if_lookalikes_are_separated(group: IntArray, microdata: Microdata) -> None:
+    """Refuse groups (of each person) that separate people with equal quasi-identifiers."""
     attributes = microdata.attributes
     columns = [attribute.codes for attribute in attributes]
-    # Compare everybody with the first person of the same quasi-identifiers.
-    class_of, first = combine(columns, [len(attribute.domain) for attribute in attributes])
-    separated = np.flatnonzero(group != group[first[class_of]])
+    class_of_person, first_of_class = combine(columns, [len(a.domain) for a in attributes])
+    first_lookalike = first_of_class[class_of_person]  # the first person with equal columns
+    separated = np.flatnonzero(group != group[first_lookalike])
     if len(separated):
         person = int(separated[0])
-        rows = sorted((microdata.kept[[first[class_of[person]], person]] + 1).tolist())
+        rows = sorted((microdata.kept[[first_lookalike[person], person]] + 1).tolist())
         raise InputError(
             f"a function puts rows {rows[0]} and {rows[1]} of {microdata.name} apart, which are "
-            f"both {_text(attributes, person)}: keep people of equal quasi-identifiers together, "
-            "or add a quasi-identifier that tells them apart"
+            f"both {_description_of(person, attributes)}: keep people of equal quasi-identifiers "
+            "together, or add a quasi-identifier that tells them apart"
         )
 
 
-def _text(attributes: Sequence[Attribute], person: int) -> str:
+def _description_of(person: int, attributes: Sequence[Attribute]) -> str:
     """The quasi-identifiers of a person, in words."""
-    group_texts = []
+    value_texts = []
     for attribute in attributes:
         value = attribute.domain[int(attribute.codes[person])]
-        group_texts.append(f"{attribute.name} {shown(value)}")
-    return ", ".join(group_texts)
+        value_texts.append(f"{attribute.name} {shown(value)}")
+    return ", ".join(value_texts)
 
 
 # ---- functions that are tried by default ---------------------------------------------------------
@@ -326,7 +320,7 @@ def default_nodes(attributes: Sequence[Attribute], min_people: int) -> list[Node
     since every further function makes sets harder to count. Sensitive values are not looked at:
     other tables would have other functions.
     """
-    top_node = _tops(attributes)
+    top_node = _highest_levels(attributes)
     path: list[tuple[Node, int]] = [(top_node, 1)]
     while True:
         # One step down in each quasi-identifier in turn, if its groups are large enough.
@@ -356,11 +350,12 @@ def default_nodes(attributes: Sequence[Attribute], min_people: int) -> list[Node
 def least_group(property: Property, people: int) -> int:
     """The size of the smallest group, from 2, that can have the property.
 
-    A group is judged as if all its values differed, which suits a property best; `people` at most.
+    A group is judged as if all its values differed, which suits a property best. `people`, the size
+    of the table, if no smaller group can.
     """
     if not property.convex:
-        return 2  # of such a property, values that nobody has are not asked
-    colour = property.colour("\0nobody's")  # a value that no requirement names
+        return 2  # such a property cannot be asked about values that nobody has
+    colour = property.colour("\0nobody's")  # the class of a value that no requirement names
     for size in range(2, people + 1):
         if property.allows([(colour, 1)] * size, size, size):
             return size

@@ -30,7 +30,7 @@ from foreknow.features.methods.jump.functions import (
     least_group,
     node_of,
     read_functions,
-    settled,
+    with_numbers,
 )
 from foreknow.features.methods.jump.policy_property import property_of
 from foreknow.features.methods.jump.properties import MaxRatio, Property, as_property
@@ -188,7 +188,7 @@ class InOrder(Grouper):
             levels_of_nodes = [tuple(zip(names, node, strict=True)) for node in nodes]
             functions = tuple([Function(levels=levels) for levels in levels_of_nodes])
         algorithm = copy.copy(self)
-        set_fields(algorithm, functions=settled(functions, microdata))
+        set_fields(algorithm, functions=tuple([with_numbers(f, microdata) for f in functions]))
         algorithm._check()
         return algorithm
 
