@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import reduce
 from itertools import chain
 from typing import Annotated, Any, ClassVar
 
@@ -269,33 +270,40 @@ def _tables_with_limits(
     facts beside it, share an entry. `values` are the sensitive values by code; `people` counts who
     has each.
     """
-    tables: list[_AskedPriors] = []
+    asked: list[_AskedPriors] = []
     for limit in limits_asked:
         for table in limit.priors.tables:
             reading, (l, k, m) = limit.priors.semantics, limit.priors.amounts
             # l values ruled out, k people known, m linked. Links join groups; within one group they
             # tell no more than as many known people do.
             amounts = l, k + m, 0
-            same = [
+            same_adversary = [
                 i
-                for i, entry in enumerate(tables)
+                for i, entry in enumerate(asked)
                 if (entry.table, entry.reading, entry.amounts) == (table, reading, amounts)
             ]
             # This adversary is there already: only the limits may become tighter.
-            if same:
-                entry = tables[same[0]]
+            if same_adversary:
+                (position,) = same_adversary
+                entry = asked[position]
                 for limit_table in limit.tables(entry.matrix, values, people):
                     entry = replace(entry, limits=entry.limits.tightest(limit_table))
-                tables[same[0]] = entry
+                asked[position] = entry
                 continue
             # A new adversary. A limit on sets of values gives more than one table of limits.
             codes, labels = _signatures(table.attributes, attributes)
             matrix = table.matrix(labels, values)
-            limits, *further_limits = limit.tables(matrix, values, people)
-            for limit_table in further_limits:
-                limits = limits.tightest(limit_table)
-            tables.append(_AskedPriors(table, reading, codes, labels, matrix, limits, amounts))
-    return tables
+            entry = _AskedPriors(
+                table=table,
+                reading=reading,
+                codes=codes,
+                labels=labels,
+                matrix=matrix,
+                limits=reduce(LimitTable.tightest, limit.tables(matrix, values, people)),
+                amounts=amounts,
+            )
+            asked.append(entry)
+    return asked
 
 
 def _signatures(

@@ -94,20 +94,27 @@ class ArtProblem:
             share = 1 / Fraction(r or 1)
             limits = [LimitTable.same(matrix.chances.shape, share) for matrix in priors]
         readings = [reading] * len(sizes) if isinstance(reading, str) else reading
-        owners = (np.asarray(codes)[first].astype(np.int64) for codes in signatures)
-        on_top = amounts or [(0, 0, 0)] * len(sizes)
-        # With facts on top, frequent values get looser shares: see `LimitTable.tightened`.
         counts = np.bincount(np.asarray(values), minlength=priors[0].chances.shape[1]).tolist()
-        shares = []
-        for amounts_on_top in on_top:
-            shares.append(_shares_of(counts, amounts_on_top) if any(amounts_on_top) else ())
-        spread = np.zeros((len(values), 0)) if positions is None else positions
+        known = []
+        for s, codes in enumerate(signatures):
+            amounts_on_top = amounts[s] if amounts else (0, 0, 0)
+            prior_table = Known(
+                signature_of=np.asarray(codes)[first].astype(np.int64),
+                priors=priors[s],
+                asked=limits[s],
+                reading=readings[s],
+                amounts=amounts_on_top,
+                # With facts on top, frequent values get looser shares.
+                frequent=_frequent_shares(counts, amounts_on_top) if any(amounts_on_top) else (),
+            )
+            known.append(prior_table)
+        places = np.zeros((len(values), 0)) if positions is None else positions
         problem = cls(
-            profiles.astype(np.int64),
-            tuple(map(Known, owners, priors, limits, readings, on_top, shares)),
-            np.asarray(values).astype(np.int64),
-            spread,
-            np.zeros(spread.shape[1]) if steps is None else steps,
+            profiles=profiles.astype(np.int64),
+            known=tuple(known),
+            values=np.asarray(values).astype(np.int64),
+            places=places,
+            steps=np.zeros(places.shape[1]) if steps is None else steps,
             unique=False,
             one_profile=one_profile,
         )
@@ -358,11 +365,12 @@ class ArtProblem:
         return rank
 
 
-def _shares_of(counts: Sequence[int], amounts: Amounts) -> list[tuple[Fraction, Fraction]]:
+def _frequent_shares(counts: Sequence[int], amounts: Amounts) -> list[tuple[Fraction, Fraction]]:
     """The share of each value in the table, and the share that is left without the l most frequent.
 
-    `counts` is how many people have each value, and l the first of `amounts`. What is left are the
-    people who have the value or are not among those of the l most frequent other values.
+    See `LimitTable.tightened`. `counts` is how many people have each value, and l the first of
+    `amounts`. What is left are the people who have the value or are not among those of the l most
+    frequent other values.
     """
     shares, people = [], max(sum(counts), 1)
     for value, count in enumerate(counts):

@@ -36,7 +36,7 @@ _FEW, _LOOKED, _NEAREST = 100, 400, 32
 # What mixed groups spare of their own profile in each further attempt.
 _THRIFT = 0.0, 0.4, 0.8
 # Profiles that are asked, and multiples of people, in larger mixed groups.
-_FAR_WAY = 64, 9
+_FAR_NEIGHBOURS, _FAR_TIMES = 64, 9
 
 
 def robust_groups(
@@ -69,10 +69,9 @@ def robust_groups(
             )
         return _checked(problem, grouping)
     groups, ungrouped = _attempt(problem, generator(seed, "ART"))
-    # If somebody is left, dissolve some groups and divide all these people anew.
-    pooled = _pooled(problem, groups, ungrouped) if len(ungrouped) else groups
-    if pooled is not None:
-        return _checked(problem, pooled)
+    complete = _with_ungrouped(problem, groups, ungrouped) if len(ungrouped) else groups
+    if complete is not None:
+        return _checked(problem, complete)
     raise NoSafeRelease(
         f"no grouping that {asked(problem)} was found, which does not prove that there is none; "
         f"{len(ungrouped)} of {problem.n_people} people are left: "
@@ -105,8 +104,8 @@ def _checked(problem: ArtProblem, groups: list[IntArray]) -> IntArray:
     return group_of
 
 
-def _united(problem: ArtProblem, groups: list[IntArray]) -> list[IntArray]:
-    """Unite groups of one profile that break a limit by themselves.
+def _unite_unsafe(problem: ArtProblem, groups: list[IntArray]) -> list[IntArray]:
+    """The groups, those of one profile united that break a limit by themselves.
 
     A group may keep the limits on its shares, and still break one if values without a limit are
     ruled out. To unite groups of one profile never makes anybody surer.
@@ -187,28 +186,31 @@ def _first_groups(
         groups += mixer.small_groups(Way(goal, thrift))
         if not problem.unique and mixer.n_in_the_way() <= max(_FEW, problem.n_people // 20):
             # The rest in larger ones, of people from farther away, with repeated values.
-            groups += mixer.small_groups(Way(problem, 1.0, *_FAR_WAY))
+            groups += mixer.small_groups(
+                Way(problem, thrift=1.0, neighbours=_FAR_NEIGHBOURS, times=_FAR_TIMES)
+            )
         mixer.goal = goal
         groups += [] if hard is None else mixer.large_groups()
     # Profiles in which some value is still too frequent: of these, group as many as possible.
-    unsafe_groups = mixer.all_excess() > 0
-    groupable = mixer.free & ~unsafe_groups[problem.profiles]
-    for profile in np.flatnonzero(unsafe_groups).tolist():
+    is_in_excess = mixer.all_excess() > 0
+    groupable = mixer.free & ~is_in_excess[problem.profiles]
+    for profile in np.flatnonzero(is_in_excess).tolist():
         members = np.flatnonzero(mixer.free & (problem.profiles == profile))
-        groupable[_most_of(goal, members[problem.allowed[profile][problem.values[members]]])] = True
+        allowed_members = members[problem.allowed[profile][problem.values[members]]]
+        groupable[_most_groupable(goal, allowed_members)] = True
     uniform = uniform_groups(goal, np.flatnonzero(groupable), random)
     if problem.with_facts:
-        uniform = _united(problem, uniform)
+        uniform = _unite_unsafe(problem, uniform)
     _log.info("%d mixed groups, %d of one profile", len(groups), len(uniform))
     groups += uniform
     ungrouped = np.flatnonzero(mixer.free & ~groupable)
     # A few who are left may join groups that are there already.
     if len(ungrouped) <= max(_FEW, problem.n_people // 200):
-        ungrouped = _joined(problem, groups, ungrouped)
+        ungrouped = _let_join(problem, groups, ungrouped)
     return groups, ungrouped
 
 
-def _most_of(problem: ArtProblem, people: IntArray) -> IntArray:
+def _most_groupable(problem: ArtProblem, people: IntArray) -> IntArray:
     """As many of `people`, who are of one profile, as can be grouped by themselves."""
     values = problem.values[people]
     counts = np.bincount(values, minlength=problem.n_values)
@@ -295,21 +297,23 @@ def _loss(positions: np.ndarray) -> float:
     return float((positions.max(axis=0) - positions.min(axis=0)).sum()) * len(positions)
 
 
-def _joined(problem: ArtProblem, groups: list[IntArray], people: IntArray) -> IntArray:
+def _let_join(problem: ArtProblem, groups: list[IntArray], people: IntArray) -> IntArray:
     """Let each of `people` join a near group that stays safe; return those who cannot.
 
     The list `groups` is changed in place. The nearest groups are tried first, and then those that
     are a little farther away.
     """
-    first = np.array([group[0] for group in groups], dtype=np.int64)
+    first_members = np.array([group[0] for group in groups], dtype=np.int64)
     # Groups as bags of keys: a key is a profile and a value, as one number.
     keys = [problem.keys[group].tolist() for group in groups] if len(people) else []
     staying = []
     for person in people.tolist():
-        # How unlike a group's first person is, in priors and in quasi-identifiers.
-        distance = problem.distances(int(problem.profiles[person]))[problem.profiles[first]]
+        # How unlike a group's first member is, in priors and in quasi-identifiers.
+        by_profile = problem.distances(int(problem.profiles[person]))
+        distance = by_profile[problem.profiles[first_members]]
         if problem.places.shape[1]:
-            distance += np.abs(problem.places[first] - problem.places[person]).mean(axis=1)
+            places = problem.places[first_members]
+            distance += np.abs(places - problem.places[person]).mean(axis=1)
         nearest_groups = np.argsort(distance, kind="stable")[:_LOOKED].tolist()
         key = int(problem.keys[person])
         for candidates in (nearest_groups[:_NEAREST], nearest_groups[_NEAREST:]):
@@ -329,12 +333,13 @@ def _joined(problem: ArtProblem, groups: list[IntArray], people: IntArray) -> In
 _ONE_IN = (16, 8, 4, 2, 1)
 
 
-def _pooled(
+def _with_ungrouped(
     problem: ArtProblem, groups: list[IntArray], ungrouped: IntArray
 ) -> list[IntArray] | None:
-    """The groups with the ungrouped people in as few of them as possible; None if nothing is safe.
+    """Groups of everybody: most stay, some are dissolved; None if no such groups are safe.
 
-    A part of the groups is dissolved: their people and the ungrouped ones are divided anew.
+    The people of dissolved groups (a *pool*) and the ungrouped ones are divided anew. As few groups
+    as possible are dissolved.
     """
     if problem.unique or problem.one_profile:
         return None
@@ -345,16 +350,16 @@ def _pooled(
         # would rarely fit.
         may_pool.append(int(needed[problem.values[group]].max()) <= LARGEST // 2)
     rank = np.cumsum(may_pool) - 1  # of each group among those that may be pooled
-    n_chosen = -1
+    n_dissolved = -1
     for one_in in _ONE_IN:
-        chosen = np.array(may_pool, dtype=bool) & (rank % one_in == 0)
-        if chosen.sum() == n_chosen:  # the same groups as before
+        is_dissolved = np.array(may_pool, dtype=bool) & (rank % one_in == 0)
+        if is_dissolved.sum() == n_dissolved:  # the same groups as before
             continue
-        n_chosen = int(chosen.sum())
-        joining = [group for group, joins in zip(groups, chosen, strict=True) if joins]
-        pooled_groups = like_parts(problem, np.concatenate([ungrouped, *joining]))
-        if pooled_groups is not None:
-            _log.info("%d left are in %d parts of a pool", len(ungrouped), len(pooled_groups))
-            staying = [group for group, joins in zip(groups, chosen, strict=True) if not joins]
-            return staying + pooled_groups
+        n_dissolved = int(is_dissolved.sum())
+        pool = [groups[number] for number in np.flatnonzero(is_dissolved).tolist()]
+        new_groups = like_parts(problem, np.concatenate([ungrouped, *pool]))
+        if new_groups is not None:
+            _log.info("%d left are in %d parts of a pool", len(ungrouped), len(new_groups))
+            staying = [groups[number] for number in np.flatnonzero(~is_dissolved).tolist()]
+            return staying + new_groups
     return None

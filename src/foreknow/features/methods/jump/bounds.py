@@ -49,7 +49,7 @@ def surely_safe(exact: Exact, parts: Sequence[Part], levels: Sequence[int]) -> b
                     row.append((exact.palette[colour], counts[group]))
             # If all tables were in the set, the group's shares would be the chances. Allow for the
             # loss.
-            if not survives(exact.strategy.property, row, size, size, loss):
+            if not survives(exact.strategy.property, row, total=size, size=size, loss=loss):
                 return False
     return True
 

@@ -87,7 +87,7 @@ class Strategy:
     distances: tuple[int, ...] = ()
 
     def need(self, j: int, i: int) -> EarlierNeed:
-        """The facts about function j that decide whether a table reaches a later function i.
+        """How much must be known of function j to say whether a table reaches a later function i.
 
         The permutation set of j is the tables with the same values in each group of j; its
         disclosure set is those of them that reach j. Every table gets to the first function, so
@@ -232,12 +232,9 @@ class Exact:
             return self._verdict(i, key)
         except BeyondReach:
             needs = self.needs(i, parts)
-            levels = []
-            for j, need in enumerate(needs):
-                if need is not EarlierNeed.NOTHING:
-                    levels.append(j)
+            stopping = [j for j, need in enumerate(needs) if need is not EarlierNeed.NOTHING]
             # The bound assumes that a table stops only where its permutation set is safe.
-            if EarlierNeed.ALWAYS not in needs and surely_safe(self, parts, levels):
+            if EarlierNeed.ALWAYS not in needs and surely_safe(self, parts, stopping):
                 self._verdicts[i, key] = True
                 return True
         finally:
@@ -257,17 +254,18 @@ class Exact:
             if set(needs) <= {EarlierNeed.NOTHING}:
                 need = EarlierNeed.PERMUTATION
             # A block that can never fill the groups of level j safely keeps j from stopping tables.
-            if need is not EarlierNeed.ALWAYS and not all(self._fit(*part, j) for part in parts):
+            if need is not EarlierNeed.ALWAYS and not all(
+                self._may_be_safe(block, columns, j) for block, columns in parts
+            ):
                 need = EarlierNeed.NOTHING
             needs.append(need)
         return tuple(needs)
 
-    def _fit(self, block: Block, columns: tuple[Column, ...], j: int) -> bool:
-        """False if a block's values surely cannot fill the groups of level j within their limits.
+    def _may_be_safe(self, block: Block, columns: tuple[Column, ...], j: int) -> bool:
+        """False if a block's values surely cannot fill the groups of an earlier function j safely.
 
-        Level j is an earlier function; in a safe group of it, a value is not more frequent than its
-        limit. True says nothing for certain. For each group and each value, the room is compared
-        with the need.
+        In a safe group of it, a value is not more frequent than its limit. True says nothing for
+        certain. For each group and each value, the room is compared with the need.
         """
         key = (block.number, columns, j)
         if key not in self._fits:
@@ -396,7 +394,7 @@ def _count_stopped(
                 views_after = tuple(map(_joint_view, views_before, view_of_block))
                 # If no function's permutation set is safe any more, none will stop the table: drop
                 # it.
-                if not _lost(views_after):
+                if not _cannot_be_stopped(views_after):
                     step[views_before, view_of_block] = views_after
                     ways_after[views_after] = ways_after.get(views_after, 0) + ways_before * ways
         budget.spend(len(step) + 1)
@@ -422,14 +420,17 @@ def _count_stopped(
 
 
 def _joint_view(first_view: Any, second_view: Any) -> Any:
-    """The view of a level in two blocks together; None if it is not safe in one."""
+    """The view of a level in two blocks together; None if it is not safe in one.
+
+    Both are True where only safety matters, else what the level sees of the values.
+    """
     if first_view is None or second_view is None:
         return None
     return first_view is True or tuple(sorted((*first_view, *second_view)))
 
 
-def _lost(views: Seen) -> bool:
-    """True if no level has a safe permutation set."""
+def _cannot_be_stopped(views: Seen) -> bool:
+    """True if no level has a safe permutation set, so that none of them stops the table."""
     return all(view is None for view in views)
 
 
@@ -475,7 +476,7 @@ class BlockTables:
         start = tuple(self._view_at_first(*level) for level in self._levels)
         # A state: values left of a class, room in each cell, what is seen.
         states: dict[Any, int] = {}
-        if self._keep_all or not _lost(start):
+        if self._keep_all or not _cannot_be_stopped(start):
             states[0, block.sizes, start] = 1
         self._weights: list[list[int]] = [list(states.values())]
         # Place the values of one class after another; a value can be spread over cells in several
@@ -495,7 +496,7 @@ class BlockTables:
             levels = zip(self._levels, views, strict=True)
             end = tuple([self._view_of_all(*level, view) for level, view in levels])
             self._done.append(end)
-            if self._keep_all or not _lost(end):
+            if self._keep_all or not _cannot_be_stopped(end):
                 self.ends[end] = self.ends.get(end, 0) + weight
 
     def _layer(
@@ -543,7 +544,7 @@ class BlockTables:
                 if not ways:
                     break
                 room, views = tuple(new_room), _views_after(views, of_value)
-                if not self._keep_all and _lost(views):
+                if not self._keep_all and _cannot_be_stopped(views):
                     break
         # Kept for `sums`, which goes through the layers backwards.
         self._exact.budget.spend(len(edges) + 1)

@@ -76,51 +76,46 @@ _SAMPLE = 4096
 
 @dataclass(frozen=True)
 class _Shape:
-    """No value may have more than 1/l of a group, nor 1/least of a block (l, or one more).
+    """What blocks and groups must be like, and when a block is worth dividing."""
 
-    So many divisions of a block may fail, and its parts must have at least so many groups.
-    """
-
-    l: int
-    least: int
-    failures: int
-    least_groups: int
+    l: int  # no value may have more than 1/l of a group
+    least: int  # nor more than 1/least of a block: l, or one more
+    failures: int  # so many divisions of a block may fail
+    least_groups: int  # the parts of a block must have at least so many groups
 
     @classmethod
     def of(
         cls, sizes: IntArray, l: int, failures: int = _FAILURES, least_groups: int = _LEAST
     ) -> _Shape:
+        """The shape of blocks for values with these counts."""
         # One more than l costs nothing if groups have a multiple of 8 members anyway, and no value
         # has more than 4/5 of what l + 1 allows.
-        """The shape of blocks for values with these counts."""
-        free = (l + 1) % (1 << failures) == 0
-        room = 5 * (l + 1) * int(sizes.max()) <= 4 * int(sizes.sum())
-        return cls(l, l + 1 if free and room else l, failures, least_groups)
+        is_multiple = (l + 1) % (1 << failures) == 0
+        has_room = 5 * (l + 1) * int(sizes.max()) <= 4 * int(sizes.sum())
+        return cls(l, l + 1 if is_multiple and has_room else l, failures, least_groups)
 
-    def group(self, cells: int, people: int, most_frequent: int) -> int:
+    def group_size(self, cells: int, people: int, most_frequent: int) -> int:
         """The least number of members of a block's groups; `most_frequent` people share a value.
 
         Groups have equally many from each of the cells (parts that could not be separated), all
         have the same size, and in none a value has more than 1/l.
         """
-        group = -(-self.l // cells) * cells
-        while people % group or most_frequent * group > group // self.l * people:
-            group += cells
-        return group
+        size = -(-self.l // cells) * cells
+        while people % size or most_frequent * size > size // self.l * people:
+            size += cells
+        return size
 
-    def worth(self, cells: int, people: int, most_frequent: int) -> bool:
+    def is_worth_dividing(self, cells: int, people: int, most_frequent: int) -> bool:
         """True if a block is to be divided: if a failure costs nothing, or is unlikely."""
         # As many divisions have failed as may: each doubled the number of cells.
         if cells >> self.failures:
             return False
         # Room makes success likely; a group of the same size makes a failure harmless.
-        size_now = self.group(cells, people, most_frequent) if cells > 1 else self.least
-        return (
-            self.room(people, most_frequent)
-            or self.group(2 * cells, people, most_frequent) == size_now
-        )
+        size_now = self.group_size(cells, people, most_frequent) if cells > 1 else self.least
+        size_after_failure = self.group_size(2 * cells, people, most_frequent)
+        return self.has_room(people, most_frequent) or size_after_failure == size_now
 
-    def room(self, people: int, most_frequent: int) -> bool:
+    def has_room(self, people: int, most_frequent: int) -> bool:
         """True if some people are clearly eligible, so that their halves may well be."""
         return 20 * self.least * most_frequent <= 17 * people
 
@@ -188,14 +183,14 @@ def groups_of_gsa(
         )
         return groups_of_plan(plan, codes, value_counts, random)
     # For each planned group: its number if it stays as it is, and the batch that it is in; -1 else.
-    final, batch_of = np.full((2, plan.n_groups), -1)
-    final[undivided] = np.arange(len(undivided))
+    final_number, batch_of_group = np.full((2, plan.n_groups), -1)
+    final_number[undivided] = np.arange(len(undivided))
     for number, (group_numbers, _) in enumerate(batches):
-        batch_of[group_numbers] = number
-    # People of groups that stay have their group now; others know their batch only.
-    if batch_of.any():
-        groups = groups_of_plan(plan, codes, value_counts, random)
-        batch, groups = batch_of[groups], final[groups]
+        batch_of_group[group_numbers] = number
+    # People of groups that stay have their group now; of others only the batch is known.
+    if batch_of_group.any():
+        planned_groups = groups_of_plan(plan, codes, value_counts, random)
+        batch, groups = batch_of_group[planned_groups], final_number[planned_groups]
     else:  # one batch, and nobody besides
         batch, groups = np.zeros((2, len(codes)), dtype=np.int64)
     # Everybody's place in the order of each quasi-identifier, and the scale from 0 to its weight.
@@ -244,7 +239,7 @@ def _divide_people(
         cells, depth = blocks.pop()
         # A block is decided by how often values occur in it as a whole: see the module's proof.
         values, counts = _number_values(codes[cells.reshape(-1)])
-        may_divide = depth and shape.worth(len(cells), cells.size, int(counts.max()))
+        may_divide = depth and shape.is_worth_dividing(len(cells), cells.size, int(counts.max()))
         axis = _widest(cells, axes) if may_divide else None
         if axis is None:
             yield PeopleBlock(cells, values, counts)
@@ -271,7 +266,7 @@ def _plan_batches(
     value.
     """
     # Groups of odd size double if a division fails, so without room none is tried.
-    if shape.least % 2 and not shape.room(int(sizes.sum()), int(sizes.max())):
+    if shape.least % 2 and not shape.has_room(int(sizes.sum()), int(sizes.max())):
         return [], np.arange(plan.n_groups)
     # Groups that somebody joined late have another size: they stay.
     joined = np.unique(plan.late[:, 1])
@@ -314,7 +309,7 @@ def _group_block(
     `values` is the value of each person as a number, `counts` how often each occurs.
     """
     if len(cells) > 1:
-        group = shape.group(len(cells), cells.size, int(counts.max()))
+        group = shape.group_size(len(cells), cells.size, int(counts.max()))
         return transversals(cells, values, group // len(cells), random)
     return groups_of_plan(plan_rda(counts, shape.least), values[0], counts, random)[None]
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from math import gcd
-from operator import itemgetter
+from operator import attrgetter
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -49,29 +49,36 @@ def plan_rda(sizes: IntArray, l: int) -> Plan:
     ``l`` colours are left, each person left over joins a smallest group.
     """
     drawing = _Drawing(sizes, l)
-    drawing.run()
-    slots = drawing.slots[: drawing.done]
+    drawing.fill_groups()
+    slots = drawing.slots[: drawing.n_filled]
     # The colours of the people left over, each as often as it has people.
-    remaining = np.repeat(drawing.order[drawing.first :], -drawing.less[drawing.first :])
+    colours_left, sizes_left = drawing.order[drawing.first :], -drawing.minus_sizes[drawing.first :]
+    remaining = np.repeat(colours_left, sizes_left)
     return Plan(slots, _join_remaining(slots, remaining.tolist()))
 
 
+class _TurnColours(NamedTuple):
+    """Colours of about one size, from which each group takes some members by turns."""
+
+    low: int  # the position of the first
+    high: int  # the one after the last
+    per_group: int  # how many of them each group takes
+
+
 class _Turns(NamedTuple):
-    """Groups that take their members by turns from colours of two neighbouring sizes."""
+    """Groups that can be filled by turns from colours of two neighbouring sizes."""
 
     n_groups: int
-    low: int  # the first of these colours
-    high: int  # the one after the last
-    turn: int  # how many of them each group takes
-    cycle: int  # after so many groups, each has had as many turns
+    colours: _TurnColours
+    cycle: int  # after so many groups, each of the colours has had as many turns
 
 
 class _Drawing:
     """The colours while people are drawn, the largest first.
 
-    `order` has the colours; the other arrays follow it. `less` is minus the number of people that
-    each has left, so that it rises, as `np.searchsorted` needs; colours before `first` have nobody
-    left. `slots` has the colours of each group, of which `done` are filled.
+    `order` has the colours; the other arrays follow it. `minus_sizes` is minus the number of people
+    that each has left, so that it rises, as `np.searchsorted` needs; colours before `first` have
+    nobody left. `slots` has the colours of each group, of which `n_filled` are filled.
     """
 
     def __init__(self, sizes: IntArray, l: int) -> None:
@@ -79,43 +86,42 @@ class _Drawing:
         self.l = l
         order = np.argsort(-sizes, kind="stable")
         self.order = order.astype(np.min_scalar_type(max(len(order) - 1, 0)))
-        self.less = -sizes[order]
+        self.minus_sizes = -sizes[order]
         self.first = 0
         self.slots = np.empty((int(sizes.sum()) // l, l), dtype=self.order.dtype)
-        self.done = 0
+        self.n_filled = 0
 
-    def run(self) -> None:
-        """Fill groups, always with the largest colours, while l colours have people left.
-
-        ``less`` is minus the number of people that each colour has left, the largest colour first;
-        colours before `first` have nobody left.
-        """
-        while self._enough():
+    def fill_groups(self) -> None:
+        """Fill groups, always with the largest colours, while l colours have people left."""
+        while self._has_l_colours():
             # The largest colour has one person left, so all have: no more order to keep.
-            if self.less[self.first] == -1:
-                self._singles()
+            if self._size_at(self.first) == 1:
+                self._fill_from_singles()
                 return
-            while self.less[self.first] and self._enough():
-                self._draw()
-            if not self.less[self.first]:
+            while self._size_at(self.first) and self._has_l_colours():
+                self._fill_some()
+            if not self._size_at(self.first):
                 self.first += 1
 
-    def _enough(self) -> bool:
+    def _size_at(self, position: int) -> int:
+        """How many people the colour at a position has left."""
+        return -int(self.minus_sizes[position])
+
+    def _has_l_colours(self) -> bool:
         """True if at least l colours have people left."""
         position = self.first + self.l - 1
-        return position < len(self.less) and bool(self.less[position])
+        return position < len(self.minus_sizes) and bool(self.minus_sizes[position])
 
-    def _singles(self) -> None:
-        """Plan the remaining groups at once, when every colour has one person left."""
-        groups = int(np.count_nonzero(self.less[self.first :])) // self.l
-        positions_drawn = slice(self.first, self.first + groups * self.l)
-        self.slots[self.done : self.done + groups] = self.order[positions_drawn].reshape(
-            groups, self.l
-        )
-        self.done += groups
-        self.first = positions_drawn.stop
+    def _fill_from_singles(self) -> None:
+        """Fill the remaining groups at once, when every colour has one person left."""
+        n_groups = int(np.count_nonzero(self.minus_sizes[self.first :])) // self.l
+        end = self.first + n_groups * self.l
+        colours = self.order[self.first : end].reshape(n_groups, self.l)
+        self.slots[self.n_filled : self.n_filled + n_groups] = colours
+        self.n_filled += n_groups
+        self.first = end
 
-    def _draw(self) -> None:
+    def _fill_some(self) -> None:
         """Fill as many groups as can be filled in the same way, from the largest colours.
 
         The largest colour, at `first`, gives one person to each group, and so do all that are
@@ -123,36 +129,37 @@ class _Drawing:
         l-th. To draw group by group would be slow, so many groups are written while sizes keep
         their order.
         """
-        size = -int(self.less[self.first + self.l - 1])
+        size = self._size_at(self.first + self.l - 1)
         # Colours of two neighbouring sizes take turns: try both pairs, and take the one for more
         # groups.
-        turns = map(self._turns, (size, size + 1))
-        n_groups, low, high, turn, cycle = max(turns, key=itemgetter(0))
-        if n_groups:
-            members = low + np.arange(cycle * turn) % (high - low)
-            self._fill(n_groups // cycle, low, self.order[members].reshape(cycle, turn))
-            self.less[low:high] += n_groups * turn // (high - low)
+        turns = max(map(self._turns, (size, size + 1)), key=attrgetter("n_groups"))
+        if turns.n_groups:
+            low, high, per_group = turns.colours
+            members = low + np.arange(turns.cycle * per_group) % (high - low)
+            pattern = self.order[members].reshape(turns.cycle, per_group)
+            self._write(pattern, rounds=turns.n_groups // turns.cycle, low=low)
+            self.minus_sizes[low:high] += turns.n_groups * per_group // (high - low)
             return
         # Less than a whole cycle: from the last of the equal colours on, which keeps the order.
-        low, high, turn = self._between(size, size)
-        groups = min((high - low) // turn, -int(self.less[self.first]))
+        low, high, per_group = self._colours_of_sizes(size, size)
+        n_groups = min((high - low) // per_group, self._size_at(self.first))
         # Not beyond the point where the next larger colours would be no larger.
         if low > self.first + 1:
-            groups = min(groups, -int(self.less[low - 1]) - size)
-        positions_drawn = slice(high - groups * turn, high)
-        self._fill(1, low, self.order[positions_drawn].reshape(groups, turn))
-        self.less[positions_drawn] += 1
+            n_groups = min(n_groups, self._size_at(low - 1) - size)
+        drawn = slice(high - n_groups * per_group, high)
+        self._write(self.order[drawn].reshape(n_groups, per_group), rounds=1, low=low)
+        self.minus_sizes[drawn] += 1
 
-    def _between(self, max_size: int, min_size: int) -> tuple[int, int, int]:
-        """The positions of other colours of some sizes, and how many of them each group takes.
+    def _colours_of_sizes(self, min_size: int, max_size: int) -> _TurnColours:
+        """The colours of some sizes without the largest one, to be taken by turns.
 
-        Returned are the first position, the one after the last, and that number: the members that
-        the largest colour and those above `max_size` leave.
+        Each group takes so many of them as the largest colour and those above `max_size` leave.
         """
-        other_sizes = self.less[self.first + 1 :]
-        low = np.searchsorted(other_sizes, -max_size, "left")
-        high = np.searchsorted(other_sizes, -min_size, "right")
-        return self.first + 1 + int(low), self.first + 1 + int(high), self.l - 1 - int(low)
+        others = self.minus_sizes[self.first + 1 :]
+        low = int(np.searchsorted(others, -max_size, "left"))
+        high = int(np.searchsorted(others, -min_size, "right"))
+        start = self.first + 1
+        return _TurnColours(start + low, start + high, per_group=self.l - 1 - low)
 
     def _turns(self, top: int) -> _Turns:
         """The groups that can be filled by turns from the colours of sizes `top` and `top` - 1.
@@ -161,38 +168,40 @@ class _Drawing:
         and the colour that is being used up must suffice: so the order of colours stays. Zero
         groups if none can be filled in this way.
         """
-        low, high, turn = self._between(top, top - 1)
+        colours = self._colours_of_sizes(top - 1, top)
+        low, high, per_group = colours
         n_colours = high - low
-        if not 0 < turn <= n_colours:
-            return _Turns(0, 0, 0, 0, 1)
-        # In `cycle` groups, each of these colours has its turn equally often: turn / divisor times.
-        divisor = gcd(turn, n_colours)
+        if not 0 < per_group <= n_colours:
+            return _Turns(n_groups=0, colours=colours, cycle=1)
+        # In `cycle` groups, each of these colours has `per_group` / `divisor` turns.
+        divisor = gcd(per_group, n_colours)
         cycle = n_colours // divisor
-        smallest = -int(self.less[high - 1])
-        size_below = -int(self.less[high]) if high < len(self.less) else 0
+        size_below = self._size_at(high) if high < len(self.minus_sizes) else 0
         # So many cycles: until the leading colour is used up, or the smaller ones are reached.
-        rounds = min(
-            -int(self.less[self.first]) // cycle, (smallest - size_below) * divisor // turn
+        n_cycles = min(
+            self._size_at(self.first) // cycle,
+            (self._size_at(high - 1) - size_below) * divisor // per_group,
         )
-        if turn < n_colours and low > self.first + 1:
+        if per_group < n_colours and low > self.first + 1:
             # Larger colours are in every group, so the ones by turns come nearer to them.
-            n_above = -int(self.less[low - 1]) - top
-            rounds = min(rounds, n_above * divisor // (n_colours - turn))
-        return _Turns(rounds * cycle, low, high, turn, cycle)
+            lead = self._size_at(low - 1) - top
+            n_cycles = min(n_cycles, lead * divisor // (n_colours - per_group))
+        return _Turns(n_cycles * cycle, colours, cycle)
 
-    def _fill(self, rounds: int, low: int, pattern: NDArray[Any]) -> None:
-        """Write groups: the colour in use, all larger ones, and the equal ones by turns.
+    def _write(self, pattern: NDArray[Any], *, rounds: int, low: int) -> None:
+        """Write groups: the colour in use, all larger ones, and those that are taken by turns.
 
         `pattern` has the colours by turns, a row for each group; it is repeated `rounds` times.
         Larger colours are those from `first` to before position `low`; each gives a person to every
         group.
         """
-        groups = rounds * len(pattern)
-        rows = self.slots[self.done : self.done + groups].reshape(rounds, len(pattern), self.l)
+        n_groups = rounds * len(pattern)
+        rows = self.slots[self.n_filled : self.n_filled + n_groups]
+        rows = rows.reshape(rounds, len(pattern), self.l)
         rows[:, :, : low - self.first] = self.order[self.first : low]
         rows[:, :, low - self.first :] = pattern
-        self.less[self.first : low] += groups
-        self.done += groups
+        self.minus_sizes[self.first : low] += n_groups
+        self.n_filled += n_groups
 
 
 def _join_remaining(slots: NDArray[Any], remaining: list[int]) -> IntArray:

@@ -94,15 +94,17 @@ def partner_colours(
     unused[colour] = 0
     parts: list[NDArray[Any]] = []
     while waiting:
-        rows = _next(unused, waiting, need, random)
+        rows = _drawn_colours(unused, waiting, need, random)
         unused -= np.bincount(rows.reshape(-1), minlength=len(unused))
         waiting -= len(rows)
         parts.append(rows)
     return np.concatenate(parts)
 
 
-def _next(unused: IntArray, n_drawing: int, need: int, random: np.random.Generator) -> IntArray:
-    """Draw colours for the next person, or for as many people at once as may draw any colours.
+def _drawn_colours(
+    unused: IntArray, n_drawing: int, need: int, random: np.random.Generator
+) -> IntArray:
+    """The colours of the next person, or of as many people at once as may draw any; one row each.
 
     ``unused[c]`` is how often colour c may still be drawn, by `n_drawing` people who need `need`
     colours each. A colour is full if all of these may draw it, and scarce otherwise.
