@@ -79,7 +79,7 @@ class CrossedGroups:
             cell_of_person.astype(np.int64),
             groups,
             first_group,
-            tuple(_rounds(groups, first_group)),
+            tuple(_settling_rounds(groups, first_group)),
         )
 
     @property
@@ -106,9 +106,9 @@ class CrossedGroups:
         Raises `DataError` if releases contradict each other: then somebody has another value in one
         of them, or is not who they are taken for.
 
-        `releases` are the counts of each release, and `names` are for errors. Each round takes what
-        is left of a group's bag for the cell that it settles, and then takes that out of all other
-        groups of the cell.
+        `releases` are the counts of each release, and `names` are for errors. Each round gives a
+        cell what is left of the bag of the group that settles it, and takes that out of all groups
+        of the cell.
         """
         # One list of the values of all releases; each release's codes are translated to it.
         values = Labels(
@@ -134,13 +134,13 @@ class CrossedGroups:
         bags = _Bags.of(
             np.concatenate(keys), np.concatenate(remaining), int(self.first[-1]), n_values
         )
-        settled_bags: list[tuple[IntArray, IntArray, IntArray]] = []
+        settled_bags: list[tuple[IntArray, IntArray, IntArray]] = []  # cell, value, count
         for cells, groups, is_in_turn in self.rounds:
             if is_in_turn:
-                numbered_groups = self._numbered[cells]
-                if (settled_bag := bags.settle(cells, groups, numbered_groups)) is None:
+                bags_of_cells = bags.settle_in_turn(cells, groups, self._numbered[cells])
+                if bags_of_cells is None:
                     raise self._contradiction(names)
-                settled_bags.append(settled_bag)
+                settled_bags.append(bags_of_cells)
                 continue
             # Many cells at once: what is left of each cell's group is the bag of the cell.
             entries, offsets = bags.entries(groups)
@@ -215,15 +215,13 @@ class _Bags:
         """The values at some places."""
         return self.keys[entries] % self.n_values
 
-    def settle(
+    def settle_in_turn(
         self, cells: IntArray, groups: IntArray, numbered_groups: IntArray
     ) -> tuple[IntArray, IntArray, IntArray] | None:
-        """The bags of cells, each what is left of its group after those before it.
+        """Settle cells one after another; the cell, value and count of each entry of their bags.
 
-        `numbered_groups` has all the groups of each cell. None if one of them never had a value.
-
-        Cells are settled one after another, each by its item in `groups`. Returned are cell, value
-        and count of each entry.
+        Each cell gets what is left of its item in `groups`, and these values are taken out of all
+        its groups, which `numbered_groups` has. None if one of them never had such a value.
         """
         # As a list, which is quicker one by one; the last entry stands for "in no group".
         remaining = [*self.remaining.tolist(), 0]
@@ -280,7 +278,7 @@ class _Bags:
         return True
 
 
-def _rounds(groups: IntArray, first_group: IntArray) -> list[Round]:
+def _settling_rounds(groups: IntArray, first_group: IntArray) -> list[Round]:
     """The rounds in which cells are settled: each is the only unsettled cell of some group.
 
     `groups` has the group of each cell in each release (cells x releases); `first_group` is the
@@ -300,7 +298,7 @@ def _rounds(groups: IntArray, first_group: IntArray) -> list[Round]:
     while len(ready_groups := candidates[unsettled[candidates] == 1]):
         # After many rounds, settling one after another is faster.
         if len(rounds) == _AT_ONCE:
-            rounds.append(_in_turn(numbered, ready_groups, unsettled, sums_of_cells))
+            rounds.append(_round_in_turn(numbered, ready_groups, unsettled, sums_of_cells))
             break
         # A cell may be the last one of several groups: one of them is enough.
         settled_cells, position = np.unique(sums_of_cells[ready_groups], return_index=True)
@@ -316,7 +314,7 @@ def _rounds(groups: IntArray, first_group: IntArray) -> list[Round]:
     return rounds
 
 
-def _in_turn(
+def _round_in_turn(
     numbered: IntArray, ready_groups: IntArray, unsettled: IntArray, total: IntArray
 ) -> Round:
     """One round that settles cells one after another, beginning with groups that are ready.

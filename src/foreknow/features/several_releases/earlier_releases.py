@@ -29,7 +29,7 @@ from foreknow.data.schema import Schema
 from foreknow.data.sights import Register, Sight
 from foreknow.errors import NoSafeRelease, SchemaError
 from foreknow.features.several_releases.joined_cohorts import places_in, united, widened
-from foreknow.features.several_releases.joint import OwnPart, known_again, refuse_twice
+from foreknow.features.several_releases.joint import OwnPart, members_by_known_names, refuse_twice
 from foreknow.hints import Plain
 from foreknow.policy.kinds import registered_kinds
 from foreknow.policy.policy import Policy
@@ -56,10 +56,10 @@ class UnsafeTogether(NoSafeRelease):
     """Each release holds the policy by itself, and all together do not."""
 
 
-def _of_same_columns(certificate: Certificate, schema: Schema) -> bool:
+def _shares_columns(certificate: Certificate, schema: Schema) -> bool:
     """True if a release has a sensitive column and a quasi-identifier of a schema."""
-    of_same = not {*certificate.sensitives}.isdisjoint(schema.sensitives)
-    return of_same and not {*certificate.known}.isdisjoint(schema.quasi_identifiers)
+    shares_sensitive = not {*certificate.sensitives}.isdisjoint(schema.sensitives)
+    return shares_sensitive and not {*certificate.known}.isdisjoint(schema.quasi_identifiers)
 
 
 def _refuse_other_columns(name: str, certificate: Certificate, policy: Policy) -> None:
@@ -123,7 +123,7 @@ def _refuse_other_columns(name: str, certificate: Certificate, policy: Policy) -
         )
 
 
-def _asked_then(policy: Policy, release: Release) -> Policy | None:
+def _part_about(release: Release, policy: Policy) -> Policy | None:
     """The part of a policy that is about columns which a release shows; None if that is nothing.
 
     An earlier release may lack columns that the policy is about.
@@ -138,16 +138,14 @@ def _asked_then(policy: Policy, release: Release) -> Policy | None:
     for requirement in policy.requirements:
         if requirement.sensitive not in lacking:
             requirements.append(requirement.without(lacking))
-    requirement_then = replace(
+    if not requirements:
+        return None
+    shown_schema = replace(
         schema,
         sensitive=[name for name in schema.sensitives if name not in lacking],
         other=[name for name in schema.other if name not in lacking],
     )
-    return (
-        replace(policy, requirements=requirements, schema=requirement_then)
-        if requirements
-        else None
-    )
+    return replace(policy, requirements=requirements, schema=shown_schema)
 
 
 def _households_published(
@@ -175,8 +173,8 @@ def _households_published(
     return is_beside
 
 
-def _unnamed(path: Path, before: Sequence[str], advice: str) -> InputError:
-    """The refusal of a release that lies beside the earlier ones and was not named.
+def _error_of_unnamed(path: Path, before: Sequence[str], advice: str) -> InputError:
+    """The error for a release that lies beside the earlier ones and was not named.
 
     It shows, or may show, people who would be published twice; `before` names the releases that it
     was published after.
@@ -185,9 +183,9 @@ def _unnamed(path: Path, before: Sequence[str], advice: str) -> InputError:
     return InputError(f"{str(path)!r} {after}, was not named (after, --after), and {advice}")
 
 
-def _not_known(path: Path, before: Sequence[str]) -> InputError:
+def _error_of_unknown_people(path: Path, before: Sequence[str]) -> InputError:
     """The error for a release beside the earlier ones whose people are not known."""
-    return _unnamed(
+    return _error_of_unnamed(
         path,
         before,
         f"{str(owners_folder(path) / MEMBERS)!r} does not tell who is in it, so these people might "
@@ -197,18 +195,17 @@ def _not_known(path: Path, before: Sequence[str]) -> InputError:
     )
 
 
-def _with_other_values(
+def _n_with_other_values(
     release: Release,
     column: str,
     groups: Mapping[str, int],
     value_of: Mapping[str, str | None],
 ) -> int:
-    """At least how many people have a value now that their group in a release lacked for them.
+    """At least how many people of a release have another value in a column now.
 
     `groups` has the group of each person by name, and `value_of` the value they have now, if any.
-
-    The owner's folder has no values of people, only how often each occurs in a group; so of each
-    value, the people who have it now and are more than it occurred must have changed.
+    The owner's folder has no values of people, only how often each occurs in a group. So of a group
+    and a value, as many people must have changed as have it now beyond how often it occurred.
     """
     counts = release.seen(column, []).counts
     # Groups of this column's counts, by label; `groups` numbers those of the release.
@@ -224,7 +221,7 @@ def _with_other_values(
             people_before[bag_number, str(value_before)] += times
     n_changed = 0
     for (group, value), people in people_now.items():
-        # None: nobody had any value
+        # The group's number in the counts; None if nobody of it had a value.
         group_before = number_of_group.get(release.counts.group_label(group))
         n_changed += max(0, people - people_before[group_before, value])
     return n_changed
@@ -360,7 +357,9 @@ class Earlier:
             people = owned_release.people
             release_parts.append(OwnPart(name, owned_release.release, people, owned_release))
             groups.append(dict(zip(map(str, people.names), people.groups.tolist(), strict=True)))
-        refuse_twice(names, [members.names for members in known_again(release_parts)], column)
+        refuse_twice(
+            names, [members.names for members in members_by_known_names(release_parts)], column
+        )
         return cls(tuple(names), tuple(owned), column, tuple(groups))
 
     @property
@@ -415,7 +414,57 @@ class Earlier:
         if nobody is new.
         """
         schema = microdata.schema
-        # Everybody must be known by one column, the same as in the earlier releases.
+        self._refuse_other_schema(schema, policy)
+        names = self._names_of_rows(microdata)
+        # Each release may spell names in its own way (erased names are hashes there).
+        names_by_release = [owned_release.called(names) for owned_release in self.owned]
+        is_new_person = np.ones(len(names), dtype=bool)
+        for names_in_release, groups in zip(names_by_release, self.groups, strict=True):
+            is_new_person &= [name not in groups for name in names_in_release]
+        new_names = {*compress(names, is_new_person)}
+        # Two spellings of one name would count as two people, or as a person who is new.
+        refuse_two_spellings(sorted(new_names), repr(self.column))
+        for groups in self.groups:
+            refuse_alike(sorted(new_names), groups, repr(self.column))
+        # Counted by name, since a person may have several rows.
+        n_staying, n_before = len({*names}) - len(new_names), sum(map(len, self.groups))
+        # Where rows are cases, further cases of people who were published stay out, too.
+        n_later_rows = len(names) - int(is_new_person.sum()) if schema.unit == "row" else 0
+        n_beside = 0
+        if isinstance(schema.shared, Shared):
+            is_beside = _households_published(
+                schema.shared, microdata, is_new_person, self.tables(policy)
+            )
+            n_beside, is_new_person = int(is_beside.sum()), is_new_person & ~is_beside
+            new_names = {*compress(names, is_new_person)}
+        self._refuse_unnamed(schema, new_names)
+        n_changed = self._people_with_other_values(microdata, names_by_release)
+        # Columns that every earlier release shows; the others are said to be new.
+        shown_before = {*schema.sensitives}.intersection(
+            *(certificate.sensitives for certificate in self.certificates)
+        )
+        changes = CohortChanges(
+            releases=self.names,
+            column=self.column,
+            new=len(new_names),
+            stay=n_staying,
+            left=n_before - n_staying,
+            changed=max(n_changed.values(), default=None),
+            alike=alike_but_for_marks([[*chain(*self.groups)], new_names]),
+            changed_columns=tuple(n_changed.items()) if schema.sensitives[1:] else (),
+            later_rows=n_later_rows,
+            beside_published=n_beside,
+            added=tuple(name for name in schema.sensitives if name not in shown_before),
+        )
+        if not changes.new:
+            raise NoSafeRelease(f"Nobody is new in {microdata.name}: nothing is to be published")
+        return microdata.only(is_new_person), changes
+
+    def _refuse_other_schema(self, schema: Schema, policy: Policy) -> None:
+        """Refuse a schema by which the earlier releases cannot be judged or their people matched.
+
+        Everybody must be known by one column, the same as in the earlier releases.
+        """
         for name, certificate in zip(self.names, self.certificates, strict=True):
             _refuse_other_columns(name, certificate, policy)
         if schema.unit == "row" and schema.person is None:
@@ -433,57 +482,16 @@ class Earlier:
                 f"{' and '.join(self.names)} name people by {self.column!r}, which is no "
                 "identifier in the schema: add it to identifiers, so that nobody is published twice"
             )
+
+    def _names_of_rows(self, microdata: Microdata) -> list[str]:
+        """The name of the person of each row; refused if one is missing."""
         column = fetch(microdata.source, [self.column]).column(self.column)
         if column.null_count:
             raise SchemaError(
                 f"{microdata.name}: {some(column.null_count, 'row has', 'rows have')} no "
                 f"{self.column!r}, so it is not known whether they were published before"
             )
-        names = [str(name) for name in column.to_pylist()]
-        # Each release may spell names in its own way (erased names are hashes there).
-        names_by_release = [owned_release.called(names) for owned_release in self.owned]
-        is_new_person = np.ones(len(names), dtype=bool)
-        for names_in_release, groups in zip(names_by_release, self.groups, strict=True):
-            is_new_person &= [name not in groups for name in names_in_release]
-        new_names = {*compress(names, is_new_person)}
-        # Two spellings of one name would count as two people, or as a person who is new.
-        refuse_two_spellings(sorted(new_names), repr(self.column))
-        for groups in self.groups:
-            refuse_alike(sorted(new_names), groups, repr(self.column))
-        # Counted by name, since a person may have several rows.
-        n_staying, n_before = len({*names}) - len(new_names), sum(map(len, self.groups))
-        # Where rows are cases, further cases of people who were published stay out, too.
-        n_rows = len(names) - int(is_new_person.sum()) if schema.unit == "row" else 0
-        n_beside = 0
-        if isinstance(schema.shared, Shared):
-            is_beside = _households_published(
-                schema.shared, microdata, is_new_person, self.tables(policy)
-            )
-            n_beside, is_new_person = int(is_beside.sum()), is_new_person & ~is_beside
-            new_names = {*compress(names, is_new_person)}
-        self._refuse_unnamed(schema, new_names)
-        n_changed = self._changed(microdata, names_by_release)
-        # Columns that no earlier release lacks; the others are said to be new.
-        shown_before = {*schema.sensitives}.intersection(
-            *(certificate.sensitives for certificate in self.certificates)
-        )
-        similar_names = alike_but_for_marks([[*chain(*self.groups)], new_names])
-        changes = CohortChanges(
-            self.names,
-            self.column,
-            len(new_names),
-            n_staying,
-            n_before - n_staying,
-            max(n_changed.values(), default=None),
-            similar_names,
-            tuple(n_changed.items()) if schema.sensitives[1:] else (),
-            n_rows,
-            n_beside,
-            tuple(name for name in schema.sensitives if name not in shown_before),
-        )
-        if not changes.new:
-            raise NoSafeRelease(f"Nobody is new in {microdata.name}: nothing is to be published")
-        return microdata.only(is_new_person), changes
+        return [str(name) for name in column.to_pylist()]
 
     def _refuse_unnamed(self, schema: Schema, new_names: Collection[str]) -> None:
         """Refuse to go on if a release beside the earlier ones shows new people and was not named.
@@ -503,7 +511,7 @@ class Earlier:
             earlier_digests = [entry["certificate"] for entry in certificate.after]
             earlier_names = [name_of[earlier] for earlier in earlier_digests if earlier in name_of]
             # Named ones are fine; others matter if they came after a named one or have its columns.
-            if digest in name_of or not (earlier_names or _of_same_columns(certificate, schema)):
+            if digest in name_of or not (earlier_names or _shares_columns(certificate, schema)):
                 continue
             try:
                 owned_release = OwnRelease.open(path)
@@ -515,12 +523,12 @@ class Earlier:
                     else 0
                 )
             except (InputError, OSError) as error:
-                raise _not_known(path, earlier_names) from error
+                raise _error_of_unknown_people(path, earlier_names) from error
             # By another column nobody can tell who is in both.
             if earlier_names and not is_same_column:
-                raise _not_known(path, earlier_names)
+                raise _error_of_unknown_people(path, earlier_names)
             if n_shown:
-                raise _unnamed(
+                raise _error_of_unnamed(
                     path,
                     earlier_names,
                     f"shows {some(n_shown, 'person', 'people')} of the new ones, who would be "
@@ -560,7 +568,7 @@ class Earlier:
         sensitive = joint.sensitive
         return Sight(joint.counts, people, np.concatenate(groups), sensitive, joint.name, joint)
 
-    def _changed(
+    def _people_with_other_values(
         self, microdata: Microdata, names_by_release: Sequence[Sequence[str]]
     ) -> dict[str, int]:
         """For each sensitive column, how many people have another value now than their group had.
@@ -587,10 +595,42 @@ class Earlier:
                     value_of = {}
                     for row, text in zip(rows, text_of_row, strict=True):
                         value_of[names[row]] = text
-                    changed[column] += _with_other_values(
+                    changed[column] += _n_with_other_values(
                         owned_release.release, column, groups, value_of
                     )
         return changed
+
+    def _rows_published(self, policy: Policy) -> tuple[list[Microdata], list[IntArray]]:
+        """For each earlier release the rows of its table that it shows, and the group of each."""
+        tables, groups_of_people = list[Microdata](), list[IntArray]()
+        for owned_release, table in zip(self.owned, self.tables(policy), strict=True):
+            is_shown = owned_release.groups >= 0  # others may be new in a later release
+            tables.append(table if is_shown.all() else table.only(is_shown))
+            groups_of_people.append(owned_release.groups[is_shown][tables[-1].kept])
+        return tables, groups_of_people
+
+    def _first_failure(
+        self, policy: Policy, columns: Sequence[str], sights: Sequence[Sight | None]
+    ) -> str:
+        """The reason why an earlier release fails the policy by itself; empty if none does.
+
+        `columns` make the groups of the new release; `sights` are the earlier releases with their
+        owner's rows, where these are needed.
+        """
+        for owned_release, name, sight in zip(self.owned, self.names, sights, strict=True):
+            release = widened(owned_release.release, columns)
+            policy_then = _part_about(release, policy)
+            if policy_then is None:
+                continue
+            audit_by_itself = audit(release, policy_then, learned=False, people=sight)
+            if audit_by_itself.failures:
+                return (
+                    f"{name}, which was published before, does not hold the policy: "
+                    f"{'; '.join(audit_by_itself.failed(owned_release.release))}. What is "
+                    "published cannot be taken back: publish the new ones by themselves under a "
+                    "policy that it holds, or publish no more"
+                )
+        return ""
 
     def judged(
         self,
@@ -602,50 +642,32 @@ class Earlier:
         *,
         learned: bool,
     ) -> tuple[Audit, dict[str, Labels]]:
-        """Audit all releases as one by the policy, and if that is wanted what is learned of them.
+        """The audit of all releases as one, and the values of each sensitive column in all of them.
 
         What only the owner can count is counted of the rows that each published.
 
-        Also returns the values of each sensitive column in all releases.
+        Parameters
+        ----------
+        release : Release
+            The new one, to be called `name`.
+        everybody : Microdata
+            The rows of the table.
+        placed : Placed
+            Who of them is in which group of the new release.
+        learned : bool
+            Whether a trial is made of what can be learned of the releases.
 
         Raises
         ------
         NoSafeRelease
             If an earlier release fails the policy, or all together do.
-
-        `everybody` are the rows of the table, `placed` says who of them is in which group of the
-        new release, and `learned` whether a trial is made of what can be learned.
         """
         # Where the owner has to count, each earlier table is laid beside its release.
-        tables, groups_of_people = list[Microdata](), list[IntArray]()
-        tables_of_owner = self.tables(policy) if policy.asks_rows else []
-        for owned_table, table in zip(self.owned, tables_of_owner, strict=False):
-            is_shown = owned_table.groups >= 0  # others may be new in a later release
-            tables.append(table if is_shown.all() else table.only(is_shown))
-            groups_of_people.append(owned_table.groups[is_shown][tables[-1].kept])
-        sights_of_releases: list[Sight | None] = [None] * len(self.owned)
+        tables, groups_of_people = self._rows_published(policy) if policy.asks_rows else ([], [])
+        sights: list[Sight | None] = [None] * len(self.owned)
         for position, (table, groups) in enumerate(zip(tables, groups_of_people, strict=True)):
-            sights_of_releases[position] = _seen_by_owner(
-                self.owned[position].release, table, groups
-            )
-        # Each earlier release is judged by itself first, by what it shows.
-        problem = ""
-        for owned_release, release_name, sight_of_release in zip(
-            self.owned, self.names, sights_of_releases, strict=True
-        ):
-            release_by_itself = widened(owned_release.release, release.group_columns)
-            if (policy_then := _asked_then(policy, release_by_itself)) is None:
-                continue
-            joint_audit = audit(
-                release_by_itself, policy_then, learned=False, people=sight_of_release
-            )
-            if joint_audit.failures and not problem:
-                problem = (
-                    f"{release_name}, which was published before, does not hold the policy: "
-                    f"{'; '.join(joint_audit.failed(owned_release.release))}. What is published "
-                    "cannot be taken back: publish the new ones by themselves under a policy that "
-                    "it holds, or publish no more"
-                )
+            sights[position] = _seen_by_owner(self.owned[position].release, table, groups)
+        problem = self._first_failure(policy, release.group_columns, sights)
         names = [*self.names, name]
         releases = [*self.releases, release]
         # Then all of them together, as one release.
@@ -663,7 +685,7 @@ class Earlier:
             releases=tuple(zip(names, [*people, release.counts.n_people], strict=True)),
             written=written,
         )
-        sight_of_release = None
+        sight_of_joint: Sight | None = None
         if tables:
             # The people of all tables, in the groups of the joint release.
             groups_of_people.append(placed.of_people(release.counts))
@@ -673,13 +695,11 @@ class Earlier:
                 for of_group, groups in zip(positions, groups_of_people, strict=True)
             ]
             everyone = tables[0].above([*tables[1:], placed.entries.rows])
-            sight_of_release = _seen_by_owner(joint, everyone, np.concatenate(joint_groups))
+            sight_of_joint = _seen_by_owner(joint, everyone, np.concatenate(joint_groups))
         elif learned and policy.needed_schema.semantics == "single":
-            sight_of_release = self._seen_by_columns(joint, release, names, everybody, placed)
+            sight_of_joint = self._seen_by_columns(joint, release, names, everybody, placed)
         joint_name = " and ".join(names)
-        joint_audit = audit(
-            joint, policy, name=joint_name, people=sight_of_release, learned=learned
-        )
+        joint_audit = audit(joint, policy, name=joint_name, people=sight_of_joint, learned=learned)
         if joint_audit.idle:
             raise NoSafeRelease(f"{' and '.join(names)}: {NOTHING_JUDGED}", ASK_SOMETHING)
         if joint_audit.failures:

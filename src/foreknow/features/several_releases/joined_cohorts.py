@@ -47,62 +47,63 @@ def united(releases: Sequence[Release], names: Sequence[str]) -> Release:
     """
     if len({*names}) < len(names):
         raise InternalError("two releases that are united have one name")
-    columns = _groups(releases[-1])
+    columns = _group_columns(releases[-1])
     releases = [widened(release, columns) for release in releases]
     # Sensitive and other columns that only the last release has; earlier ones get them as missing.
     added = set[str]().union(*(added_values(release, releases[-1]) for release in releases))
     parts_of_releases = [release.parts() for release in releases]
-    first_shape = _shape(releases[0], parts_of_releases[0], added)
-    # All must be alike, but for what was added.
-    for release, parts_of_release, name in zip(
-        releases[1:], parts_of_releases[1:], names[1:], strict=True
-    ):
-        _refuse_other(first_shape, _shape(release, parts_of_release, added), names[0], name)
-    first = releases[-1] if added else releases[0]
+    traits = [
+        _traits(release, parts, added)
+        for release, parts in zip(releases, parts_of_releases, strict=True)
+    ]
+    for traits_of_release, name in zip(traits[1:], names[1:], strict=True):
+        _refuse_other(traits[0], traits_of_release, names[0], name)
+    # All are read in the way of one that has every column.
+    model, model_parts = releases[0], parts_of_releases[0]
+    if added:
+        model, model_parts = releases[-1], parts_of_releases[-1]
     # The new column says which release shows somebody; its name must be free.
-    used_names = {
-        *columns,
-        *first.sensitives,
-        *first.beside,
-        *first.unlinked,
-        *first.people_columns,
-    }
-    cohort = free_name(COHORT, used_names)
+    shown_columns = {*model.sensitives, *model.beside, *model.unlinked, *model.people_columns}
+    cohort = free_name(COHORT, {*columns, *shown_columns})
     # Groups of a label are kept apart by the cohort; numbered groups get new numbers instead.
-    groups = [cohort, *columns] if first.by_values else columns
-    ids = None if first.by_values else columns[0]
+    groups = [cohort, *columns] if model.by_values else columns
+    id_column = None if model.by_values else columns[0]
+    cohort_column = cohort if model.by_values else None
 
-    def stack(tables: Sequence[Any], column: str | None) -> Any:
+    def stack(tables: Sequence[Any], new_column: str | None) -> Any:
+        """One table of the rows of all, with the name of each row's release in a new column."""
         tables_without_cohort = []
         for release, table in zip(releases, tables, strict=True):
-            tables_without_cohort.append(table.select(_bare(release, table.column_names)))
-        return stacked(tables_without_cohort, names, column, ids)
+            tables_without_cohort.append(table.select(_without_cohort(release, table.column_names)))
+        return stacked(tables_without_cohort, names, new_column, id_column)
 
-    people_tables = []
-    for release_parts in parts_of_releases:
-        if release_parts.people is not None:
-            people_tables.append(release_parts.people)
-    # Who is recognized by exact columns is recognized in one release.
-    exact = (cohort, *_bare(first, first.recognized)) if people_tables and first.recognized else ()
-    cohort_column = cohort if ids is None else None
-    people = stack(people_tables, cohort if exact else cohort_column) if people_tables else None
+    people, exact_columns = None, tuple[str, ...]()
+    people_tables = [parts.people for parts in parts_of_releases if parts.people is not None]
+    if people_tables:
+        # Who is recognized by exact columns is recognized in one release.
+        if model.recognized:
+            exact_columns = (cohort, *_without_cohort(model, model.recognized))
+        people = stack(people_tables, cohort if exact_columns else cohort_column)
     # A release has one table for each set of sensitive columns that stand in one row.
     united_releases = []
-    first_parts = parts_of_releases[releases.index(first)]
-    for sensitives in first_parts.values:
+    for sensitives in model_parts.values:
         tables = []
-        for release, parts_of_release in zip(releases, parts_of_releases, strict=True):
-            table = parts_of_release.values[sensitives if not added else release.sensitives]
-            tables.append(_with_added(table, release, first) if added else table)
+        for release, parts in zip(releases, parts_of_releases, strict=True):
+            if added:
+                tables.append(_with_added(parts.values[release.sensitives], release, model))
+            else:
+                tables.append(parts.values[sensitives])
         rows = stack(tables, cohort_column)
-        united_releases.append(_united(first, rows, sensitives, groups, people, first_parts, exact))
-    joined_release, *other_releases = united_releases
-    joined_release = (
-        joined_release.joined(other_releases, first.sensitives)
-        if other_releases
-        else joined_release
-    )
-    return joined_release.described(cohort=cohort)
+        united_releases.append(
+            _read_like(model, rows, sensitives, groups, people, model_parts, exact_columns)
+        )
+    return _joined(united_releases, model.sensitives).described(cohort=cohort)
+
+
+def _joined(releases: Sequence[Release], sensitives: Sequence[str]) -> Release:
+    """One release of several that show different sensitive columns of the same groups."""
+    first, *others = releases
+    return first.joined(others, sensitives) if others else first
 
 
 def added_values(release: Release, last: Release) -> set[str]:
@@ -125,7 +126,8 @@ def _with_added(rows: Any, release: Release, last: Release) -> Any:
 def widened(release: Release, columns: Sequence[str]) -> Release:
     """A release with more columns that make groups; all its groups have the label "*" there.
 
-    Itself, where it has them all, or has others.
+    `columns` are all that shall make groups, in order. Itself, where it has them all, or has
+    others.
 
     Examples
     --------
@@ -134,10 +136,8 @@ def widened(release: Release, columns: Sequence[str]) -> Release:
     >>> release = Release.from_generalized(table, quasi_identifiers=["age"], sensitive="disease")
     >>> widened(release, ["age", "job"]).counts.groups
     [('30 to 39', '*')]
-
-    `columns` are all that shall make groups, in order.
     """
-    groups = _groups(release)
+    groups = _group_columns(release)
     added = [name for name in columns if name not in groups]
     if (
         not release.by_values
@@ -152,12 +152,9 @@ def widened(release: Release, columns: Sequence[str]) -> Release:
     for sensitives, rows in parts.values.items():
         wide_rows = with_texts(rows, added, UNKNOWN)
         wide_releases.append(
-            _united(release, wide_rows, sensitives, wide_groups, people, parts, ())
+            _read_like(release, wide_rows, sensitives, wide_groups, people, parts, ())
         )
-    wide_release, *other_releases = wide_releases
-    wide_release = (
-        wide_release.joined(other_releases, release.sensitives) if other_releases else wide_release
-    )
+    wide_release = _joined(wide_releases, release.sensitives)
     return wide_release.described(cohort=release.cohort, name=release.name, schema=release.schema)
 
 
@@ -168,14 +165,14 @@ def places_in(joint: Release, releases: Sequence[Release], names: Sequence[str])
     column that it lacks; or, where groups are numbered, by the number they got.
     """
     labels: Any = joint.counts.groups
-    columns = _groups(joint)
+    columns = _group_columns(joint)
     position_of_label = {
         tuple(map(_text, _label_parts(label))): position for position, label in enumerate(labels)
     }
     positions = []
     for number, (release, name) in enumerate(zip(releases, names, strict=True), start=1):
         labels_of_groups: Any = release.counts.groups
-        wanted_columns = columns if release.by_values else _groups(release)
+        wanted_columns = columns if release.by_values else _group_columns(release)
         texts = []
         for label in labels_of_groups:
             text_of = dict(zip(release.group_columns, map(_text, _label_parts(label)), strict=True))
@@ -200,7 +197,7 @@ def _text(label: Any) -> str | None:
     return None if label is None else str(label)
 
 
-def _united(
+def _read_like(
     model: Release,
     rows: Any,
     sensitives: tuple[str, ...],
@@ -234,34 +231,36 @@ def _united(
             rows, group=groups[0] if is_by_id else groups, sensitive=sensitives, other=other_columns
         )
     arguments: Any = {"sensitive": sensitives, "other": other_columns, "unlinked": model.unlinked}
-    arguments |= {"person": parts.person, "semantics": model.semantics} if model.linked else {}
-    if any(rows[name].null_count for name in sensitives):  # which an earlier release lacks
+    if model.linked:
+        arguments |= {"person": parts.person, "semantics": model.semantics}
+    # A sensitive column that an earlier release lacks has no value there.
+    if any(rows[name].null_count for name in sensitives):
         arguments["missing"] = "drop"
     if is_by_id:
         return Release.from_groups(rows, group=groups[0], **arguments)
     return Release.from_generalized(rows, quasi_identifiers=groups, **arguments)
 
 
-def _semantics(like: Release, sensitives: Sequence[str]) -> Semantics:
+def _semantics(release: Release, sensitives: Sequence[str]) -> Semantics:
     """How many values a person has in these columns, as a release says."""
-    how = like.semantics
-    return cast("Semantics", how if isinstance(how, str) else how[sensitives[0]])
+    semantics = release.semantics
+    return cast("Semantics", semantics if isinstance(semantics, str) else semantics[sensitives[0]])
 
 
-def _groups(release: Release) -> list[str]:
+def _group_columns(release: Release) -> list[str]:
     """The columns that make a release's groups, without the one that names its cohort."""
-    return _bare(release, release.group_columns)
+    return _without_cohort(release, release.group_columns)
 
 
-def _bare(release: Release, columns: Sequence[str]) -> list[str]:
+def _without_cohort(release: Release, columns: Sequence[str]) -> list[str]:
     return [name for name in columns if name != release.cohort]
 
 
-def _shape(release: Release, parts: Parts, added: Collection[str]) -> dict[str, list[str]]:
+def _traits(release: Release, parts: Parts, added: Collection[str]) -> dict[str, list[str]]:
     """The traits that releases must share to be united, by name; but for `added` columns."""
     form = [release.by_values, parts.people is None, release.tallied]
     return {
-        "the columns that make groups": _groups(release),
+        "the columns that make groups": _group_columns(release),
         "the sensitive columns": [name for name in release.sensitives if name not in added],
         "the columns beside them": sorted(
             {*release.beside, *release.unlinked} - {*added, *release.sensitives}

@@ -176,8 +176,8 @@ class Unsettled(Plain):
 
 
 @dataclass(frozen=True, eq=False)
-class _Crossing(TallyTable):
-    """The counts of releases that cross: none."""
+class _RefusedCounts(TallyTable):
+    """The counts of releases whose groups cross: each use is refused, and told why."""
 
     why: Unsettled
 
@@ -250,10 +250,10 @@ def together(releases: Sequence[Any], *, person: str | None = None) -> Release:
             "several releases are counted by all of these columns together: write a value, such as "
             "'unknown', where one is missing"
         )
-    people = known_again(parts)
+    people = members_by_known_names(parts)
     for earlier_members, later_members in combinations(people, 2):
         refuse_alike(map(str, later_members.names), map(str, earlier_members.names), "their names")
-    memberships = _memberships(people)
+    memberships = _group_by_person(people)
     n_members = [int((groups != ABSENT).sum()) for groups in memberships]
     joined_releases = [part.release for part in parts]
     # Nobody is in two: different cohorts. Else people who are in the same group of each form cells,
@@ -262,8 +262,12 @@ def together(releases: Sequence[Any], *, person: str | None = None) -> Release:
         joint = united(joined_releases, names)
     else:
         cells = CrossedGroups.of(memberships)
-        _refuse_uncounted(parts)
-        joint = _as_cells(parts, cells) if cells.settled.all() else _crossing(parts, cells)
+        _refuse_what_counts_miss(parts)
+        joint = (
+            _as_cells(parts, cells)
+            if cells.settled.all()
+            else _release_without_counts(parts, cells)
+        )
     return joint.described(
         schema=_schema_of(joined_releases),
         names_alike=alike_but_for_marks([[*map(str, members.names)] for members in people]),
@@ -297,14 +301,16 @@ def _joined_part(source: Any, person: str | None) -> Part:
     match source:
         case Release():
             if not source.tallied:
-                return Part(source.name, source, _printed(source.members))
+                return Part(source.name, source, _with_printed_names(source.members))
             # A table of counts names nobody; its members are found by other releases.
             nobody = Members(Labels([]), np.zeros(0, dtype=np.int64))
             return TalliedPart(source.name, source, nobody)
         case str() | Path():
             name = Path(source).resolve().name
             owned = OwnRelease.open(source, must_be_beside=True)
-            members = owned.people if person is None else _printed(owned.named(person).members)
+            members = (
+                owned.people if person is None else _with_printed_names(owned.named(person).members)
+            )
             return OwnPart(name, owned.release, members, owned)
     raise InputError(
         "a list is of several releases, folders that publish wrote or a Release each, not "
@@ -320,7 +326,7 @@ def _text_of(label: Any) -> tuple[str | None, ...]:
     )
 
 
-def _printed(members: Members) -> Members:
+def _with_printed_names(members: Members) -> Members:
     return replace(members, names=Labels(printed(members.names)))
 
 
@@ -341,11 +347,12 @@ def refuse_twice(names: Sequence[str], people: Sequence[Sequence[Any]], column: 
         release_of |= dict.fromkeys(names_of_release, name)
 
 
-def known_again(parts: Sequence[Part]) -> list[Members]:
-    """The members of each release; an erased name is matched to the person's other names.
+def members_by_known_names(parts: Sequence[Part]) -> list[Members]:
+    """The members of each release, with one name for each person, also where names were erased.
 
-    Where an owner erased names, hashes stand for them, by a key of that release. Two releases with
-    erased names can only be matched if one was published after the other.
+    Where an owner erased names, hashes stand for them, by a key of that release; other releases
+    then call the person by that hash, too. Two releases with erased names can only be matched if
+    one was published after the other.
     """
     erased = [*chain(*(part.erased for part in parts))]
     for first, second in combinations(erased, 2):
@@ -365,7 +372,7 @@ def known_again(parts: Sequence[Part]) -> list[Members]:
     return members
 
 
-def _memberships(members: Sequence[Members]) -> list[IntArray]:
+def _group_by_person(members: Sequence[Members]) -> list[IntArray]:
     """The group of each person in each release; ABSENT (-1) if the person is not in it.
 
     Everybody who is in any release has one position, by name.
@@ -379,7 +386,7 @@ def _memberships(members: Sequence[Members]) -> list[IntArray]:
     return memberships
 
 
-def _refuse_uncounted(parts: Sequence[Part]) -> None:
+def _refuse_what_counts_miss(parts: Sequence[Part]) -> None:
     """Raise `UnsupportedError` if counts do not say all about releases that share people.
 
     Exact columns, and sensitive columns that are published apart, tell more than counts do; and all
@@ -422,8 +429,8 @@ def _as_cells(parts: Sequence[Part], cells: CrossedGroups) -> Release:
     )
     # Each cell is labelled by its group in every release.
     cell_of_entry = np.repeat(np.arange(bags.n_groups), np.diff(bags.offsets))
-    names = _columns(parts, [first.sensitive, *beside_columns])
-    groups = _labels(parts, cells, names)
+    names = _column_names(parts, [first.sensitive, *beside_columns])
+    groups = _columns_of_groups(parts, cells, names)
     # A value may be a combination of the sensitive value with the columns beside it.
     values = [bags.values[code] for code in bags.codes.tolist()]
     columns = [first.sensitive, *beside_columns]
@@ -490,7 +497,7 @@ def _counts_with_columns(release: Release, columns: Sequence[str]) -> GroupCount
     )
 
 
-def _columns(parts: Sequence[Part], used_names: Sequence[str]) -> list[str]:
+def _column_names(parts: Sequence[Part], used_names: Sequence[str]) -> list[str]:
     """A column for each release, called as it is; no two are one, or cells would be merged."""
     columns: list[str] = []
     for part in parts:
@@ -498,7 +505,7 @@ def _columns(parts: Sequence[Part], used_names: Sequence[str]) -> list[str]:
     return columns
 
 
-def _labels(parts: Sequence[Part], cells: CrossedGroups, names: Sequence[str]) -> Any:
+def _columns_of_groups(parts: Sequence[Part], cells: CrossedGroups, names: Sequence[str]) -> Any:
     """A column for each release: the label of each cell's group there, null if it is in none."""
     columns = {}
     for name, part, codes in zip(names, parts, cells.groups.T, strict=True):
@@ -510,7 +517,7 @@ def _labels(parts: Sequence[Part], cells: CrossedGroups, names: Sequence[str]) -
     return called(columns, ABSENT)
 
 
-def _crossing(parts: Sequence[Part], cells: CrossedGroups) -> Release:
+def _release_without_counts(parts: Sequence[Part], cells: CrossedGroups) -> Release:
     """A joint release of which some cells are unsettled: it says so, and has no verdict.
 
     A cell is people who are in the same group of each release; it is settled if differences of
@@ -530,15 +537,27 @@ def _crossing(parts: Sequence[Part], cells: CrossedGroups) -> Release:
         for part, group in zip(parts, cells.groups[cell].tolist(), strict=True):
             labels.append(None if group == ABSENT else part.release.counts.group_label(group))
         crossing.append((int(sizes[cell]), tuple(labels)))
-    n_settled, n_certain = int(sizes[is_settled].sum()), int(sizes[is_certain].sum())
     unsettled = Unsettled(
-        tuple(names), int(sizes[~is_settled].sum()), tuple(crossing), n_settled, n_certain
+        releases=tuple(names),
+        people=int(sizes[~is_settled].sum()),
+        crossing=tuple(crossing),
+        settled=int(sizes[is_settled].sum()),
+        certain=int(sizes[is_certain].sum()),
     )
     # The release has no counts: whatever asks for them is told why.
     table = open_table(
         called({"cell": ([""], cells.first[:1]), "value": ([""], cells.first[:1])}, ABSENT)
     )
-    tables = _Crossing(table, ["cell"], False, "value", COUNT, "single", None, unsettled)
+    tables = _RefusedCounts(
+        table,
+        groups=["cell"],
+        null_groups=False,
+        sensitive="value",
+        amount=COUNT,
+        semantics="single",
+        people=None,
+        why=unsettled,
+    )
     return Release(tables, sensitives=first.sensitives).described(unsettled=unsettled)
 
 

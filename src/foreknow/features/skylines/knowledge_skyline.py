@@ -73,7 +73,7 @@ class Alike:
         is_first = np.append(True, (codes[1:] != codes[:-1]) | (kinds[1:] != kinds[:-1]))
         is_first = is_first[: len(order)]  # nothing if there are no cells
         # A cell cannot be worst if another cell of the value is as bad in every respect.
-        cells = _not_dominated(counts, order[is_first], kind)
+        cells = _undominated_cells(counts, order[is_first], kind)
         codes, kinds = counts.codes[cells], kind[cells]
         starts = np.flatnonzero(np.diff(codes, prepend=-1))
         # A value's cells follow each other: the next value begins where they end.
@@ -115,26 +115,65 @@ class Alike:
             yield profiles.take(odds <= lowest_odds * (1 + CLOSE))
 
 
-def _not_dominated(counts: GroupCounts, cells: IntArray, kind: IntArray) -> IntArray:
-    """Leave out cells (values of groups) that cannot be worst, whatever facts are known.
+@dataclass(frozen=True, eq=False)
+class _CellKinds:
+    """The kinds of cells (values of groups): all cells of a kind have the same disclosures."""
 
-    `kind` is the kind of every cell of the release. All cells of a kind have the numbers on which
-    disclosures depend: people `n` of the group, holders `s` of the value, and people to spare at
-    each l (l values known not to be the target's). A cell is dominated by one with no more people,
-    no fewer holders and no more to spare. Each round compares the cells of a value with its worst
-    one, the pivot.
+    people: IntArray  # (kinds,): how many the group has
+    holders: IntArray  # (kinds,): how many of them have the value
+    n_spare: IntArray  # (kinds, values of l): other people who remain if l values are ruled out
+
+    @classmethod
+    def of(cls, counts: GroupCounts, kind: IntArray) -> _CellKinds | None:
+        """The kinds, given the kind of every cell; None if they cannot be compared.
+
+        Some formulas do not follow the order of `dominated`, and the table must fit into memory.
+        """
+        first_cell = np.unique(kind, return_index=True)[1]  # a cell of each kind
+        n_steps, formulas = _most_l(counts) + 1, formulas_of(counts)
+        if not formulas.ordered or not 0 < len(first_cell) * n_steps <= _MOST_SPARE:
+            return None
+        group, holders = counts.cell_groups[first_cell], counts.counts[first_cell]
+        people = counts.sizes[group]
+        n_spare = np.empty((len(first_cell), n_steps), dtype=np.int64)
+        for l in range(n_steps):
+            excluded = formulas.excluded(counts, l, group, holders)
+            n_spare[:, l] = formulas.spare(people, holders, excluded)
+        return cls(people, holders, n_spare)
+
+    @property
+    def scores(self) -> FloatArray:
+        """A number for each kind, lower for a worse one: few kinds dominate it, but it many."""
+        spare = self.n_spare[:, 0]
+        scores: FloatArray = (spare - spare.min(initial=0) + 1.0) * self.people / self.holders
+        return scores
+
+    def dominated(self, kinds: IntArray, pivots: IntArray) -> BoolArray:
+        """True for each kind that cannot be worse than its pivot, a kind, whatever facts are known.
+
+        The pivot has no more people, no fewer holders, and no more people to spare at any l.
+        """
+        is_undominated = (self.people[kinds] < self.people[pivots]) | (
+            self.holders[kinds] > self.holders[pivots]
+        )
+        undecided = np.flatnonzero(~is_undominated)
+        n_chunks = len(undecided) * self.n_spare.shape[1] // fronts.BLOCK + 1
+        for chunk in np.array_split(undecided, n_chunks):
+            has_less = self.n_spare[kinds[chunk]] < self.n_spare[pivots[chunk]]
+            is_undominated[chunk] = has_less.any(axis=1)
+        return ~is_undominated
+
+
+def _undominated_cells(counts: GroupCounts, cells: IntArray, kind: IntArray) -> IntArray:
+    """The cells (values of groups) without those that cannot be worst, whatever facts are known.
+
+    `cells` are in order of value; `kind` is the kind of every cell of the release. Each round
+    compares the cells of a value with its worst one, the pivot.
     """
-    first_cell = np.unique(kind, return_index=True)[1]  # a cell of each kind
-    group, s = counts.cell_groups[first_cell], counts.counts[first_cell]
-    n, steps, formulas = counts.sizes[group], _most_l(counts) + 1, formulas_of(counts)
-    # Some formulas do not follow this order of cells, and the table must fit into memory.
-    if not formulas.ordered or not 0 < len(first_cell) * steps <= _MOST_SPARE:
+    kinds = _CellKinds.of(counts, kind)
+    if kinds is None:
         return cells
-    n_spare = np.empty((len(first_cell), steps), dtype=np.int64)  # (kinds, values of l)
-    for l in range(steps):
-        n_spare[:, l] = formulas.spare(n, s, formulas.excluded(counts, l, group, s))
-    # The lower, the worse: a low one is dominated by few cells, and likely to dominate many.
-    score = (n_spare[:, 0] - n_spare[:, 0].min(initial=0) + 1.0) * n / s
+    scores = kinds.scores
     remaining_cells, pivot_cells = cells, list[IntArray]()
     # A few rounds drop nearly all; what is left over costs time, but is never wrong.
     for _ in range(_ROUNDS):
@@ -144,26 +183,21 @@ def _not_dominated(counts: GroupCounts, cells: IntArray, kind: IntArray) -> IntA
         lengths = np.diff(starts, append=len(remaining_cells))
         remaining_kinds = kind[remaining_cells]
         # The pivot of each value: its first cell with the lowest score.
-        lowest_score = np.repeat(np.minimum.reduceat(score[remaining_kinds], starts), lengths)
-        lowest = np.flatnonzero(score[remaining_kinds] == lowest_score)
+        lowest_score = np.repeat(np.minimum.reduceat(scores[remaining_kinds], starts), lengths)
+        lowest = np.flatnonzero(scores[remaining_kinds] == lowest_score)
         value_of_cell = np.repeat(np.arange(len(starts)), lengths)
         pivot_of_value = lowest[np.unique(value_of_cell[lowest], return_index=True)[1]]
         pivot_cells.append(remaining_cells[pivot_of_value])
         # Many cells have the same kind and pivot: a pair of kinds is compared once.
         pairs = np.stack((remaining_kinds, remaining_kinds[pivot_of_value][value_of_cell]))
-        (candidate, pivot), pair_of_cell = np.unique(pairs, axis=1, return_inverse=True)
-        # Not dominated: fewer people, more holders, or (below) more ruled out at some l.
-        is_undominated = (n[candidate] < n[pivot]) | (s[candidate] > s[pivot])
-        undecided = np.flatnonzero(~is_undominated)
-        for chunk in np.array_split(undecided, len(undecided) * steps // fronts.BLOCK + 1):
-            is_undominated[chunk] = (n_spare[candidate[chunk]] < n_spare[pivot[chunk]]).any(axis=1)
-        is_better = is_undominated[pair_of_cell.ravel()]
+        (candidates, pivots), pair_of_cell = np.unique(pairs, axis=1, return_inverse=True)
+        is_undominated = ~kinds.dominated(candidates, pivots)[pair_of_cell.ravel()]
         # Pivots are kept apart, so that they are not compared with themselves again.
-        is_better[pivot_of_value] = False
-        remaining_cells = remaining_cells[is_better]
+        is_undominated[pivot_of_value] = False
+        remaining_cells = remaining_cells[is_undominated]
     # In the order of values, and of kinds within a value, as before.
-    kept_cells = np.concatenate((remaining_cells, *pivot_cells))
-    return kept_cells[np.lexsort((kind[kept_cells], counts.codes[kept_cells]))]
+    undominated = np.concatenate((remaining_cells, *pivot_cells))
+    return undominated[np.lexsort((kind[undominated], counts.codes[undominated]))]
 
 
 def worst_values(candidates: Profiles) -> Profiles:
@@ -278,7 +312,8 @@ def near_skyline(windows: Windows, limit: Fraction) -> Skyline:
 
     @cache
     def withstands(l: int, k: int, m: int) -> bool:
-        return worst_window(windows, (l, k, m))[1] < limit
+        _, probability = worst_window(windows, (l, k, m))
+        return probability < limit
 
     points: Skyline = []
     for l in range(windows.counts.n_values):
@@ -287,22 +322,23 @@ def near_skyline(windows: Windows, limit: Fraction) -> Skyline:
         k, m, staircase = n_people, 0, list[tuple[int, int, int]]()
         while withstands(l, 0, m):
             # The largest k at this m, and then the largest m at this k: a corner.
-            k = _last(lambda k, l=l, m=m: withstands(l, k, m), 0, k)  # type: ignore[misc]
-            m = _last(partial(withstands, l, k), m, n_people)
+            k = _last_that_holds(lambda k, l=l, m=m: withstands(l, k, m), 0, k)  # type: ignore[misc]
+            m = _last_that_holds(partial(withstands, l, k), m, n_people)
             staircase.append((l, k, m))
             m += 1
         # A point of a smaller l counts no more if this l withstands as much of k and m.
-        points = [point for point in points if not _is_below(staircase, point)]
+        points = [point for point in points if not _is_covered(point, staircase)]
         points += staircase
     return sorted(points)
 
 
-def _is_below(stairs: Skyline, point: tuple[int, int, int]) -> bool:
-    """True if a point is below some stair in k and m."""
-    return any(point[1] <= k and point[2] <= m for _, k, m in stairs)
+def _is_covered(point: tuple[int, int, int], staircase: Skyline) -> bool:
+    """True if some point of a staircase has at least as much k and m as the point."""
+    _, point_k, point_m = point
+    return any(point_k <= k and point_m <= m for _, k, m in staircase)
 
 
-def _last(holds: Callable[[int], bool], low: int, high: int) -> int:
+def _last_that_holds(holds: Callable[[int], bool], low: int, high: int) -> int:
     """The last number up to `high` for which a condition holds.
 
     It holds at `low`, and at no number beyond one where it fails. Steps are doubled until it fails,
@@ -454,19 +490,21 @@ class Skylines(Mapping[Label, Skyline]):
 
 
 def _most_alone(counts: GroupCounts, partition: Alike, limit: Fraction) -> list[MostAlone | None]:
-    """For each class of values, the most l, k and m that it withstands by themselves.
+    """For each class of values, the most l, the most k and the most m that it withstands alone.
 
-    None for a class that does not even withstand an adversary without facts.
-
-    l values are known not to be the target's, or the values of k people are known, or m people are
-    linked to the target.
+    That is: if l values are known not to be the target's, or the values of k people are known, or m
+    people are linked to the target. None for a class that does not even withstand an adversary
+    without facts.
     """
     n_classes = len(partition.examples)
     if not n_classes:
         return []
     # A probability below the limit means odds against it above (1 - limit) / limit.
     least_odds = (1 - limit) / limit
-    most_k_and_m = [_Slices.of(front, least_odds).alone() for front in partition.fronts(counts, 0)]
+    most_k_and_m = [
+        _StairsOfValues.of(front, least_odds).most_alone()
+        for front in partition.fronts(counts, l=0)
+    ]
     # l one by one; a class that is unsafe at one l is unsafe at every larger l.
     most_l = np.full(n_classes, -1)
     safe_classes = np.arange(n_classes)
@@ -475,7 +513,7 @@ def _most_alone(counts: GroupCounts, partition: Alike, limit: Fraction) -> list[
             break
         is_safe: list[bool] = []
         for front in partition.surest(counts, l, safe_classes):
-            slices = _Slices.of(front, least_odds)
+            slices = _StairsOfValues.of(front, least_odds)
             zeros = np.zeros(len(slices), dtype=np.int64)
             is_safe += slices.safe(np.arange(len(slices)), zeros, zeros).tolist()
         safe_classes = safe_classes[is_safe]
@@ -501,7 +539,7 @@ def _skyline_of_all(counts: GroupCounts, partition: Alike, limit: Fraction) -> S
     for l in range(_most_l(counts) + 1):
         # Values that are nowhere worst cannot lower the stairs.
         worst_profiles = list(map(worst_values, partition.fronts(counts, l)))
-        slices = _Slices.of(fronts.joined(worst_profiles), least_odds)
+        slices = _StairsOfValues.of(fronts.joined(worst_profiles), least_odds)
         if l == 0:
             stairs_of_values = slices.stairs()
             n_stairs = min(map(len, stairs_of_values))  # the m that all of them withstand
@@ -641,7 +679,7 @@ def _next_classes(
         class_of_value.append(class_numbers[key])
     # Only the first value of each new class is worked out.
     cells, offsets = ranges(starts[examples], ends[examples])
-    slices = _Slices(profiles.take(cells), offsets, least_odds)
+    slices = _StairsOfValues(profiles.take(cells), offsets, least_odds)
     classes: list[_Class] = []
     if not classes_before:
         classes += map(_Class, slices.stairs())
@@ -656,14 +694,13 @@ def _next_classes(
 
 
 def _corners(l: int, stairs: IntArray, stairs_at_next_l: IntArray) -> Skyline:
-    """The corners of stairs at one l: with one more m, or one more l, fewer k are withstood.
+    """The corners (l, k, m) of stairs at one l: with one more m, or one more l, k must be smaller.
 
-    Both stairs have the largest k for each m, -1 for none; the smallest k comes first.
+    Both stairs have the largest k for each m, -1 for none. The corner with the smallest k comes
+    first.
 
     >>> _corners(0, np.array([3, 3, 1]), np.array([2, 1, 1]))
     [(0, 3, 1)]
-
-    `l` is the level of the stairs, and the third item of a corner is m, the place in the stairs.
     """
     # The last stair ends at its m, so it falls there in any case.
     falls_with_m = np.append(stairs[1:] < stairs[:-1], True)
@@ -673,7 +710,7 @@ def _corners(l: int, stairs: IntArray, stairs_at_next_l: IntArray) -> Skyline:
 
 
 @dataclass(frozen=True)
-class _Slices:
+class _StairsOfValues:
     """The stairs of values at one l: the largest k that is withstood, for each m from 0."""
 
     profiles: Profiles  # of one value after the other
@@ -681,25 +718,20 @@ class _Slices:
     least_odds: Fraction  # what the odds against must stay above
 
     @classmethod
-    def of(cls, profiles: Profiles, least_odds: Fraction) -> _Slices:
+    def of(cls, profiles: Profiles, least_odds: Fraction) -> _StairsOfValues:
         """Make it from profiles in order of value."""
         return cls(profiles, np.append(profiles.starts, len(profiles)), least_odds)
 
     def __len__(self) -> int:
         return len(self.offsets) - 1
 
-    def alone(self) -> IntArray:
+    def most_alone(self) -> IntArray:
         """The most k alone, and the most m alone, that each value withstands; shape (values, 2)."""
         # An adversary who knows of as many people as a group has is certain.
         limits = np.minimum.reduceat(self.profiles.n, self.offsets[:-1]) - 1
-        # In both searches the other kind of facts is 0.
-        everyone = np.arange(len(limits))
-        most_k = _search(
-            limits, lambda positions, k: self.safe(everyone[positions], k, np.zeros_like(k))
-        )
-        most_m = _search(
-            limits, lambda positions, m: self.safe(everyone[positions], np.zeros_like(m), m)
-        )
+        # In both searches, positions are those of values, and the other kind of facts is 0.
+        most_k = _largest_safe(limits, lambda value, k: self.safe(value, k, np.zeros_like(k)))
+        most_m = _largest_safe(limits, lambda value, m: self.safe(value, np.zeros_like(m), m))
         return np.stack((most_k, most_m), axis=1)
 
     def stairs(self) -> list[IntArray]:
@@ -707,7 +739,7 @@ class _Slices:
 
         k is at most what is withstood with m = 0, and m what is withstood with k = 0.
         """
-        bounds = [np.full(m + 1, k) for k, m in self.alone().tolist()]
+        bounds = [np.full(m + 1, k) for k, m in self.most_alone().tolist()]
         # -1 stands for an m at which not even k = 0 is withstood.
         return [steps[steps >= 0] for steps in self.stairs_within(bounds)]
 
@@ -731,7 +763,7 @@ class _Slices:
             # Each value's m, from 0 to the last of its bounds.
             m, _ = ranges(np.zeros(len(bounds_of_block), dtype=np.int64), np.array(lengths))
             bound = np.concatenate(bounds_of_block)
-            most_k = _search(bound, partial(self._safe_at, value, m))
+            most_k = _largest_safe(bound, partial(self._safe_at, value, m))
             stairs += np.split(most_k, np.cumsum(lengths)[:-1])
             first = end
         return stairs
@@ -744,7 +776,7 @@ class _Slices:
         """
         ratio = np.empty(len(k))
         # Values with as many holders are worked on together: that is what costs steps.
-        for positions in self._alike(value):
+        for positions in self._blocks_of_like_values(value):
             ratio[positions] = self._negated_ratio(value[positions], k[positions], m[positions])
         # Withstood: the odds against the value stay above those of the limit.
         least_odds = float(self.least_odds)
@@ -760,8 +792,8 @@ class _Slices:
         """True where the value at these positions withstands `k` with its m."""
         return self.safe(value[positions], k, m[positions])
 
-    def _alike(self, value: IntArray) -> Iterator[IntArray]:
-        """Yield places of values with about as many holders, a block of profiles at a time.
+    def _blocks_of_like_values(self, value: IntArray) -> Iterator[IntArray]:
+        """Yield places in `value` of values with about as many holders, a block at a time.
 
         They take about the same number of steps, so that no value waits for a much larger one.
         """
@@ -792,7 +824,7 @@ class _Slices:
         return ratios.least(offsets[:-1]).negated_ratio()
 
 
-def _search(limits: IntArray, safe: Callable[[IntArray, IntArray], BoolArray]) -> IntArray:
+def _largest_safe(limits: IntArray, safe: Callable[[IntArray, IntArray], BoolArray]) -> IntArray:
     """The largest amount from 0 to `limits` that is safe at each position; -1 if not even 0 is.
 
     ``safe(positions, amounts)`` is true for each amount that is safe; fewer are safe, too. All

@@ -132,8 +132,8 @@ def name_people(release: Release, disclosure: Disclosure) -> NamedWitness:
     >>> named.statements, named.exact
     (('Tom != Flu', 'Frank = Cancer'), Fraction(1, 1))
     """
-    way = ": counts name nobody; see Release.from_groups(..., person=...)"
-    refuse_other_type(release, Release, "a Release", way)
+    hint = ": counts name nobody; see Release.from_groups(..., person=...)"
+    refuse_other_type(release, Release, "a Release", hint)
     refuse_other_type(disclosure, Disclosure, "a Disclosure of Facts")
     witness = disclosure.witness
     if disclosure.probability == 0 and witness is None:
@@ -144,42 +144,42 @@ def name_people(release: Release, disclosure: Disclosure) -> NamedWitness:
         raise InputError(
             "a window is no value of a person; name the people of a disclosure of one value"
         )
-    _check_same(release.counts, witness)
-    crowd = _Crowd(release)
+    _refuse_of_another_release(release.counts, witness)
+    people = _PeopleToChoose(release)
     value = witness.value
-    (target,) = crowd.choose(witness.target_position, 1, has=value)
+    (target,) = people.choose(witness.target_position, 1, has=value)
     # Known people take values from the worst case's group; each person is chosen only once.
     holdings: list[tuple[Label, Label]] = []
     untrue: list[str] = []
-    for has, n_people in witness.known.items():
+    for known_value, n_people in witness.known.items():
         if witness.semantics == "single":
-            chosen = crowd.choose(witness.known_position, n_people, has=has)
+            chosen = people.choose(witness.known_position, n_people, has=known_value)
         else:
             # Where people have several values, it is known that somebody lacks the value. Others
             # are taken if too few lack it, and then the statement is not true.
-            chosen = crowd.choose(witness.known_position, n_people, lacks=has)
-            other_people = crowd.choose(witness.known_position, n_people - len(chosen))
-            untrue += [_lacks(person, has) for person in other_people]
+            chosen = people.choose(witness.known_position, n_people, lacks=known_value)
+            other_people = people.choose(witness.known_position, n_people - len(chosen))
+            untrue += [_lacks(person, known_value) for person in other_people]
             chosen += other_people
-        holdings += [(person, has) for person in chosen]
-    relatives = crowd.choose(witness.family_position, witness.family)
+        holdings += [(person, known_value) for person in chosen]
+    relatives = people.choose(witness.family_position, witness.family)
     if (len(holdings), len(relatives)) != (sum(witness.known.values()), witness.family):
         raise InternalError("the worst case needs more people than its groups have")
     assert disclosure.exact is not None
     return NamedWitness(
-        target,
-        value,
-        disclosure.probability,
-        disclosure.exact,
-        witness.ruled_out,
-        tuple(holdings),
-        tuple(relatives),
-        witness.semantics,
-        tuple(untrue),
+        target=target,
+        value=value,
+        probability=disclosure.probability,
+        exact=disclosure.exact,
+        ruled_out=witness.ruled_out,
+        known=tuple(holdings),
+        relatives=tuple(relatives),
+        semantics=witness.semantics,
+        untrue=tuple(untrue),
     )
 
 
-class _Crowd:
+class _PeopleToChoose:
     """The people of a release, each of whom can be chosen once."""
 
     def __init__(self, release: Release) -> None:
@@ -218,7 +218,7 @@ class _Crowd:
         return holders
 
 
-def _check_same(counts: GroupCounts, witness: FactsWitness) -> None:
+def _refuse_of_another_release(counts: GroupCounts, witness: FactsWitness) -> None:
     """Raise `InputError` if a witness (a worst case) is not one of this release.
 
     The target, the known people and the linked people each come from a group; a position that is

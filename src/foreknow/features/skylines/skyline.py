@@ -129,15 +129,20 @@ class SkylineReport(Result):
         """
         points = self.points(value)
         # All points and their neighbours are asked for at once, which is cheaper.
-        beyond = []
+        neighbours = []
         for l, k, m in points:
-            beyond.append(((l + 1, k, m), (l, k + 1, m), (l, k, m + 1)))
-        disclosures = self.disclosures(value, [*points, *chain.from_iterable(beyond)])
+            neighbours.append(((l + 1, k, m), (l, k + 1, m), (l, k, m + 1)))
+        disclosures = self.disclosures(value, [*points, *chain.from_iterable(neighbours)])
         corners = []
-        for point, (one_more_l, one_more_k, one_more_m) in zip(points, beyond, strict=True):
-            with_l = disclosures[one_more_l] if point[0] < self.most_l else None
-            reached = with_l, disclosures[one_more_k], disclosures[one_more_m]
-            corners.append(Corner(point, disclosures[point], reached))
+        for point, (one_more_l, one_more_k, one_more_m) in zip(points, neighbours, strict=True):
+            l, _, _ = point
+            has_more_values = l < self.most_l  # which may be known not to be the target's
+            beyond = (
+                disclosures[one_more_l] if has_more_values else None,
+                disclosures[one_more_k],
+                disclosures[one_more_m],
+            )
+            corners.append(Corner(point, found=disclosures[point], beyond=beyond))
         return tuple(corners)
 
     def least_beyond(self, value: Label) -> Point:
@@ -205,26 +210,25 @@ class SkylineReport(Result):
             # All cells for the first point, then all for the second, and so on.
             profiles = cells.take(np.tile(np.arange(n_profiles), len(points_at_l)))
             minima = theorem2_terms(profiles, np.repeat(ks, n_profiles), np.repeat(ms, n_profiles))
-            # The worst cell of each point has the least odds against the value. They are negated,
-            # so that more is worse.
+            # The worst cell of each point has the least odds against the value.
             starts = np.arange(0, n_profiles * len(points_at_l), n_profiles)
-            ratios = minima.least(starts).negated_ratio()
-            for point, ratio in zip(points_at_l, ratios.tolist(), strict=True):
-                disclosures[point] = self._disclosure_at(value, point, ratio)
+            odds_against = minima.least(starts).negated_ratio()
+            for point, odds in zip(points_at_l, odds_against.tolist(), strict=True):
+                disclosures[point] = self._disclosure_at(value, point, odds)
         return disclosures
 
-    def _disclosure_at(self, value: Label, point: Point, ratio: float) -> Disclosure:
+    def _disclosure_at(self, value: Label, point: Point, odds_against: float) -> Disclosure:
         """The disclosure of a value at a point, whose probability is known from floats.
 
-        `ratio` is the odds against the value. Fraction and witness are worked out when asked for.
+        Fraction and witness are worked out when asked for.
         """
 
-        def asked() -> Disclosure:
+        def worked_out() -> Disclosure:
             return self.disclosure(value, point)
 
-        # A ratio of 0 is exact: certainty.
-        exact = (lambda: Fraction(1)) if ratio == 0 else (lambda: asked().exact)
-        return Disclosure(value, 1 / (1 + ratio), exact, lambda: asked().witness)
+        # Odds of 0 are exact: certainty.
+        exact = (lambda: Fraction(1)) if odds_against == 0 else (lambda: worked_out().exact)
+        return Disclosure(value, 1 / (1 + odds_against), exact, lambda: worked_out().witness)
 
     @cached_property
     def most_l(self) -> int:

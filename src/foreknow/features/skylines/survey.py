@@ -163,10 +163,10 @@ class LatticeSurvey(Result):
     def _node(self, number: int) -> SurveyedNode:
         """The measures of the node with this number; numbers go by lexicographic order."""
         return SurveyedNode(
-            self._lattice.node(number),
-            int(self.groups[number]),
-            float(self.entropy[number]),
-            tuple(self.disclosures[number].tolist()),
+            levels=self._lattice.node(number),
+            groups=int(self.groups[number]),
+            entropy=float(self.entropy[number]),
+            disclosures=tuple(self.disclosures[number].tolist()),
         )
 
     def _column(self, k: int) -> int:
@@ -247,11 +247,11 @@ def survey(
     rollup = Rollup(microdata)
     lattice = Lattice(rollup.tops)
     if len(lattice) > _MOST_NODES:
-        # By node, in the order of the lattice; disclosures also by number of pieces.
         raise InputError(
             f"the lattice has {len(lattice):,} nodes, more than {_MOST_NODES:,} for a survey: give "
             f"some of its {len(lattice.tops)} quasi-identifiers fewer levels, or leave some out"
         )
+    # By node, in the order of the lattice; disclosures also by number of pieces.
     groups = np.zeros(len(lattice), dtype=np.int64)
     entropy = np.zeros(len(lattice))
     disclosures = np.zeros((len(lattice), len(pieces)))
@@ -267,19 +267,19 @@ def survey(
         # What was remembered about these counts is not needed again, and would fill memory.
         counts.memory.clear()
     return LatticeSurvey(
-        tuple(microdata.schema.quasi_identifiers),
-        rollup.tops,
-        pieces,
-        kind,
-        groups,
-        entropy,
-        disclosures,
-        _levels(rollup),
-        rollup.n_people,
-        name or microdata.name,
-        microdata.schema.sensitive,
-        rollup,
-        microdata.schema.unit == "row",
+        attributes=tuple(microdata.schema.quasi_identifiers),
+        tops=rollup.tops,
+        knowledge=pieces,
+        kind=kind,
+        groups=groups,
+        entropy=entropy,
+        disclosures=disclosures,
+        levels=_levels(rollup),
+        people=rollup.n_people,
+        name=name or microdata.name,
+        sensitive=microdata.schema.sensitive,
+        _rollup=rollup,
+        in_cases=microdata.schema.unit == "row",
     )
 
 

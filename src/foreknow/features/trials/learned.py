@@ -246,13 +246,13 @@ class Learning:
         value = counts.values[int(layout.value[cell])]
         kind = self.kinds.labels[int(layout.signature[cell])]
         return Claim(
-            value,
-            counts.group_label(group),
-            dict(zip(self.kinds.attributes, kind, strict=True)),
-            int(layout.people[cell]),
-            int(counts.sizes[group]),
-            int(counts.bag(group)[value]),
-            float(self.posteriors[cell]),
+            value=value,
+            group=counts.group_label(group),
+            known=dict(zip(self.kinds.attributes, kind, strict=True)),
+            people=int(layout.people[cell]),
+            size=int(counts.sizes[group]),
+            holders=int(counts.bag(group)[value]),
+            probability=float(self.posteriors[cell]),
         )
 
     def trial(
@@ -299,19 +299,19 @@ class Learning:
                 )
                 shares["sure_and_right"] = Share.of(sure_and_right, sure_people)
         return Trial(
-            "learned",
-            str(getattr(release, "name", "the release")),
-            str(getattr(release, "sensitive", "")),
-            self.kinds.attributes,
-            self.attacker,
-            right_share,
-            float(most_frequent.sum()) / groups_alone.n_people,
-            float(chances[surest_cell]),
-            limit,
-            n_sure,
-            n_rightly_sure,
-            truth is not None,
-            counts.n_people,
+            kind="learned",
+            name=str(getattr(release, "name", "the release")),
+            sensitive=str(getattr(release, "sensitive", "")),
+            by=self.kinds.attributes,
+            attacker=self.attacker,
+            right=right_share,
+            baseline=float(most_frequent.sum()) / groups_alone.n_people,
+            surest=float(chances[surest_cell]),
+            limit=limit,
+            sure=n_sure,
+            sure_and_right=n_rightly_sure,
+            measured=truth is not None,
+            people=counts.n_people,
             claim=self.claim(surest_cell) if chances[surest_cell] else None,
             shares=shares,
             in_cases=release.cases,
