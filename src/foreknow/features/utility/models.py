@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date
 from decimal import Decimal
 from importlib import import_module
@@ -281,24 +281,23 @@ class Question:
         schema = microdata.schema
         usual_columns = [*schema.quasi_identifiers, *schema.other]
         published_columns = [*usual_columns, *schema.sensitives]
-        target_texts = _names("targets", targets, schema.sensitives)
-        target_values = [_target(text, published_columns) for text in target_texts]
+        target_texts = _asked_or_usual("targets", targets, schema.sensitives)
+        target_values = [_column_and_value(text, published_columns) for text in target_texts]
         # A column may be a target several times, with different values.
         target_columns = list(dict(target_values))
-        by_names = _names("by", by, usual_columns)
+        by_names = _asked_or_usual("by", by, usual_columns)
         by_columns = [_published_name("by", name, published_columns) for name in by_names]
         variables: dict[str, _Variable] = {}
         for name in dict.fromkeys((*target_columns, *by_columns)):
             values = [value for column, value in target_values if column == name]
             variables[name] = _Variable.of(microdata, name, values)
-        # Refuses values that nobody has.
         for name, value in target_values:
-            _asked_cell(variables[name], value)
+            _asked_cell(variables[name], value)  # only to refuse values that nobody has
         left_out: dict[str, str] = {}
         # Usual columns that explain nothing are left out; columns that were asked for are not.
         if by is None:
             explaining_columns = [name for name in by_columns if name not in target_columns]
-            left_out = _left_out([variables[name] for name in explaining_columns])
+            left_out = _reasons_to_leave_out([variables[name] for name in explaining_columns])
         elif several := [name for name in by_columns if variables[name].several]:
             raise InputError(
                 f"by: a person may have several values of {several[0]!r}; let it be a target"
@@ -324,7 +323,7 @@ class Question:
             yield self.variables[name], value, by
 
 
-def _names(what: str, names: Sequence[str] | None, usual: Sequence[str]) -> list[str]:
+def _asked_or_usual(what: str, names: Sequence[str] | None, usual: Sequence[str]) -> list[str]:
     """The names that were asked for, each once; without any, the usual ones."""
     if names is None:
         return list(usual)
@@ -341,7 +340,7 @@ def _published_name(what: str, name: str, columns: Sequence[str]) -> str:
     return name
 
 
-def _target(target: str, columns: Sequence[str]) -> tuple[str, str | None]:
+def _column_and_value(target: str, columns: Sequence[str]) -> tuple[str, str | None]:
     """A column and perhaps one of its values."""
     name, equals, value = target.partition("=")
     if target in columns or not equals:
@@ -349,8 +348,8 @@ def _target(target: str, columns: Sequence[str]) -> tuple[str, str | None]:
     return _published_name("targets", name.strip(), columns), value.strip()
 
 
-def _left_out(variables: Sequence[_Variable]) -> dict[str, str]:
-    """The reason for each column that can explain nothing: one value, or too many."""
+def _reasons_to_leave_out(variables: Sequence[_Variable]) -> dict[str, str]:
+    """For each column that can explain nothing the reason: one value, or too many."""
     reasons: dict[str, str] = {}
     for variable in variables:
         if variable.n_values == 1:
@@ -421,16 +420,16 @@ class _Variable:
     edges: FloatArray  # of bands
     n_values: int  # distinct values
     column: Coded  # in the raw table
-    scale: tuple[float, float] = (0.0, 1.0)  # mean and standard deviation of numbers there
+    mean: float = 0.0  # of numbers in the raw table
+    deviation: float = 1.0  # standard deviation, likewise
 
     @classmethod
     def of(cls, microdata: Microdata, name: str, asked_values: Sequence[str | None]) -> _Variable:
-        """Make the variable of a column. The values in `asked_values` have a cell of their own.
-
-        Numbers with many values are divided into bands; of other columns, rare values share a cell.
+        """The variable of a column, in which the values `asked_values` have a cell of their own.
 
         A cell is a row or column of a cross table: a value, a band of numbers, "others" or
-        "missing".
+        "missing". Numbers with many values are divided into bands; of other columns, rare values
+        share a cell.
         """
         codes, domain = microdata.column(name)
         schema = microdata.schema
@@ -453,44 +452,56 @@ class _Variable:
             and len(present_values) > most_codes
             and len(np.unique(finite)) > 1
         )
-        cell_of: dict[Key, int] = {}
-        scale = 0.0, 1.0
-        if numeric:
-            scale = float(finite.mean()), float(finite.std()) or 1.0
-            dates = (
-                isinstance(present_values[0], date)
-                or read_as([text_of(present_values[0])]) == "date"
-            )
-            edges = _edges(finite)
-            names = _bands(edges, dates)
-            if None in domain:
-                cell_of[None] = len(names)
-                names.append(MISSING)
-        else:
-            dates, edges = False, np.zeros(0)
-            keys = [_key(value, reads) for value in domain]
-            times = np.bincount(codes, minlength=len(domain))
-            shown_codes = _shown_codes(times, keys, [_key(value, reads) for value in asked_values])
-            # Every value is among the others at first; those that are shown then get cells.
-            cell_of, names = dict.fromkeys(keys, len(shown_codes)), []
-            for code in shown_codes:
-                cell_of[keys[code]] = len(names)
-                names.append(MISSING if domain[code] is None else text_of(domain[code]))
-            if len(shown_codes) < len(domain):
-                names.append(OTHERS)
-        return cls(
+        variable = cls(
             name=name,
             numeric=numeric,
-            dates=dates,
+            dates=False,
             several=several,
             reads=reads,
+            names=(),
+            cell_of={},
+            edges=np.zeros(0),
+            n_values=len(domain),
+            column=Coded(codes.astype(np.int64), domain, holders),
+        )
+        return variable._with_bands(finite) if numeric else variable._with_cells(asked_values)
+
+    def _with_bands(self, numbers: FloatArray) -> _Variable:
+        """The variable with bands of numbers as cells; `numbers` has one for each person."""
+        present_values = [value for value in self.column.values if value is not None]
+        dates = (
+            isinstance(present_values[0], date) or read_as([text_of(present_values[0])]) == "date"
+        )
+        edges = _band_edges(numbers)
+        names, cell_of = _band_names(edges, dates), dict[Key, int]()
+        if None in self.column.values:
+            cell_of[None] = len(names)
+            names.append(MISSING)
+        return replace(
+            self,
+            dates=dates,
             names=tuple(names),
             cell_of=cell_of,
             edges=edges,
-            n_values=len(domain),
-            column=Coded(codes.astype(np.int64), domain, holders),
-            scale=scale,
+            mean=float(numbers.mean()),
+            deviation=float(numbers.std()) or 1.0,
         )
+
+    def _with_cells(self, asked_values: Sequence[str | None]) -> _Variable:
+        """The variable with values as cells; rare ones that nobody asks about share a cell."""
+        domain = self.column.values
+        keys = [_key(value, self.reads) for value in domain]
+        times = np.bincount(self.column.codes, minlength=len(domain))
+        asked_keys = [_key(value, self.reads) for value in asked_values]
+        shown_codes = _shown_codes(times, keys, asked_keys)
+        # Every value is among the others at first; those that are shown then get cells.
+        cell_of, names = dict.fromkeys(keys, len(shown_codes)), list[str]()
+        for code in shown_codes:
+            cell_of[keys[code]] = len(names)
+            names.append(MISSING if domain[code] is None else text_of(domain[code]))
+        if len(shown_codes) < len(domain):
+            names.append(OTHERS)
+        return replace(self, names=tuple(names), cell_of=cell_of)
 
     def data(self, column: Coded) -> _ColumnValues:
         """The number and the cell of each entry of a table's column; -1 if the value is unknown."""
@@ -517,7 +528,7 @@ class _Variable:
     def terms(self) -> list[str]:
         """The names of its coefficients."""
         if self.numeric:
-            return [f"{self.name}, per {self.scale[1]:.3g}{' days' if self.dates else ''}"]
+            return [f"{self.name}, per {self.deviation:.3g}{' days' if self.dates else ''}"]
         return [f"{self.name} = {name}" for name in self.names[1:]]
 
     def features(self, data: _ColumnValues) -> FloatArray:
@@ -527,8 +538,7 @@ class _Variable:
         0 and 1 for each value but the commonest, to which the others are compared.
         """
         if self.numeric:
-            mean, deviation = self.scale
-            scaled: FloatArray = ((data.numbers - mean) / deviation)[:, None]
+            scaled: FloatArray = ((data.numbers - self.mean) / self.deviation)[:, None]
             return scaled
         is_value = data.cells[:, None] == np.arange(1, len(self.names))
         indicators: FloatArray = is_value.astype(np.float64)
@@ -558,7 +568,7 @@ def _shown_codes(times: IntArray, keys: Sequence[Key], asked_keys: Sequence[Key]
     ]
 
 
-def _edges(numbers: FloatArray) -> FloatArray:
+def _band_edges(numbers: FloatArray) -> FloatArray:
     """The numbers at which bands of about equally many people begin, but for the first band."""
     lowest = numbers.min()
     edges = np.unique(np.quantile(numbers, _BANDS, method="inverted_cdf"))
@@ -589,7 +599,7 @@ def _number(value: Any) -> float:
     return converted if np.isfinite(converted) else float("nan")
 
 
-def _bands(edges: FloatArray, dates: bool) -> list[str]:
+def _band_names(edges: FloatArray, dates: bool) -> list[str]:
     """The names of the bands into which edges divide numbers, or dates (as days)."""
     if not len(edges):
         return ["all"]
@@ -708,7 +718,7 @@ def _cross_tables(work: _ComparedTables) -> Iterator[CrossTable]:
     """
     variables, targets = work.question.variables, work.question.targets
     for pair in sorted(combinations(variables, 2), key=lambda pair: pair[0] not in targets):
-        a, b = variables[pair[0]], variables[pair[1]]
+        a, b = (variables[name] for name in pair)
         # Two columns of which a person may have several values have no common people to count.
         if a.several and b.several:
             continue
@@ -721,18 +731,18 @@ def _cross_tables(work: _ComparedTables) -> Iterator[CrossTable]:
 
         # Drawn tables are added up, and scaled to as many people as the raw table has.
         yield CrossTable(
-            (a.name, b.name),
-            a.names,
-            b.names,
-            "r" if a.numeric and b.numeric else "V",
-            work.estimate(" × ".join(pair), figure),
-            _rows(raw),
-            _rows(drawn_counts * (raw.sum() / max(drawn_counts.sum(), 1))),
-            Estimate(
+            columns=(a.name, b.name),
+            rows=a.names,
+            values=b.names,
+            measure="r" if a.numeric and b.numeric else "V",
+            association=work.estimate(" × ".join(pair), figure),
+            raw=_known_counts(raw),
+            drawn=_known_counts(drawn_counts * (raw.sum() / max(drawn_counts.sum(), 1))),
+            misplaced=Estimate(
                 "people in another cell",
-                0.0,
-                _misplaced_share(raw, middles),
-                _misplaced_share(raw, drawn_counts),
+                raw=0.0,
+                middles=_misplaced_share(raw, middles),
+                drawn=_misplaced_share(raw, drawn_counts),
             ),
         )
 
@@ -752,8 +762,8 @@ def _misplaced_share(raw: FloatArray, released: FloatArray) -> float | None:
     )
 
 
-def _rows(cells: FloatArray) -> tuple[tuple[float, ...], ...]:
-    """The counts of known values: all but the last row and column."""
+def _known_counts(cells: FloatArray) -> tuple[tuple[float, ...], ...]:
+    """The counts of known values, row by row: all but the last row and column."""
     return tuple(map(tuple, cells[:-1, :-1].tolist()))
 
 
@@ -803,10 +813,8 @@ def _correlation(table: _Table, a: _Variable, b: _Variable) -> float | None:
 def _fits(tables: _ComparedTables, seed: int | None) -> tuple[tuple[Fit, ...], str]:
     """The models of each target, fitted to the raw table and to tables of the release; and a note.
 
-    The second result says what is missing, if scikit-learn is not installed.
-
-    A target of numbers gets a linear regression, another one a logistic regression; both get a
-    tree.
+    The note says what is missing, if scikit-learn is not installed; else it is empty. A target of
+    numbers gets a linear regression, another one a logistic regression; both get a tree.
     """
     try:
         models = _ScikitLearn()
@@ -824,8 +832,15 @@ def _fits(tables: _ComparedTables, seed: int | None) -> tuple[tuple[Fit, ...], s
             model_kind: Kind = kind
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")  # of what is separated perfectly, say
-                fit = _fit(
-                    tables, models, designs, target, asked_cell, model_kind, terms, seed or 0
+                fit = _compared_fit(
+                    tables,
+                    models,
+                    designs=designs,
+                    target=target,
+                    value=asked_cell,
+                    kind=model_kind,
+                    terms=terms,
+                    seed=seed or 0,
                 )
             fits += [] if fit is None else [fit]
     return tuple(fits), ""
@@ -875,9 +890,10 @@ class _ScikitLearn:
         return model.fit(matrix, y)
 
 
-def _fit(
+def _compared_fit(
     work: _ComparedTables,
     learn: _ScikitLearn,
+    *,
     designs: Mapping[int, _Design],
     target: _Variable,
     value: int | None,
@@ -887,10 +903,9 @@ def _fit(
 ) -> Fit | None:
     """One kind of model of a target, fitted to each table, and asked about the raw people.
 
-    None if it cannot be fitted to the raw table.
-
-    `designs` has the input of models by the id of each table; `terms` are the names of its columns.
-    `value` is the cell of the value to predict; None for numbers.
+    None if it cannot be fitted to the raw table. `designs` has the input of models by the id of
+    each table; `terms` are the names of its columns. `value` is the cell of the value to predict;
+    None for numbers.
 
     A figure is worked out for each table by a function of the table, from which `work.estimate`
     makes the comparison of the raw table with the release.
@@ -936,8 +951,9 @@ def _fit(
     if target.numeric:
         measure, score, baseline = "R²", metrics.r2_score, 0.0
     elif all_values:
-        share = float(np.unique(true_values, return_counts=True)[1].max() / len(true_values))
-        measure, score, baseline = "accuracy", metrics.accuracy_score, share
+        _, times = np.unique(true_values, return_counts=True)
+        share_of_commonest = float(times.max() / len(true_values))
+        measure, score, baseline = "accuracy", metrics.accuracy_score, share_of_commonest
     else:
         measure, score, baseline = "AUC", metrics.roc_auc_score, 0.5
     raw_prediction = predictions[id(work.raw)]

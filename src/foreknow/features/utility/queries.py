@@ -94,7 +94,7 @@ def draw_queries(
         raise InputError(f"delta is a share of the people, above 0 to 1, not {delta!r}")
     source = microdata if like is None else like
     attribute_of_name = {attribute.name: attribute for attribute in source.attributes}
-    names = _names(attributes, list(attribute_of_name))
+    names = _asked_names(attributes, list(attribute_of_name))
     n_predicates = len(names) if predicates is None else predicates
     whole_number(queries, "queries", 1)
     whole_number(n_predicates, "predicates", 1)
@@ -122,21 +122,29 @@ def draw_queries(
         if not size:
             raise DataError(f"{attribute.name!r} is missing everywhere; there is nothing to ask")
         in_order = ranges and attribute.order == "ordered"
-        draw = _runs if in_order else _subsets
-        values_asked = draw(size, _width(size, share), queries, random)
+        draw = _random_runs if in_order else _random_subsets
+        values_asked = draw(size, _n_asked_for(share, size), queries, random)
         # Queries that do not ask about the attribute want all its values.
         is_wanted = np.ones((len(attribute.domain), queries), dtype=bool)
         is_wanted[:first_value, asking_queries] = False
         is_wanted[first_value:, asking_queries] = values_asked[:, asking_queries]
         asked_values.append(is_wanted)
     n_values = len(source.values)
-    values = _subsets(n_values, _width(n_values, share), queries, random)
-    settings = n_predicates, float(selectivity), ranges, float(delta), seed
-    drawn_queries = Queries(asked_attributes, asked_values, values, *settings)
-    return drawn_queries if like is None else _translated(microdata, drawn_queries, like)
+    values = _random_subsets(n_values, _n_asked_for(share, n_values), queries, random)
+    drawn_queries = Queries(
+        attributes=asked_attributes,
+        asked_values=asked_values,
+        values=values,
+        predicates=n_predicates,
+        selectivity=float(selectivity),
+        ranges=ranges,
+        delta=float(delta),
+        seed=seed,
+    )
+    return drawn_queries if like is None else _recoded(drawn_queries, microdata, like)
 
 
-def _translated(microdata: Microdata, queries: Queries, like: Microdata) -> Queries:
+def _recoded(queries: Queries, microdata: Microdata, like: Microdata) -> Queries:
     """The same queries in the codes of `microdata`, which reads the table by another schema.
 
     `like` is the table by the schema with which the queries were drawn. Refused if a column that
@@ -158,21 +166,20 @@ def _translated(microdata: Microdata, queries: Queries, like: Microdata) -> Quer
     attributes, asked_values = [attribute_of[name] for name in asked_names], []
     for attribute, is_wanted in zip(queries.attributes, queries.asked_values, strict=True):
         domain = attribute_of[attribute.name].domain
-        asked_values.append(_by_values(attribute.name, attribute.domain, is_wanted, domain))
-    values = _by_values(like.schema.sensitive, like.values, queries.values, microdata.values)
+        asked_values.append(_reordered(is_wanted, attribute.domain, domain, attribute.name))
+    column = like.schema.sensitive
+    values = _reordered(queries.values, like.values, microdata.values, column)
     return replace(queries, attributes=attributes, asked_values=asked_values, values=values)
 
 
-def _by_values(
-    name: str, values_before: Sequence[Any], is_wanted: BoolArray, values: Sequence[Any]
+def _reordered(
+    is_wanted: BoolArray, values_before: Sequence[Any], values: Sequence[Any], name: str
 ) -> BoolArray:
-    """Reorder a mask (values x queries) over `values_before` for the order of `values`.
+    """A mask (values x queries) over `values_before`, in the order of `values` of a column `name`.
 
     Values are matched by how they print. Refused if one list has values that the other lacks.
     """
-    texts_before = []
-    for value in values_before:
-        texts_before.append(None if value is None else text_of(value))
+    texts_before = [None if value is None else text_of(value) for value in values_before]
     texts = [None if value is None else text_of(value) for value in values]
     position = {text: i for i, text in enumerate(texts_before)}
     if {*texts} != {*position}:
@@ -183,7 +190,7 @@ def _by_values(
     return is_wanted[[position[text] for text in texts]]
 
 
-def _names(attributes: Sequence[str] | None, allowed: list[str]) -> list[str]:
+def _asked_names(attributes: Sequence[str] | None, allowed: list[str]) -> list[str]:
     """The quasi-identifiers that are asked about; all that are allowed if none are named."""
     if attributes is None:
         return allowed
@@ -199,20 +206,20 @@ def _names(attributes: Sequence[str] | None, allowed: list[str]) -> list[str]:
     return names
 
 
-def _width(size: int, share: float) -> int:
-    """The smallest number of `size` values that is at least this share of them; one at least."""
+def _n_asked_for(share: float, size: int) -> int:
+    """How many of `size` values are asked for: the smallest number that is at least this share."""
     # A product such as 10 * 0.3 must not be rounded up for its last bit.
     return min(size, max(1, math.ceil(size * share - 1e-9)))
 
 
-def _runs(size: int, width: int, queries: int, random: np.random.Generator) -> BoolArray:
+def _random_runs(size: int, width: int, queries: int, random: np.random.Generator) -> BoolArray:
     """A mask (values x queries): for each query a random run of `width` neighbouring values."""
     start = random.integers(size - width + 1, size=queries)
     position = np.arange(size)[:, None]
     return (start <= position) & (position < start + width)
 
 
-def _subsets(size: int, width: int, queries: int, random: np.random.Generator) -> BoolArray:
+def _random_subsets(size: int, width: int, queries: int, random: np.random.Generator) -> BoolArray:
     """A mask (values x queries): for each query a random subset of `width` values."""
     is_chosen = np.zeros((size, queries), dtype=bool)
     # As many queries at once as there may be random numbers in memory.
@@ -242,8 +249,8 @@ class Boxes:
         counts = self.counts
         codes = [*(cover.of_group[counts.cell_groups] for cover in self.covers), counts.codes]
 
-        # For some queries: a factor for each attribute, and 0 or 1 for the sensitive value.
         def factors(chosen: slice) -> list[Factor]:
+            """For some queries: the share of each attribute, and 0 or 1 for the sensitive value."""
             pairs = zip(self.covers, queries.asked_values, strict=True)
             shares = [cover.shares(is_wanted[:, chosen]) for cover, is_wanted in pairs]
             return _looked_up([*shares, queries.values[:, chosen]], codes)
@@ -450,16 +457,12 @@ class ReleaseReader:
             style = style_of(attribute, self.styles.get(attribute.name))
             label_meanings = self.labels.get(name)
             # Publishing rounds some columns before it groups them; their labels are of rounded
-            # values.
-            cells = (
-                None if attribute.cells else (rounded_attribute := rounded[attribute.name]).cells
-            )
-            # Labels of other makers are of values.
-            if (
-                cells is not None
-                and wording_of(rounded_attribute, style).read_all(texts) is not None
-            ):
-                attribute, positions = rounded_attribute, positions_of(cells.values, cells.grid)
+            # values. Labels of other makers are of values.
+            if not attribute.cells:
+                as_rounded = rounded[attribute.name]
+                cells = as_rounded.cells
+                if cells is not None and wording_of(as_rounded, style).read_all(texts) is not None:
+                    attribute, positions = as_rounded, positions_of(cells.values, cells.grid)
             meanings = label_meanings.of(attribute) if label_meanings is not None else None
             # A label of a set may stand for all rare values, which only the table tells.
             if style == "set" and meanings is None:

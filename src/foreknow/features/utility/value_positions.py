@@ -40,12 +40,13 @@ def listed_steps(values: Sequence[Any], hierarchy: Tree | Ordered) -> Steps:
     value's node lie.
     """
     if isinstance(hierarchy, Tree):
-        listed_values: list[Any] = list(dict.fromkeys(row[0] for row in hierarchy.rows))
+        leaves = [leaf for leaf, *_ in hierarchy.rows]
+        listed_values: list[Any] = list(dict.fromkeys(leaves))
     else:
         listed_values = list(hierarchy.values)
-    # Laid out together, each value that occurs comes right before itself in the list.
+    # Laid out together, each value that occurs comes right before itself in the list, so that the
+    # number of values listed before it is its position.
     levels = hierarchy.levels([*values, *listed_values], "", lambda _: 0)
-    # So the values listed before it count as its position.
     is_listed = levels.order >= len(values)
     listed_before = np.concatenate(([0], np.cumsum(is_listed)))
     value_places = np.flatnonzero(~is_listed)
