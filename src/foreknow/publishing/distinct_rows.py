@@ -105,7 +105,7 @@ class Entries:
         for name, array in published.items():
             labels[name] = array.dictionary_encode() if pa.types.is_string(array.type) else array
         people_met, n_rows_done = np.zeros(len(group_sizes), dtype=np.int64), 0
-        rows = self._looked_up(groups, source_columns, in_order=in_order)
+        rows = self._rows_and_groups(groups, source_columns, in_order=in_order)
         for batch, group_of_row in rows:
             is_published = group_of_row >= 0
             people_met += np.bincount(group_of_row[is_published], minlength=len(group_sizes))
@@ -148,7 +148,7 @@ class Entries:
             names_of_rows.append(free_name(name, {*published, *names_of_rows}))
         return names, [free_name(ROW, {*published, *names_of_rows}), *names_of_rows]
 
-    def _looked_up(
+    def _rows_and_groups(
         self, groups: IntArray, names: list[str], *, in_order: bool
     ) -> Iterator[tuple[Any, IntArray]]:
         """Yield some columns of the rows, a batch at a time in their order, and the group of each.
@@ -203,7 +203,7 @@ class CountedEntries(Entries):
         if not self.rows.write_rows(*counted_groups, new_names, row_column, path, _note(files)):
             raise self._read_otherwise()
 
-    def _looked_up(
+    def _rows_and_groups(
         self, groups: IntArray, names: list[str], *, in_order: bool
     ) -> Iterator[tuple[Any, IntArray]]:
         raise UnsupportedError(
@@ -227,7 +227,7 @@ class DuckEntries(CountedEntries):
         except OutOfOrder:
             write_parts(self.members(groups, published, in_order=True), path, _note(files))
 
-    def _looked_up(
+    def _rows_and_groups(
         self, groups: IntArray, names: list[str], *, in_order: bool
     ) -> Iterator[tuple[Any, IntArray]]:
         schema = self.microdata.schema
@@ -266,23 +266,25 @@ def entries_of(microdata: Microdata, policy: Policy, method: Any, engine: str) -
     An `engine` outside memory counts the table if it can; else it is read, and the log says why.
     """
     refuse_other("engine is", engine, ENGINES)
-    by_row = _by_row(microdata, policy, method)  # why every row is needed; None if it is not
+    why_every_row = _why_every_row(microdata, policy, method)
     if engine != "memory":
         automatic = engine == "auto"
-        counted_entries = by_row or _by_engine(microdata, policy, automatic=automatic)
-        if isinstance(counted_entries, Entries):
-            return counted_entries
+        entries_or_reason = why_every_row or _counted_by_engine(
+            microdata, policy, automatic=automatic
+        )
+        if isinstance(entries_or_reason, Entries):
+            return entries_or_reason
         level = logging.INFO if automatic else logging.WARNING
-        _log.log(level, "the table is read into memory: %s", counted_entries)
-    return Entries(microdata if by_row else microdata.merged, microdata)
+        _log.log(level, "the table is read into memory: %s", entries_or_reason)
+    return Entries(microdata if why_every_row else microdata.merged, microdata)
 
 
-def _by_engine(microdata: Microdata, policy: Policy, *, automatic: bool) -> Entries | str:
+def _counted_by_engine(microdata: Microdata, policy: Policy, *, automatic: bool) -> Entries | str:
     """Entries as an engine outside memory counts them, or a text that says why it does not.
 
-    `automatic`: nobody asked for the engine, so a small table is read.
+    `automatic` says that nobody asked for the engine, so a small table is read.
     """
-    source, names = _source(microdata, policy), counted_by(microdata.schema)
+    source, names = _countable_source(microdata, policy), counted_by(microdata.schema)
     if isinstance(source, str):
         return source
     if automatic and _is_small(source):
@@ -457,7 +459,7 @@ class Stored(Aside, Mapping[str, pa.Table]):
         return len(self.paths)
 
 
-def _by_row(microdata: Microdata, policy: Policy, method: Any) -> str | None:
+def _why_every_row(microdata: Microdata, policy: Policy, method: Any) -> str | None:
     """The reason why every row is needed, and not only how often each occurs; None without one."""
     if not traits_of(method).counted:
         return f"{type(method).__name__} looks at each row"
@@ -468,7 +470,7 @@ def _by_row(microdata: Microdata, policy: Policy, method: Any) -> str | None:
     return "priors are compared with people" if policy.attributes else None
 
 
-def _source(microdata: Microdata, policy: Policy) -> Source | str:
+def _countable_source(microdata: Microdata, policy: Policy) -> Source | str:
     """The table if an engine can count it outside memory, or a text that says why not.
 
     A column that may be known must be a text in files without types: an engine may print its

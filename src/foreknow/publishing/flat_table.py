@@ -112,7 +112,7 @@ def read_release(folder: str | Path | Publication, library: str = "pandas") -> A
     >>> {name: row[name] for name in ("age", "age_lower", "age_middle")}
     {'age': '0 to 3', 'age_lower': 0, 'age_middle': 1.5}
     """
-    return _framed(read_flat(folder), library)
+    return _as_frame(read_flat(folder), library)
 
 
 @memory_for("drawing a table")
@@ -169,7 +169,7 @@ def draw(
     >>> row["age"] in range(4), row["admitted"].year
     (True, 2025)
     """
-    return _framed(draw_flat(folder, seed), library)
+    return _as_frame(draw_flat(folder, seed), library)
 
 
 def read_flat(folder: str | Path | Publication) -> pa.Table:
@@ -243,7 +243,7 @@ def _joined(values: Sequence[str]) -> str:
     return AMONG.join(quote(value) if "|" in value else value for value in values)
 
 
-def _framed(table: pa.Table, library: str) -> Any:
+def _as_frame(table: pa.Table, library: str) -> Any:
     """The table as a frame of the library.
 
     A frame of pandas has timestamps, and names the shuffled columns in `attrs`.
@@ -379,7 +379,7 @@ class _Labels:
         return pa.array(values, pa.string()).take(pa.array(position))
 
     def _shares(self, listed_values: Sequence[tuple[str | None, ...]]) -> dict[str | None, float]:
-        """How many rows probably have each value, by expectation and maximization.
+        """About how many rows have each value, by expectation and maximization.
 
         Each label lists some values. In turns, its rows are divided among these in proportion to
         their shares, and the shares are set to the sums. Values are summed in the order of
@@ -414,7 +414,7 @@ def _width(extent: Extent) -> Any:
 
 
 @dataclass(frozen=True)
-class _Apart:
+class _ValuesOfGroups:
     """Columns whose values are known by group only; a person may have a value several times."""
 
     values: pa.Table
@@ -472,7 +472,7 @@ class _Apart:
         }
 
 
-class _SetsApart(_Apart):
+class _SetsOfGroups(_ValuesOfGroups):
     """Columns whose values are known by group only, where nobody has a value twice."""
 
     def _contradicts(self, sizes: IntArray) -> bool:
@@ -486,7 +486,7 @@ class _SetsApart(_Apart):
         return np.concatenate([np.zeros(0, np.int64), *chosen])
 
 
-class _OneApart(_Apart):
+class _OneValueEach(_ValuesOfGroups):
     """Columns whose values are known by group only, where each person has exactly one."""
 
     def _contradicts(self, sizes: IntArray) -> bool:
@@ -500,12 +500,12 @@ class _OneApart(_Apart):
         self, people: IntArray, sizes: IntArray, copies: IntArray, random: np.random.Generator
     ) -> dict[str, pa.Array]:
         copies = random.permutation(copies)
-        of_each = np.empty_like(copies)
-        of_each[people] = copies[np.argsort(self.of_row[copies], kind="stable")]
-        return self._values_of_rows(of_each)
+        row_of_person = np.empty_like(copies)
+        row_of_person[people] = copies[np.argsort(self.of_row[copies], kind="stable")]
+        return self._values_of_rows(row_of_person)
 
 
-_APART = {"single": _OneApart, "set": _SetsApart, "multiset": _Apart}
+_BY_SEMANTICS = {"single": _OneValueEach, "set": _SetsOfGroups, "multiset": _ValuesOfGroups}
 
 
 @dataclass(frozen=True, eq=False)
@@ -553,8 +553,10 @@ class Flat:
             counts = np.ones(len(table), np.int64)
             if not self._in_rows:
                 counts = _counts(table.column(COUNT).to_pylist())
-            semantics = several.get(names[0], "single")
-            self._apart.append(_APART[semantics](table.select(list(names)), group_of_row, counts))
+            # Columns of one table are of one semantics.
+            first_name, *_ = names
+            kind = _BY_SEMANTICS[several.get(first_name, "single")]
+            self._apart.append(kind(table.select(list(names)), group_of_row, counts))
 
     def read(self) -> pa.Table:
         """The table of all columns, and beside each column of labels what they mean."""
@@ -627,8 +629,8 @@ class Flat:
         fields = []
         for name, column in columns.items():
             fields.append(pa.field(name, column.type, metadata=noted.get(name)))
-        how = {_ESCAPED: b"true"} if self._known.escaped else None
-        return pa.table([*columns.values()], pa.schema(fields, how))
+        metadata = {_ESCAPED: b"true"} if self._known.escaped else None
+        return pa.table([*columns.values()], pa.schema(fields, metadata))
 
 
 def _counts(counts: Sequence[Any]) -> IntArray:

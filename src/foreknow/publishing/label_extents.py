@@ -118,7 +118,7 @@ class Extents:
         for kind in ("number", "date") if about is None else (about,):
             if kind == "text" or extents is not None:
                 continue
-            meanings = _on_a_line(texts, kind)
+            meanings = _meanings_on_a_line(texts, kind)
             if meanings:
                 extents = self._numbers(meanings) if kind == "number" else self._dates(meanings)
                 self.about = kind if extents else "text"
@@ -159,7 +159,7 @@ class Extents:
         extents = {}
         for text, meaning in meanings.items():
             if text not in ranges:
-                extents[text] = _unsaid(meaning)
+                extents[text] = _extent_without_ends(meaning)
                 continue
             low, high = ranges[text]
             first, last = (floor_of(number, self.decimals) for number in (low, high))
@@ -196,13 +196,13 @@ class Extents:
         def divides_all(unit: timedelta) -> bool:
             return not any(moment % unit for moment in moments)
 
-        self.step = next(filter(divides_all, _UNITS))
+        self.step = next(filter(divides_all, _UNITS))  # the coarsest comes first
         if self._timed or self.step < _DAY:  # "14h" ends with the last second before 15:00
             self.step = min(self.step, _SECOND)
         extents = {}
         for text, meaning in meanings.items():
             if text not in periods:
-                extents[text] = _unsaid(meaning)
+                extents[text] = _extent_without_ends(meaning)
                 continue
             start, end, period = periods[text]
             # The end of a period does not belong to it.
@@ -275,7 +275,7 @@ class Extents:
         return {text: extent_of(text) for text in texts}
 
 
-def _on_a_line(texts: Iterable[str | None], kind: str) -> dict[str | None, Meaning] | None:
+def _meanings_on_a_line(texts: Iterable[str | None], kind: str) -> dict[str | None, Meaning] | None:
     """The meaning of each label as numbers, or moments; None if one has no such meaning.
 
     `kind` is "number" or "date". Labels for everything or for nothing are let through, but there
@@ -302,5 +302,5 @@ def _on_a_line(texts: Iterable[str | None], kind: str) -> dict[str | None, Meani
     )
 
 
-def _unsaid(meaning: Meaning) -> Extent:
+def _extent_without_ends(meaning: Meaning) -> Extent:
     return Extent(everything=meaning.everything, missing=meaning.missing)

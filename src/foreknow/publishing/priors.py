@@ -61,19 +61,14 @@ def learned_note(tables: list[PriorTable]) -> str:
 
 def _marked(requirement: Requirement, microdata: Microdata) -> Requirement:
     """The requirement, with its priors marked as learned if they are this table's frequencies."""
-    points = []  # with their adversaries: only one with priors changes
+    points = []  # each an adversary with a limit: only an adversary with priors changes
     for point in requirement.points:
         adversary: Any = point.adversary
-        known_tables = prior_tables(adversary)
-        if known_tables:
-            tables = []
-            for t in known_tables:
-                tables.append(
-                    replace(
-                        t,
-                        learned=t.learned or _is_learned_from(t, microdata, requirement.sensitive),
-                    )
-                )
+        tables = []
+        for table in prior_tables(adversary):
+            learned = table.learned or _is_learned_from(table, microdata, requirement.sensitive)
+            tables.append(replace(table, learned=learned))
+        if tables:
             point = point._replace(adversary=replace(adversary, source=tables))
         points.append(point)
     return requirement.at(points) if points else requirement
@@ -142,10 +137,10 @@ def withheld(
 ) -> list[dict[str, Any]]:
     """The requirements of a policy with a digest in place of each learned table of priors."""
 
-    def look(table: Mapping[str, Any]) -> Mapping[str, Any]:
+    def named_if_learned(table: Mapping[str, Any]) -> Mapping[str, Any]:
         return kept_priors.named(table) if table.get("learned") else table
 
-    return [map_prior_tables(required, look) for required in requirements]
+    return [map_prior_tables(required, named_if_learned) for required in requirements]
 
 
 def kept_as_written(kept_priors: KeptPriors) -> dict[str, Any]:

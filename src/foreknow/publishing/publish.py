@@ -304,7 +304,7 @@ class Publication:
         signer = None if key is None else Signer(key)
         with whole_folders(folder, kept_in) as (aside, for_owner):
             # The tables first; then what describes them; the certificate has the digests of all.
-            digests = self._copied(aside)
+            digests = self._copy_files(aside)
             certified = replace(self.certificate, files=digests)
             book = code_book(certified, self._contents, self._titles)
             write_whole(aside / CODE_BOOK, as_json(book))
@@ -330,7 +330,7 @@ class Publication:
                 write_whole(for_owner / PRIORS, as_json(kept_as_written(self._kept)), private=True)
         return certificate
 
-    def _copied(self, folder: Path) -> dict[str, str]:
+    def _copy_files(self, folder: Path) -> dict[str, str]:
         """Copy the files that were judged into a folder; return digests by their names there.
 
         A file whose digest is not that of the judged one is an internal error.
@@ -495,11 +495,11 @@ def publish(
     rules = {key: changed.pop(key) for key in [*changed] if key in KEYS}  # type: ignore[misc]
     if isinstance(options, Mapping):  # as a policy file has them
         options = PublishOptions.from_dict(options)
-    how = _Choices(method, options, seed, engine, learned, changed, suppression)
+    choices = _Choices(method, options, seed, engine, learned, changed, suppression)
     policy = policy_of(policy, rules, microdata, "publish", call_of)
     if method is None:
         refuse_other_settings(options or policy.options)
-    publication = _publication_of(microdata, policy, how, after)
+    publication = _publication_of(microdata, policy, choices, after)
     if out is not None:
         publication.write(out)
     return publication
@@ -571,16 +571,16 @@ def _draft(
         {column.name: column.domain for column in task.microdata.sensitives},
         task.policy.requirements,
     )
-    groups = _grouped(task, choices.share)
+    groups = _make_groups(task, choices.share)
     tables = _tables_of(task, groups)
     placed = Placed(task.entries, groups.group_of_entry, tables.group_labels)
     release, visible = _counts_of_release(task, tables, placed)
     audit = _audit_of_release(task, groups, tables, release, visible, choices.learned)
     if audit.idle and is_alone:
         raise NoSafeRelease(NOTHING_JUDGED, ASK_SOMETHING)
-    _stop(task.policy, audit.trials or ())
+    _stop_by_trials(task.policy, audit.trials or ())
     _stop_by_weights(task, placed, release)
-    _refuse_unasked(task, release, audit)
+    _refuse_failed_criteria(task, release, audit)
     _refuse_unsafe(task, groups, release, audit)
     return _Draft(task, groups, tables, placed, release, audit)
 
@@ -603,9 +603,10 @@ class _Task:
         policy: Policy,
         choices: _Choices,
     ) -> _Task:
-        """Settle options and method, count equal rows, and refuse what cannot be published.
+        """The task: options and method are settled, and equal rows counted.
 
         `raw` is the table; `choices` are those of the call, which win over the policy's options.
+        What cannot be published is refused.
         """
         method = choices.method
         options = choices.options or policy.options
@@ -662,11 +663,11 @@ class _Tables:
 
     tables: InMemory | Stored
     group_labels: Mapping[str, pa.Array]  # of each group, by group column
-    coarse: Sequence[Coarsened] = ()
-    ncp: dict[str, float] = field(default_factory=dict)
+    coarse: Sequence[Coarsened] = ()  # the labels of each quasi-identifier, if it is generalized
+    ncp: dict[str, float] = field(default_factory=dict)  # the loss of each of these columns
 
 
-def _grouped(task: _Task, share: Fraction) -> _Groups:
+def _make_groups(task: _Task, share: Fraction) -> _Groups:
     """The groups into which the method divides the people, and the method with its choices.
 
     The method searches by a share of the limits of the policy.
@@ -708,11 +709,12 @@ def _tables_of(task: _Task, groups: _Groups) -> _Tables:
         microdata, group_of_entry, coarse, random, options.unlinked, rows_per_part
     )
     people = np.bincount(group_of_entry, microdata.times)  # of each group, to weigh its loss
+    labels = {column.attribute.name: pa.array(column.labels, pa.string()) for column in coarse}
     return _Tables(
         task.entries.kept(drawings, task.policy),
-        {column.attribute.name: pa.array(column.labels, pa.string()) for column in coarse},
-        coarse,
-        {column.attribute.name: column.ncp(people) for column in coarse},
+        group_labels=labels,
+        coarse=coarse,
+        ncp={column.attribute.name: column.ncp(people) for column in coarse},
     )
 
 
@@ -734,9 +736,11 @@ def _counts_of_release(task: _Task, tables: _Tables, placed: Placed) -> tuple[Re
         labels = list(zip(*(column.labels for column in tables.coarse), strict=True))
         population.keep_exact(GroupLabels.of(labels, columns))
     release = release.described(schema=task.policy.schema)
-    owners = task.microdata, placed.group_of_entries_in(release.counts)
-    release = release.described(owners=owners) if task.policy.owned else release
-    return release, Sight(release.counts, *owners, schema.sensitive, release.name, release)
+    groups = placed.group_of_entries_in(release.counts)
+    if task.policy.owned:
+        release = release.described(owners=(task.microdata, groups))
+    sight = Sight(release.counts, task.microdata, groups, schema.sensitive, release.name, release)
+    return release, sight
 
 
 def _audit_of_release(
@@ -749,7 +753,8 @@ def _audit_of_release(
 ) -> Audit:
     """The audit of the release, with its scope: what the verdicts leave open.
 
-    `visible` is the release beside the owner's table; `learned`: attacks by learning are tried.
+    `visible` is the release beside the owner's table; `learned` says that attacks by learning are
+    tried.
     """
     _log.info("judging the release")
     policy, cell_microdata, options = task.policy, task.cell_microdata, task.options
@@ -778,20 +783,20 @@ def _audit_of_release(
     return replace(audit, lattice=lattice, scope=scope)
 
 
-def _refuse_unasked(task: _Task, release: Release, audit: Audit) -> None:
+def _refuse_failed_criteria(task: _Task, release: Release, audit: Audit) -> None:
     """Refuse groups that fail a criterion for which the search asked another one, with ways out."""
     is_exact = not task.options.labelled
-    measures, criteria = [], list[Any]()
+    failures, criteria = [], list[Any]()
     for verdict in audit.criteria:
         requirement = verdict.requirement
         # A search may ask for another criterion, on groups, in place of one on look-alikes.
         was_asked = requirement.searched(is_exact) is requirement
         if not verdict.safe and not was_asked:
-            measures.append(f"{requirement.name}: {verdict.found}")
+            failures.append(f"{requirement.name}: {verdict.found}")
             criteria += requirement.judged
-    if not measures:
+    if not failures:
         return
-    measured = "; ".join(measures)
+    measured = "; ".join(failures)
     if is_exact:
         exact = task.microdata.schema.quasi_identifiers
         raise NoSafeRelease(
@@ -820,9 +825,9 @@ def _refuse_unsafe(task: _Task, groups: _Groups, release: Release, audit: Audit)
             f"{traits.advice}"
         )
     beyond = []  # verdicts on limits that no search can ask for in full
-    for v in audit.verdicts:
-        if not v.safe and _is_beyond_search(v):
-            beyond.append(v.words)
+    for verdict in audit.verdicts:
+        if not verdict.safe and _is_beyond_search(verdict):
+            beyond.append(verdict.words)
     if beyond:
         raise NoSafeRelease(
             f"the groups keep the limit as far as a search can ask for it, by the facts alone or "
@@ -831,7 +836,7 @@ def _refuse_unsafe(task: _Task, groups: _Groups, release: Release, audit: Audit)
             "themselves, too, with more of them"
         )
     if task.options.labelled:
-        _refuse_boxes(method, policy, release.counts)
+        _refuse_limits_of_boxes(method, policy, release.counts)
 
 
 def _advice(
@@ -873,26 +878,29 @@ def _published_after(
             reason = f"Fewer than {fewest} are too few for a group or a label: {several.WAIT}."
         raise SchemaError(f"{since} {reason} Of those who are new: {error}") from None
 
-    def judged(draft: _Draft) -> Any:
+    def judge_together(draft: _Draft) -> Any:
         """The audit of all releases together, and the values in them."""
-        release, policy_of_draft = draft.release, draft.audit.policy
-        learned = choices.learned or bool(policy.learning)
         return earlier.judged(
-            release, policy_of_draft, several.NEW, microdata, draft.placed, learned=learned
+            draft.release,
+            draft.audit.policy,
+            name=several.NEW,
+            everybody=microdata,
+            placed=draft.placed,
+            learned=choices.learned or bool(policy.learning),
         )
 
     try:
-        joint_audit, values = judged(draft)
+        joint_audit, values = judge_together(draft)
     except several.UnsafeTogether:
         # Links may run from a group of one release to a group of another, which no search sees.
         for share in _SHARES:
             with suppress(NoSafeRelease):
                 draft = _draft(newcomers, policy, choices._replace(share=share), is_alone=False)
-                joint_audit, values = judged(draft)
+                joint_audit, values = judge_together(draft)
                 break
         else:
             raise
-    _stop(policy, joint_audit.trials or (), earlier.names)
+    _stop_by_trials(policy, joint_audit.trials or (), earlier.names)
     scope = draft.audit.scope
     # Remarks that are counted from rows of the table are those of the new release alone.
     row_fields = ("left_out", "lacking", "people_suppressed", "shared", "numbers")
@@ -949,26 +957,28 @@ def _with_method(
     return replace(options, method=key, settings=settings)
 
 
-def _refuse_boxes(method: Anonymizer, policy: Policy, counts: GroupCounts) -> None:
+def _refuse_limits_of_boxes(method: Anonymizer, policy: Policy, counts: GroupCounts) -> None:
     """Refuse limits that a method keeps in groups, but not in boxes that a reader may divide.
 
-    A box is all people with the same labels: several groups may look alike. `limit_of_boxes` is
-    (the requirement, its limit, how many values its set has), if a requirement asks for less than
-    is proved of boxes.
+    A box is all people with the same labels: several groups may look alike.
     """
     proof = traits_of(method).proof
-    limit_of_boxes = proof and proof.limit_of_boxes(policy, counts.n_people, counts.values)
+    if proof is None:
+        return
+    # The first requirement that asks for less than is proved of boxes.
+    limit_of_boxes = proof.limit_of_boxes(policy, counts.n_people, counts.values)
     # A box is divided only if it has people for two groups.
-    if proof is not None and limit_of_boxes and int(counts.sizes.max()) >= 2 * proof.least:
-        enough = limit_of_boxes[2] // limit_of_boxes[1] + 1
-        is_possible = enough * int(counts.totals.max()) <= counts.n_people
-        raise NoSafeRelease(
-            f"{type(method).__name__}: in the generalized form, groups that look alike are one to "
-            "a reader, and an adversary who knows the method may be as sure of a value as "
-            f"{proof.highest}{_of_set(limit_of_boxes[2])}; {limit_of_boxes[0]} asks below "
-            f"{limit_of_boxes[1]}. Publish "
-            f'with form = "bucketized"{f", or with l = {enough}" if is_possible else ""}'
-        )
+    if not limit_of_boxes or int(counts.sizes.max()) < 2 * proof.least:
+        return
+    requirement_name, limit, n_values = limit_of_boxes
+    enough = n_values // limit + 1
+    is_possible = enough * int(counts.totals.max()) <= counts.n_people
+    raise NoSafeRelease(
+        f"{type(method).__name__}: in the generalized form, groups that look alike are one to "
+        "a reader, and an adversary who knows the method may be as sure of a value as "
+        f"{proof.highest}{_of_set(n_values)}; {requirement_name} asks below {limit}. Publish "
+        f'with form = "bucketized"{f", or with l = {enough}" if is_possible else ""}'
+    )
 
 
 def _of_set(n_values: int) -> str:
@@ -1025,7 +1035,9 @@ def _is_beyond_search(verdict: Verdict) -> bool:
     return isinstance(adversary, Gaining) and adversary.in_search is not None
 
 
-def _stop(policy: Policy, trials: Sequence[Trial], earlier_releases: Sequence[str] = ()) -> None:
+def _stop_by_trials(
+    policy: Policy, trials: Sequence[Trial], earlier_releases: Sequence[str] = ()
+) -> None:
     """Raise an error if an attacker whom the policy tries becomes too sure, or cannot be tried.
 
     `trials` are the attacks that were carried out; the policy's tries say at which chance to stop.
@@ -1093,7 +1105,7 @@ def _certified(
     if kept_priors is not None:
         policy_tables["require"] = withheld(kept_priors, requirements)
     notes = [*([learned_note(learned_priors)] if learned_priors else []), *_notes(draft, policy)]
-    certificate = _uncertified(draft, policy_tables, policy)
+    certificate = _certificate_without_findings(draft, policy_tables, policy)
     if earlier is not None:
         notes.append(earlier.note(policy_tables["require"]))
         certificate = replace(certificate, after=earlier.said)
@@ -1125,7 +1137,7 @@ def _certified(
     scope = replace(remarks_as_written(certificate, written_release, requirements), **claims)
     certificate = replace(
         certificate,
-        findings=_published(findings, kept_priors),
+        findings=_findings_for_readers(findings, kept_priors),
         source={**certificate.source, "digest": digest()},
         notes=tuple(notes),
         scope=for_readers(scope, task.microdata.schema).to_dict(),
@@ -1134,25 +1146,27 @@ def _certified(
         release,
         audit,
         certificate,
-        draft.tables.tables,
-        task.options,
-        {
+        tables=draft.tables.tables,
+        _options=task.options,
+        _private={
             "digest_key": key,
             "seed": task.seed,
             "source": task.microdata.name,
             "person": task.raw.schema.person,
         },
-        draft.placed,
-        files,
-        Contents.of(certificate, written_release),
-        kept_priors,
-        {column.attribute.name: column.known for column in draft.tables.coarse},
-        _advice(task, draft.groups, draft.tables, audit, certificate),
+        placed=draft.placed,
+        _files=files,
+        _contents=Contents.of(certificate, written_release),
+        _kept=kept_priors,
+        labels={column.attribute.name: column.known for column in draft.tables.coarse},
+        advice=_advice(task, draft.groups, draft.tables, audit, certificate),
         titles=task.raw.titles,
     )
 
 
-def _uncertified(draft: _Draft, policy_tables: Mapping[str, Any], policy: Policy) -> Certificate:
+def _certificate_without_findings(
+    draft: _Draft, policy_tables: Mapping[str, Any], policy: Policy
+) -> Certificate:
     """A certificate that says how a release is written, and nothing yet about what is found."""
     task, method, counts = draft.task, draft.groups.method, draft.audit.counts
     microdata, options, minimal = task.microdata, task.options, traits_of(method).minimal
@@ -1227,11 +1241,11 @@ def _refuse_not_safe(verdicts: Sequence[Verdict]) -> None:
         )
 
 
-def _published(
+def _findings_for_readers(
     findings: Sequence[Verdict], kept_priors: KeptPriors | None
 ) -> tuple[dict[str, Any], ...]:
     """Findings as a certificate has them: without what tells of priors that are kept."""
     plain_findings = [finding.to_dict() for finding in findings]
-    return tuple(
-        plain_findings if kept_priors is None else map(kept_priors.withheld_finding, plain_findings)
-    )
+    if kept_priors is not None:
+        plain_findings = list(map(kept_priors.withheld_finding, plain_findings))
+    return tuple(plain_findings)

@@ -306,7 +306,7 @@ def same_groups(bags_of_files: GroupBags, counts: GroupCounts) -> bool:
         and [bags_of_files.names[code] for code in bags_of_files.codes]
         == [names[code] for code in bags.codes]
         and len(bags_of_files.labels) == len(labels)
-        and all(map(_equal, bags_of_files.labels, labels))
+        and all(map(_have_equal_texts, bags_of_files.labels, labels))
     )
 
 
@@ -314,7 +314,7 @@ def _texts(labels: Iterable[Any]) -> list[str | None]:
     return [None if label is None else str(label) for label in labels]
 
 
-def _equal(first: Column, second: Column) -> bool:
+def _have_equal_texts(first: Column, second: Column) -> bool:
     """True if two columns have the same texts in their rows."""
     texts = np.array(first.texts, dtype=object)[first.codes]
     other_texts = np.array(second.texts, dtype=object)[second.codes]
