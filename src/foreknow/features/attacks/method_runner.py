@@ -216,7 +216,7 @@ class Runs:
     # ---- worlds --------------------------------------------------------------------------------
 
     def make(self, codes: Codes, seed: int | None = None) -> Observation | None:
-        """What a reader sees of the release that a world leads to; None if nothing is published.
+        """A reader's view of the release that a world leads to; None if nothing is published.
 
         `codes` are the sensitive values of everybody in that world.
         """

@@ -114,8 +114,8 @@ def by_parts(
         n_consistent = sum(part.sample.kept for part in open_parts)
     else:
         n_looked_at = worlds.n_worlds
-        free_groups = [group for part in parts if not part.decisions for group in part.groups]
-        n_free_worlds = math.prod(map(assignments, worlds.bags[free_groups].tolist()))
+        free_groups = chain.from_iterable(part.groups for part in parts if not part.decisions)
+        n_free_worlds = math.prod(map(assignments, worlds.bags[[*free_groups]].tolist()))
         n_consistent = n_free_worlds * enumeration.n_worlds
     return Posteriors(
         worlds,

@@ -143,7 +143,7 @@ class _CellKinds:
 
     @property
     def scores(self) -> FloatArray:
-        """A number for each kind, lower for a worse one: few kinds dominate it, but it many."""
+        """A number for each kind: a low one is dominated by few kinds, and dominates many."""
         spare = self.n_spare[:, 0]
         scores: FloatArray = (spare - spare.min(initial=0) + 1.0) * self.people / self.holders
         return scores

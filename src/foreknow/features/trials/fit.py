@@ -233,7 +233,7 @@ def fits(
 
 
 class _Statistics(NamedTuple):
-    """What was learned from groups: by kind of people (rows) and value (columns)."""
+    """Statistics learned from groups, by kind of people (rows) and value (columns)."""
 
     chances: FloatArray
     amounts: FloatArray  # how many people have the value, on average over worlds

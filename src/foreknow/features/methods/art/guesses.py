@@ -189,9 +189,9 @@ def _ratios_to_limits(
     if prior_table.reading == "joint":
         # Everybody has exactly one value. No prior is 0, so that some scaling agrees with the
         # counts.
-        priors = np.maximum(chances, 1e-9) * occurs
         n_rounds = _MANY_SCALINGS if thorough else _SCALINGS
-        posterior = _posteriors_of_one_value(priors, people, counts, n_rounds)
+        chances = np.maximum(chances, 1e-9) * occurs
+        posterior = _posteriors_of_one_value(chances, people, counts, n_rounds)
     else:
         # A person has each value or not, whatever the others.
         odds = chances / np.maximum(prior_table.complements[cells], 1e-12)
@@ -228,14 +228,14 @@ def _posteriors_value_by_value(
 
 
 def _posteriors_of_one_value(
-    priors: FloatArray, people: FloatArray, counts: FloatArray, n_rounds: int
+    chances: FloatArray, people: FloatArray, counts: FloatArray, n_rounds: int
 ) -> FloatArray:
-    """The chance of each value by signature: `priors`, scaled in place (Sinkhorn's way).
+    """The chance of each value by signature: the prior `chances`, scaled in place (Sinkhorn's way).
 
     In turn, the chances of a value are made to add up to its holders, and those of a signature to
     1. Axes: signatures, values, options; `initial` avoids divisions by 0.
     """
-    chances, product, people = priors, np.empty_like(priors), people[:, None]
+    product, people = np.empty_like(chances), people[:, None]
     for _ in range(n_rounds):
         np.multiply(chances, people, out=product)
         chances *= counts / np.add.reduce(product, axis=0, initial=1e-300)

@@ -76,7 +76,7 @@ _SAMPLE = 4096
 
 @dataclass(frozen=True)
 class _Shape:
-    """What blocks and groups must be like, and when a block is worth dividing."""
+    """The demands on blocks and groups, and when a block is worth dividing."""
 
     l: int  # no value may have more than 1/l of a group
     least: int  # nor more than 1/least of a block: l, or one more
