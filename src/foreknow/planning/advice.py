@@ -120,7 +120,7 @@ def _measure_costs(
     """
     in_one_group = kept_detail.groups == 1
     if in_one_group and len(policy.requirements) == 1 and policy.points:
-        yield _nearest(_tight(audit))
+        yield _sentence_on_limit(_nearest_to_limit(audit))
     # A method that looks at each row takes too long to be tried many times.
     sample = sample_of(microdata, policy, _CELLS) if traits_of(method).counted else None
     if sample is not microdata and getattr(method, "cuts", 1) > 1:
@@ -170,17 +170,17 @@ def _relief_sentence(
     )
 
 
-def _tight(audit: Audit, position: int = 0) -> Verdict:
-    """The verdict of a requirement that is nearest to its limit."""
-    verdicts = [verdict for verdict in audit.verdicts if verdict.place == position]
+def _nearest_to_limit(audit: Audit) -> Verdict:
+    """The verdict of the first requirement that is nearest to its limit."""
+    verdicts = [verdict for verdict in audit.verdicts if verdict.place == 0]
     return max(verdicts, key=lambda verdict: verdict.probability / float(verdict.limit))
 
 
-def _nearest(tight: Verdict) -> str:
-    reached, limit = tight.said
+def _sentence_on_limit(verdict: Verdict) -> str:
+    reached, limit = verdict.said
     return (
-        f"{tight.requirement.name} is nearest to its limit: with everybody in one group, "
-        f"{reached} is reached for {str(tight.value)!r}, and the limit is {limit}"
+        f"{verdict.requirement.name} is nearest to its limit: with everybody in one group, "
+        f"{reached} is reached for {str(verdict.value)!r}, and the limit is {limit}"
     )
 
 

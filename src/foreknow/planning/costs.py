@@ -222,13 +222,13 @@ def worth_saying(measured: Sequence[Saving], also_tried: Sequence[str]) -> list[
 
 def given_away(microdata: Microdata, policy: Policy, columns: Iterable[str]) -> list[TellingColumn]:
     """Those of some columns that tell many people's sensitive value more surely than is allowed."""
-    limits = _limits(microdata, policy)
+    limits = _least_limits(microdata, policy)
     if limits is None:  # no value has a limit
         return []
     telling = []
-    for a in microdata.attributes:
-        if a.name in {*columns}:
-            telling.append(_telling_column(a, microdata, limits))
+    for attribute in microdata.attributes:
+        if attribute.name in {*columns}:
+            telling.append(_telling_column(attribute, microdata, limits))
     return [column for column in telling if column is not None]
 
 
@@ -285,7 +285,7 @@ def reliefs(method: Any, sample: Microdata, policy: Policy, everything: KeptDeta
     return [*without_one, *with_weaker]
 
 
-def _limits(microdata: Microdata, policy: Policy) -> Any:
+def _least_limits(microdata: Microdata, policy: Policy) -> Any:
     """The least limit on each value; infinite for a value without one.
 
     None if no value has a limit, or if values are not judged by themselves: sets, shared values, or
@@ -341,4 +341,11 @@ def _telling_column(
     label = exact_labels(attribute)[code]
     share = float(shares[code, value])
     value_text = str(microdata.values[value])
-    return TellingColumn(attribute.name, n_over, label, int(people[code]), value_text, share)
+    return TellingColumn(
+        column=attribute.name,
+        people=n_over,
+        label=label,
+        having=int(people[code]),
+        value=value_text,
+        share=share,
+    )

@@ -224,8 +224,8 @@ def describe(
 
     `noun` is the name of the sensitive column in a sentence.
     """
-    # Without a witness nothing was found: if nobody has the value, the sentence says that instead.
-    is_hypothetical = witness is None
+    # Without a witness nobody was found to have the value.
+    is_of_nobody = witness is None
     match adversary, witness:
         case Facts(), FactsWitness():
             return facts_used(adversary, witness, noun)
@@ -233,7 +233,7 @@ def describe(
             terms = Terms.of(semantics, noun)
             facts = terms.known(l, k, m)
             knows = f"knows up to {facts}" if facts else NOTHING
-            return Description(knows, terms.short(l, k, m) or _ONLY, nobody=is_hypothetical)
+            return Description(knows, terms.short(l, k, m) or _ONLY, nobody=is_of_nobody)
     if describe_other := _OTHERS.get(getattr(adversary, "key", "")):
         description: Description | None = load(describe_other)(adversary, witness, noun)
         if description is not None:
@@ -273,9 +273,9 @@ def facts_used(facts: Facts, witness: FactsWitness, noun: str = NOUN) -> Descrip
         knows = f"knows that the target {ruled_out}{joining}{knows if phrases else ''}"
     return Description(
         knows,
-        terms.short(facts.l, facts.k, facts.m) or _ONLY,
-        f"a member of {group_words(witness.target_group)}",
-        _facts_one_by_one(witness, ruled_out, terms),
+        short=terms.short(facts.l, facts.k, facts.m) or _ONLY,
+        whose=f"a member of {group_words(witness.target_group)}",
+        details=_facts_one_by_one(witness, ruled_out, terms),
     )
 
 

@@ -113,10 +113,11 @@ def _rightly(trial: Trial) -> str:
 def _share(trial: Trial, key: str) -> str:
     """The share of right guesses, or the baseline, by its key; with its interval, if known."""
     share = trial.shares.get(key)
-    return f"{percentage(getattr(trial, key), 0)}{_between(share) if share is not None else ''}"
+    interval = "" if share is None else _interval_text(share)
+    return f"{percentage(getattr(trial, key), 0)}{interval}"
 
 
-def _between(share: Share) -> str:
+def _interval_text(share: Share) -> str:
     if share.low is None or share.high is None:
         return ""
     return f" ({percentage(share.low, 0, 'down')} to {percentage(share.high, 0, 'up')})"

@@ -24,16 +24,17 @@ class DetailOfSample:
 
     def __init__(self, microdata: Microdata, policy: Policy) -> None:
         self.policy, self._method = policy, method_of(policy.options.method, policy)
-        self._as_laid(microdata)
+        self._measure(microdata)
 
-    def _as_laid(self, microdata: Microdata) -> None:
-        self._microdata, self._sample, self._made = microdata, None, None
+    def _measure(self, microdata: Microdata) -> None:
+        """Set the table, its sample, and the detail that the sample keeps; None if it cannot be."""
+        self._microdata, self._sample, self._kept_detail = microdata, None, None
         with suppress(InputError):
             rules = replace(self.policy, schema=microdata.schema)
             self._written = as_written(self._method, microdata, rules)
             self._sample = sample_of(self._written, rules, _CELLS_TRIED)
         if self._sample is not None:
-            self._made = kept_by(self._method, self._sample, self.policy)
+            self._kept_detail = kept_by(self._method, self._sample, self.policy)
 
     def by_ranges(self, columns: Sequence[ColumnSuggestion]) -> list[ColumnSuggestion]:
         """The columns; those of numbers and dates without their hierarchy where ranges keep more.
@@ -41,25 +42,22 @@ class DetailOfSample:
         The policy changes alike. The sample is published with all such hierarchies, and without
         them; then a column keeps its hierarchy unless labels of ranges cover fewer values.
         """
-        with_hierarchies = self._made
+        with_hierarchies = self._kept_detail
         candidates = self._may_be_ranges(columns)
         if with_hierarchies is None or not candidates:
             return list(columns)
         before = self._microdata
-        self._as_laid(before.laid(self._hierarchies_without(candidates)))
-        with_ranges = self._made
+        self._measure(before.laid(self._hierarchies_without(candidates)))
+        with_ranges = self._kept_detail
         if with_ranges is None:  # nothing can be published so: back to the hierarchies
-            self._as_laid(before)
+            self._measure(before)
             return list(columns)
         # The average share of a column's values that a label covers: the smaller, the better.
         covered, covered_by_ranges = with_hierarchies.covered, with_ranges.covered
-        better = set()
-        for n in candidates:
-            if covered_by_ranges[n] <= covered[n] - _LESS:
-                better.add(n)
+        better = {n for n in candidates if covered_by_ranges[n] <= covered[n] - _LESS}
         hierarchies = self._hierarchies_without(better)
         if better != candidates:  # some keep their hierarchies: publish the sample once more
-            self._as_laid(before.laid(hierarchies))
+            self._measure(before.laid(hierarchies))
         new_schema = replace(self.policy.needed_schema, hierarchies=hierarchies)
         self.policy = replace(self.policy, schema=new_schema)
         new_columns: list[ColumnSuggestion] = []
@@ -94,7 +92,7 @@ class DetailOfSample:
 
         Nothing is said where little is lost.
         """
-        kept_detail, sample, schema = self._made, self._sample, self.policy.needed_schema
+        kept_detail, sample, schema = self._kept_detail, self._sample, self.policy.needed_schema
         if (
             kept_detail is None
             or sample is None

@@ -46,7 +46,8 @@ class Sizes(NamedTuple):
     def of(cls, table: Table, homes: Sequence[str], rows: Rows) -> Sizes:
         """The sizes of the households that some columns name, together."""
         sizes = [largest(table, name, rows.name or None) for name in homes] or [(1, 1)]
-        return cls(max(size[0] for size in sizes), max(size[1] for size in sizes), rows.of_homes)
+        largest_sizes, usual_sizes = zip(*sizes, strict=True)
+        return cls(max(largest_sizes), max(usual_sizes), rows.of_homes)
 
     @property
     def links(self) -> list[int]:
@@ -87,11 +88,13 @@ def requirements_of(
     """
     for expected_rows in (1, rows.max_rows) if rows.people >= 2 else ():
         with suppress(DataError):  # no limit can be met
-            return _limits(everyone, profile, sizes, rows, rows.max_rows, expected_rows)
-    return _limits(everyone, profile, sizes, rows, 1)
+            return _requirements_on_rows(
+                everyone, profile, sizes, rows, rows.max_rows, expected_rows
+            )
+    return _requirements_on_rows(everyone, profile, sizes, rows, max_rows=1)
 
 
-def _limits(
+def _requirements_on_rows(
     everyone: GroupCounts,
     profile: Profile,
     sizes: Sizes,
@@ -122,26 +125,27 @@ def _limits(
         raise DataError("the table has one person: whatever is published, is theirs")
     if np.count_nonzero(everyone.totals) < 2:
         raise DataError(f"everybody has the same {profile.name!r}: nothing can be hidden")
-    limited, question = None, ""
+    strongest, question = None, ""
     # Many numbers or dates: values near each other are one secret, if such a limit can be met.
     if profile.kind in ("number", "date") and profile.distinct > FEW:
         width = "10%" if profile.kind == "number" else "30 days"
         if not rows.name:  # the sum over a person's rows is no limit within a width
-            limited = _limited(everyone, {"within": width}, sizes.links, max_rows)
-        if limited is None or limited[1] > _WORTH:
-            limited = None
+            strongest = _strongest_limit(everyone, {"within": width}, sizes.links, max_rows)
+        if strongest is None or strongest.limit > _WORTH:
+            strongest = None
             question = (
                 "each value is judged by itself, since no limit on near values (within) can be "
                 "met. If it also harms to know a value roughly, publish ranges, or fewer values "
                 "that many people share"
             )
     notes: list[str] = []
-    if limited is None:
+    if strongest is None:
         # Values that more than half of the people have: nobody could be kept unsure of these.
         is_common = 2 * expected_rows * everyone.totals > n
         common = {str(labels[code]): code for code in np.flatnonzero(is_common).tolist()}
         if len(common) < np.count_nonzero(everyone.totals):
-            limited = _limited(everyone, {"excluded": [*common]}, sizes.links, max_rows)
+            secret = {"excluded": [*common]}
+            strongest = _strongest_limit(everyone, secret, sizes.links, max_rows)
         # Each value without a limit needs a note, so that its absence is a decision.
         if expected_rows > 1:
             notes.append(
@@ -157,21 +161,20 @@ def _limits(
                 "release can keep it below one half: it is left out (except). To protect it, too, "
                 "delete the exception, and set a limit above this share"
             )
-    if limited is None:
+    if strongest is None:
         raise DataError(
             f"no limit on {profile.name!r} can be met for {people_text(n)} with "
             f"{some(len(labels), 'value', 'values')}; publish more people"
         )
-    # The requirement, its limit, and the chance that one group of everybody reaches for a value.
-    required, limit, reached, value = limited
     several = f", over up to {max_rows} rows of a person" if max_rows > 1 else ""
     notes.append(
         f"With everybody in one group, an adversary of this policy reaches "
-        f"{percentage(reached, 2, 'up')} for {value!r}{several}, so the limit must be higher"
+        f"{percentage(strongest.reached, 2, 'up')} for {strongest.value!r}{several}, so the limit "
+        "must be higher"
     )
-    notes.append(_note_on_limit(limit, reached, rows, max_rows))
-    first_requirement = Requirement(KAnonymity(min(FIRST_K, rows.people or n)))
-    return [required, first_requirement], notes, question
+    notes.append(_note_on_limit(strongest.limit, strongest.reached, rows, max_rows))
+    requirement_on_size = Requirement(KAnonymity(min(FIRST_K, rows.people or n)))
+    return [strongest.requirement, requirement_on_size], notes, question
 
 
 def _note_on_limit(limit: Fraction, reached: Fraction, rows: Rows, max_rows: int) -> str:
@@ -193,9 +196,18 @@ def _note_on_limit(limit: Fraction, reached: Fraction, rows: Rows, max_rows: int
     return note
 
 
-def _limited(
+class _MetLimit(NamedTuple):
+    """A requirement that one group of everybody meets."""
+
+    requirement: Requirement
+    limit: Fraction
+    reached: Fraction  # the highest chance of an adversary, with everybody in one group
+    value: str  # that this chance is of
+
+
+def _strongest_limit(
     everyone: GroupCounts, secret: Mapping[str, Any], links: Sequence[int], max_rows: int
-) -> tuple[Requirement, Fraction, Fraction, str] | None:
+) -> _MetLimit | None:
     """The requirement against the most knowledge for which a limit is worth having; or None.
 
     Parameters
@@ -208,11 +220,6 @@ def _limited(
         How many links households ask for; these are tried first.
     max_rows : int
         A person's chance is the sum over so many rows.
-
-    Returns
-    -------
-    requirement, limit, reached, value
-        With its limit, the chance that is reached in one group, and for which value.
     """
     best = None
     n_values = np.count_nonzero(everyone.totals) - len(secret.get("excluded", ()))
@@ -236,7 +243,7 @@ def _limited(
         # The strictest round limit whose odds are so many times those that are reached: this room
         # lets groups be smaller than everybody.
         limit = next(x for x in _LIMITS if x == 1 or _odds(x) >= _ROOM * _odds(reached))
-        best = replace(requirement, below=limit), limit, reached, str(highest.value)
+        best = _MetLimit(replace(requirement, below=limit), limit, reached, str(highest.value))
         if limit <= _WORTH:  # worth having; else try with less knowledge
             break
     return best

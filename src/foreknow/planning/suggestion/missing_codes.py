@@ -42,13 +42,13 @@ def missing_codes(profile: Profile) -> list[str]:
     # Many numbers below 0, or others than codes usually are, are just numbers.
     if len(below) > _MOST_CODES or not all(_NEGATIVE.fullmatch(_text(v)) for v in below):
         below, other_values = [], domain
-    beyond = _beyond(other_values) or _frequent(other_values, profile)
+    beyond = _codes_beyond_gap(other_values) or _frequent_nines(other_values, profile)
     if len(other_values) - len(beyond) < _LEAST_OTHERS:
         return []
     return [_text(value) for value in (*below, *beyond)]
 
 
-def _beyond(values: Sequence[Any]) -> list[Any]:
+def _codes_beyond_gap(values: Sequence[Any]) -> list[Any]:
     """The highest of ascending values that look like codes of a missing value; [] if none do.
 
     They are farther from the other values than these from each other, and are written as such
@@ -69,7 +69,7 @@ def _beyond(values: Sequence[Any]) -> list[Any]:
     return []
 
 
-def _frequent(values: Sequence[Any], profile: Profile) -> list[Any]:
+def _frequent_nines(values: Sequence[Any], profile: Profile) -> list[Any]:
     """The last of ascending values, if they are nines that are twice as frequent as any other.
 
     Such as 9999 of an income; [] if there are none.

@@ -66,10 +66,10 @@ def looks_personal(domain: Sequence[Any]) -> str:
         return ""
     if date_formats(texts, texts[0]):  # dates look like numbers of telephones
         return ""
-    what = next((what for what, fits in _KINDS if _fit(texts, fits)), "")
+    what = next((what for what, fits in _KINDS if _most_fit(texts, fits)), "")
     if what:
         return what
-    are_names = _fit(texts, _NAME.fullmatch) and _fit(texts, _has_name, _SOME)
+    are_names = _most_fit(texts, _NAME.fullmatch) and _most_fit(texts, _has_name, _SOME)
     return "names of people" if are_names else ""
 
 
@@ -77,7 +77,7 @@ def _has_name(text: str) -> bool:
     return not _NAMES.isdisjoint(re.split(r"[\W_]+", text.lower()))
 
 
-def _fit(texts: Sequence[str], fits: Callable[[str], Any], min_share: float = _MOST) -> bool:
+def _most_fit(texts: Sequence[str], fits: Callable[[str], Any], min_share: float = _MOST) -> bool:
     """True if at least `min_share` of the texts fit, and one of the first few does."""
     first_texts = texts[:_FIRST]
     if not any(map(fits, first_texts)):

@@ -263,12 +263,10 @@ def suggest_policy(
         raise DataError(f"{opened_table.name} has no rows")
     folder, files = hierarchy_files(table, profiles)
     # Columns that number people who have several rows; not those that the caller names otherwise.
-    numbers = person_numbers_of(opened_table, profiles)
-    by_choice = []
-    for n in numbers:
-        if n.name in (*named_columns, *(chosen or ())):
-            by_choice.append(n.name)
-    numbers = [number for number in numbers if number.name not in by_choice]
+    person_numbers = person_numbers_of(opened_table, profiles)
+    with_other_role = (*named_columns, *(chosen or ()))
+    numbers = [number for number in person_numbers if number.name not in with_other_role]
+    by_choice = [number.name for number in person_numbers if number.name in with_other_role]
     roles = Roles(opened_table.name, profiles, sensitive, chosen, files, numbers, naming)
     rows_are = numbers[0] if numbers else Rows()
     # Columns that repeat although they name people: then a row is not a person.
@@ -301,8 +299,8 @@ def suggest_policy(
     if numbers:
         plain_rows = Rows()
         plain_sizes = Sizes.of(home_rows, homes, plain_rows)
-        (requirement, *_), *_ = requirements_of(everyone, profile, plain_sizes, plain_rows)
-        limit = limit_table(requirement)
+        requirements_of_people, *_ = requirements_of(everyone, profile, plain_sizes, plain_rows)
+        limit = limit_table(requirements_of_people[0])  # the other is that of the size
         terms = ", ".join(f"{key} = {toml_value(limit[key])}" for key in limit)
         notes.append(f"The limit if rows are people: {terms}")
     for position, column in enumerate(columns):
@@ -323,14 +321,14 @@ def suggest_policy(
         notes.append(sizes.note(", ".join(shown_homes), links_of(required[0])))
         notes += _notes_on_shared(home_rows, schema, homes)
     return PolicySuggestion(
-        opened_table.name,
-        rows,
-        tuple(columns),
-        policy,
-        tuple(notes),
-        tuple(repeated),
-        tuple(measured.costs()),
-        folder,
-        () if read_settings.spellings else detected.spellings,
-        codes_by_column(e for e in profiles if roles.of[e.name][0] in PUBLISHED),
+        name=opened_table.name,
+        rows=rows,
+        columns=tuple(columns),
+        policy=policy,
+        notes=tuple(notes),
+        repeated=tuple(repeated),
+        costs=tuple(measured.costs()),
+        folder=folder,
+        spellings=() if read_settings.spellings else detected.spellings,
+        codes=codes_by_column(p for p in profiles if roles.of[p.name][0] in PUBLISHED),
     )

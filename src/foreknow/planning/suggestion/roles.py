@@ -149,7 +149,7 @@ class Roles:
             for p in self._free(profiles):
                 if p.name not in columns_named:
                     candidates.append(p)
-            sensitive = self._sensitive(candidates, chosen)
+            sensitive = self._choose_sensitive(candidates, chosen)
             if sensitive is None:
                 raise DataError(
                     f"{table}: no column could be what must stay hidden, with two values or more "
@@ -173,7 +173,7 @@ class Roles:
                 self.of[profile.name] = role_and_reason
         self._set_remaining(self._free(profiles))
         if "quasi-identifier" not in {role for role, _ in self.of.values()}:
-            raise self._none_known(table, profiles, sensitive, columns_named)
+            raise self._error_of_none_known(table, profiles, sensitive, columns_named)
 
     def _free(self, profiles: Sequence[Profile]) -> list[Profile]:
         """The columns without a role."""
@@ -217,7 +217,7 @@ class Roles:
             self.of[profile.name] = "quasi-identifier", reason
             has_known = True
 
-    def _none_known(
+    def _error_of_none_known(
         self, table: str, profiles: Sequence[Profile], sensitive: str, columns_named: Sequence[str]
     ) -> DataError:
         """The error of a table of which no column can be a quasi-identifier."""
@@ -234,13 +234,15 @@ class Roles:
             "in Python quasi_identifiers=[...]"
         )
 
-    def _sensitive(self, remaining: Sequence[Profile], chosen: Sequence[str] | None) -> str | None:
+    def _choose_sensitive(
+        self, remaining: Sequence[Profile], chosen: Sequence[str] | None
+    ) -> str | None:
         """Set and return the column that must stay hidden: by its name, or the last that may be.
 
         Names of columns are looked at before questions of a survey, which say less, and dates last:
         a date of a diagnosis is not the diagnosis. None if there is no such column.
         """
-        ranked = sorted(remaining, key=lambda e: (is_sentence(e.name), e.kind == "date"))
+        ranked = sorted(remaining, key=lambda p: (is_sentence(p.name), p.kind == "date"))
         for are_sentences in (False, True):
             beginning = WORDING if are_sentences else "its name has"
             for word in SECRET:
