@@ -95,10 +95,11 @@ class Command(click.Command):
                     name, annotation, parameter.default, words, is_option=is_option
                 )
                 continue
-            only_parts = [part for part in parts if isinstance(part, Only)]
-            only = only_parts[0] if only_parts else None
-            forwarded = kind is ForwardedOptions
-            fields = _plain(self._public, only) if forwarded else _fields(kind, only)
+            only = next((part for part in parts if isinstance(part, Only)), None)
+            if kind is ForwardedOptions:
+                fields = _options_of_function(self._public, only)
+            else:
+                fields = _options_of_bundle(kind, only)
             # --table is taken: it then does not name the table within a source.
             if isinstance(options.get("table"), click.Option):
                 fields.pop("part", None)
@@ -126,7 +127,7 @@ class Command(click.Command):
                 values[name] = list(value) or None
         source = next(iter(self._options), "")
         if "policy" in values and values["policy"] is None:
-            values["policy"] = _policy_here(self._bundles.values(), values, source)
+            values["policy"] = _policy_of_folder(self._bundles.values(), values, source)
         if values.get("json") == STDOUT:
             values["quiet"] = True
         if (part := values.get("part")) is not None:
@@ -153,10 +154,7 @@ class Command(click.Command):
         """Read options, also by the names that they have elsewhere; errors end with advice."""
         if args == ["help"]:
             args = ["--help"]
-        options = []
-        for option in self.params:
-            if isinstance(option, click.Option):
-                options.append(option)
+        options = [option for option in self.params if isinstance(option, click.Option)]
         names = [str(option.name) for option in options]
         flags = {flag for option in options for flag in (*option.opts, *option.secondary_opts)}
         # Words as other tools write them become ours, step by step; then Click reads them.
@@ -180,7 +178,7 @@ class Command(click.Command):
             )
             raise click.UsageError(message, error.ctx) from None
         except click.UsageError as error:
-            advice = about_option(str(self._option_of(error, args, words, names)))
+            advice = about_option(str(self._key_of_advice(error, args, words, names)))
             if advice is None and isinstance(error, click.NoSuchOption) and not error.possibilities:
                 advice = f"it has {', '.join(sorted(flag for flag in flags if flag[:2] == '--'))}"
             if advice is None:
@@ -191,13 +189,12 @@ class Command(click.Command):
             message = f"{said.rstrip('.')}; {advice}"
             raise click.UsageError(message, error.ctx) from None
 
-    def _option_of(
+    def _key_of_advice(
         self, error: click.UsageError, args: list[str], words: list[str], names: list[str]
     ) -> str | None:
         """The key of the advice for an error: the option that it is about, or a kind of mistake.
 
         `args` is the command line, `words` the same in our names, and `names` are those of options.
-
         None if there is no special advice.
         """
         option: str | None = getattr(error, "option_name", None)
@@ -216,8 +213,6 @@ class Command(click.Command):
 
     def _each_option_once(self, ctx: click.Context, words: list[str]) -> list[str]:
         """The words of the command line, with a list that several options name as one.
-
-        Of another option that is given twice, only the last value would hold: `UsageError`.
 
         Raises `UsageError` if another option is given twice, since only the last value would hold.
         """
@@ -260,20 +255,15 @@ class Command(click.Command):
         source_place = (
             position - 3 if position > 2 and words[position - 2] == "--policy" else position - 1
         )
-        arguments = []
-        for a in self.params:
-            if isinstance(a, Argument):
-                arguments.append(str(values[a.name]))
-        if source_place < 0 or words[source_place] not in arguments[:1]:
+        arguments = [parameter for parameter in self.params if isinstance(parameter, Argument)]
+        sources = [str(values[argument.name]) for argument in arguments[:1]]
+        if source_place < 0 or words[source_place] not in sources:
             return words
         return [*words[:position], "--out", *words[position:]]
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the help on arguments and options."""
-        arguments = []
-        for argument in self.params:
-            if isinstance(argument, Argument):
-                arguments.append(argument)
+        arguments = [argument for argument in self.params if isinstance(argument, Argument)]
         if arguments:
             with formatter.section("Arguments"):
                 formatter.write_dl(
@@ -321,15 +311,14 @@ def _name_part(values: dict[str, Any], source: str, part: str) -> None:
     )
 
 
-def _policy_here(
+def _policy_of_folder(
     bundles: Iterable[tuple[Any, list[str]]], values: dict[str, Any], source: str
 ) -> Path | None:
     """The policy.toml of the folder, if a command needs a policy and nothing else names columns.
 
-    A command that can go by the certificate of a release does, whatever policy lies here.
-
-    `values` are those of the command line; `source` is the name of its first argument. None if no
-    policy is taken.
+    A command that can go by the certificate of a release does, whatever policy lies here. `values`
+    are those of the command line; `source` is the name of its first argument. None if no policy is
+    taken.
     """
     kinds = [kind for kind, _ in bundles]
     sources = values[source] if isinstance(values[source], list) else [values[source]]
@@ -368,8 +357,11 @@ def _order_in_help(parameter: click.Parameter) -> tuple[bool, bool]:
     return not parameter.required, parameter.name in Files.__annotations__
 
 
-def _fields(bundle: Any, only: Only | None) -> dict[str, tuple[Any, Any]]:
-    """Type and default of each option of a bundle."""
+def _options_of_bundle(bundle: Any, only: Only | None) -> dict[str, tuple[Any, Any]]:
+    """The type and the default of each option of a bundle.
+
+    `only`, if given, lists the fields that become options, beside those on the policy and files.
+    """
     hints = get_type_hints(bundle, include_extras=True)
     options: dict[str, tuple[Any, Any]] = {}
     for option in fields(bundle):
@@ -387,7 +379,7 @@ def _words_of(bundle: Any) -> dict[str, str]:
     return words
 
 
-def _plain(public: Source, only: Only | None) -> dict[str, tuple[Any, Any]]:
+def _options_of_function(public: Source, only: Only | None) -> dict[str, tuple[Any, Any]]:
     """The type and the default of each option that a public function's plain parameters become.
 
     `only`, if given, lists the parameters that become options.

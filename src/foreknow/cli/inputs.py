@@ -470,9 +470,8 @@ def attack_on(
 ) -> str:
     """The command that attacks one release whose owner's files are beside it; else its help.
 
-    The rules are those of the policy, where there is one.
-
-    `table` is the raw table, if it is known; None: it is looked for.
+    `rules` are those of the policy, where there is one. `table` is the raw table, if it is known;
+    None: it is looked for.
     """
     from foreknow_judge.files.file_names import MEMBERS, owners_folder
 

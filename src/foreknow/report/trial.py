@@ -106,8 +106,8 @@ def _rightly(trial: Trial) -> str:
         return "nobody"
     people = some(trial.sure, "person", "people")
     share = trial.shares.get("sure_and_right")
-    between = _between(share) if share is not None else ""
-    return f"{people}, {trial.sure_and_right:,} of them rightly{between}"
+    interval = "" if share is None else _interval_text(share)
+    return f"{people}, {trial.sure_and_right:,} of them rightly{interval}"
 
 
 def _share(trial: Trial, key: str) -> str:

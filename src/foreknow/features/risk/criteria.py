@@ -170,8 +170,8 @@ class Population:
         # The first class of which the population has too few is named in the error.
         lacking_classes = np.flatnonzero(table_counts > population_counts)
         if len(lacking_classes):
-            class_number = lacking_classes[0]
-            row = first_of_class[lacking_classes[0]]
+            class_number = int(lacking_classes[0])
+            row = first_of_class[class_number]
             descriptions = []
             for attribute, column in zip(attributes, columns, strict=True):
                 label = exact_labels(attribute)[column[row]]
@@ -297,11 +297,9 @@ class Population:
     def place(self, counts: GroupCounts) -> _Placed:
         """The population by group: each person is in every group whose labels cover their values.
 
-        Sets of groups are whole numbers with a bit for each group.
-
-        So bit g of a value's number is set if group g covers the value, and a person is in the
-        groups that cover all of the person's values: the bitwise "and" of the numbers of the
-        values.
+        Sets of groups are whole numbers with a bit for each group. So bit g of a value's number is
+        set if group g covers the value, and a person is in the groups that cover all of the
+        person's values: the bitwise "and" of the numbers of the values.
         """
         groups = labels_of(counts)
         points, groups_of_values = self._points(groups.columns), list[list[int]]()
@@ -609,7 +607,8 @@ class DeltaPresence(OfPopulation):
         DataError
             If a group has more people than the part of the population that it covers.
         """
-        return self._presence_of_groups(classes_of(release))[:2]
+        presence = self._presence_of_groups(classes_of(release))
+        return presence.lowest, presence.highest
 
     def attained(self, release: HasCounts) -> Attained:
         """The group whose people are most surely in the table (delta-presence).
@@ -638,22 +637,20 @@ class DeltaPresence(OfPopulation):
             return _Presence(
                 Fraction(0), Fraction(1), 0, "; groups overlap, so nothing more can be said"
             )
+
+        def rate_of(group: int) -> Fraction:
+            return Fraction(int(counts.sizes[group]), int(people_in_group[group]))
+
         # Floats find the groups that may be lowest or highest; fractions decide.
         rates = counts.sizes / people_in_group
-        ends = []
-        for extreme, is_near in ((min, rates <= rates.min()), (max, rates >= rates.max())):
-            group_of_rate: dict[Fraction, int] = {}
-            for group in np.flatnonzero(is_near).tolist():
-                rate = Fraction(int(counts.sizes[group]), int(people_in_group[group]))
-                group_of_rate.setdefault(rate, group)
-            ends.append((extreme(group_of_rate), group_of_rate[extreme(group_of_rate)]))
+        lowest = min(map(rate_of, np.flatnonzero(rates <= rates.min()).tolist()))
+        group = max(np.flatnonzero(rates >= rates.max()).tolist(), key=rate_of)
+        if not n_outside:
+            return _Presence(lowest, rate_of(group), group, addition="")
         # Whoever is in no group is certainly not in the table.
-        lowest = Fraction(0) if n_outside else ends[0][0]
         verb = "is" if n_outside == 1 else "are"
-        addition = (
-            f"; {people_text(n_outside)} of the population {verb} in no group" if n_outside else ""
-        )
-        return _Presence(lowest, ends[1][0], ends[1][1], addition)
+        addition = f"; {people_text(n_outside)} of the population {verb} in no group"
+        return _Presence(Fraction(0), rate_of(group), group, addition)
 
     def beyond_groups(self, release: HasCounts) -> bool:
         """True if it fails by more than groups: they overlap, or omit who must be present."""
@@ -669,9 +666,9 @@ class DeltaPresence(OfPopulation):
                 '"fulldomain" without suppression, whose groups do not'
             ]
         # The smallest interval that holds both what is allowed and what these groups have.
-        interval = self._presence_of_groups(counts)
-        lowest = min(as_fraction(self.lowest), interval[0])
-        highest = max(as_fraction(self.highest), interval[1])
+        presence = self._presence_of_groups(counts)
+        lowest = min(as_fraction(self.lowest), presence.lowest)
+        highest = max(as_fraction(self.highest), presence.highest)
         advice = f"Coarser groups may do: require k_anonymity above {int(counts.sizes.min()):,}"
         if highest - lowest == 1:
             return [advice]

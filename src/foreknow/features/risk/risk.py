@@ -317,12 +317,8 @@ def risk_report(
     if isinstance(population, Policy) and policy is None:
         population, policy = None, population  # as of `audit`
     limit = as_threshold(threshold)
-    fraction = _fraction(sampling_fraction)
-    sources = []
-    for source in (fraction, population):
-        if source is not None:
-            sources.append(source)
-    if len(sources) > 1:
+    fraction = _fraction_above_0(sampling_fraction)
+    if fraction is not None and population is not None:
         raise InputError("give a population or a sampling fraction, not both")
     subsets = whole_number(subsets, "subsets", 1)
     suda = whole_number(suda, "suda", 0)
@@ -330,8 +326,8 @@ def risk_report(
     table = _Classes.of(release, policy, quasi_identifiers, group, reading)
     classes = table.classes
     if table.by_values:
-        _refuse_many(len(classes.columns), max(subsets, suda))
-    elif sources:
+        _refuse_too_many_sets(len(classes.columns), max(subsets, suda))
+    elif fraction is not None or population is not None:
         raise InputError(
             f"{table.name}: its groups have no values in common that a population could be "
             "compared with; leave out the population or sampling fraction, or measure the table "
@@ -355,7 +351,7 @@ def risk_report(
         sizes=sizes,
         classes_of_size=classes_of_size.astype(np.int64),
         threshold=limit,
-        prosecutor=_risk(classes.people, classes.people, limit),
+        prosecutor=_exact_risk(classes.people, classes.people, limit),
         journalist=journalist,
         marketer=marketer,
         population=uniques,
@@ -370,7 +366,7 @@ def risk_report(
     )
 
 
-def _fraction(number: Number | None) -> Fraction | None:
+def _fraction_above_0(number: Number | None) -> Fraction | None:
     """The sampling fraction as a fraction above 0 and at most 1; None if none is given."""
     if number is None:
         return None
@@ -383,7 +379,7 @@ def _fraction(number: Number | None) -> Fraction | None:
     return fraction
 
 
-def _refuse_many(n_columns: int, size: int) -> None:
+def _refuse_too_many_sets(n_columns: int, size: int) -> None:
     """Refuse a search through more sets of columns than anybody would wait for."""
     if (n_sets := levels(n_columns, size)) > _MOST_SETS:
         raise InputError(
@@ -405,8 +401,8 @@ class _Classes:
     other_columns: tuple[str, ...]
     in_cases: bool = False
     person: str | None = None
-    raw: Table | None = None  # of which weights can be asked, and how it is read
-    reading: Reading = field(default_factory=Reading)
+    raw: Table | None = None  # whose weights and households can be asked for
+    reading: Reading = field(default_factory=Reading)  # how it is read
     weights: str | None = None  # the column that the schema names
     naming: tuple[str, ...] = ()  # the columns that name people, by a policy or a certificate
 
@@ -564,13 +560,17 @@ def _risks_in_population(
         lookalikes = table.people if everybody is None else table.among(everybody)
         population_size = n_people if everybody is None else everybody.n_people
         class_sizes = table.people if everybody is None else everybody.people
-        _refuse_fewer(table, lookalikes)
-        risk = _risk(table.people, lookalikes, limit)
+        _refuse_smaller_population(table, lookalikes)
+        risk = _exact_risk(table.people, lookalikes, limit)
         hits = math.fsum((table.people / lookalikes).tolist())
+        # Where the table is the whole population, the rate is a fraction.
         is_whole = everybody is None
         rate: Fraction | float = Fraction(len(table), n_people) if is_whole else hits / n_people
         uniques = PopulationUniques(
-            population_size, fraction, int((class_sizes == 1).sum()), int((lookalikes == 1).sum())
+            people=population_size,
+            fraction=fraction,
+            uniques=int((class_sizes == 1).sum()),
+            in_table=int((lookalikes == 1).sum()),
         )
         return _PopulationRisks(risk, Marketer(rate, hits, "population"), uniques)
     # Only the size of the population is known: how many of it look alike is modelled.
@@ -590,12 +590,17 @@ def _risks_in_population(
     # If nobody is unique in the table, nobody in it is unique in the population.
     in_table = None if sample.of_size(1) else 0
     uniques = PopulationUniques(
-        sample.population, fraction, None, in_table, models, chosen(models, fraction)
+        people=sample.population,
+        fraction=fraction,
+        uniques=None,
+        in_table=in_table,
+        estimates=models,
+        chosen=chosen(models, fraction),
     )
     return _PopulationRisks(risk, Marketer(hits / n_people, hits, "model"), uniques)
 
 
-def _refuse_fewer(table: Combinations, lookalikes: IntArray) -> None:
+def _refuse_smaller_population(table: Combinations, lookalikes: IntArray) -> None:
     """Raise `DataError` if a population has fewer people of a class than the table.
 
     `lookalikes` are the population's people of each class; the error names the class that lacks
@@ -619,7 +624,7 @@ def _refuse_fewer(table: Combinations, lookalikes: IntArray) -> None:
     )
 
 
-def _risk(people: IntArray, lookalikes: IntArray, limit: Fraction) -> Risk:
+def _exact_risk(people: IntArray, lookalikes: IntArray, limit: Fraction) -> Risk:
     """The exact risk of the people of a table, over their classes.
 
     `people` are those of each class, and `lookalikes` those among whom an adversary has to guess.
@@ -653,11 +658,11 @@ def _sets(table: Combinations, size: int) -> Iterator[ColumnSet]:
             names = [table.columns[position] for position in positions]
             classes = table.people if n_chosen == n_columns else table.classes(positions)
             yield ColumnSet(
-                tuple(names),
-                len(classes),
-                Fraction(len(classes), n_people),
-                _separation(classes, n_people),
-                int((classes == 1).sum()),
+                columns=tuple(names),
+                classes=len(classes),
+                distinction=Fraction(len(classes), n_people),
+                separation=_separation(classes, n_people),
+                uniques=int((classes == 1).sum()),
             )
 
 
@@ -685,10 +690,7 @@ def _contributions(table: Combinations) -> Iterator[Contribution]:
     for size in (1, 2):
         contributions = []
         for removed in combinations(everything, size):
-            remaining = []
-            for column in everything:
-                if column not in removed:
-                    remaining.append(column)
+            remaining = [column for column in everything if column not in removed]
             n_without = int((table.classes(remaining) == 1).sum())
             names = [table.columns[column] for column in removed]
             share = Fraction(uniques - n_without, uniques) if uniques else Fraction(0)

@@ -143,16 +143,17 @@ def special_uniques(
     total = int(score.sum()) or 1  # 1 if nobody is singled out: all shares are then 0
     contributions = [Fraction(share, total) for share in shares]
     dis, dis_of_people = _dis(table, score[order], fraction)
+    n_people_by_size = np.bincount(smallest_size, minlength=size + 1).tolist()
     return SpecialUniques(
-        size,
-        tuple(minimal),
-        tuple(np.bincount(smallest_size, minlength=size + 1)[1:].tolist()),
-        dict(zip(table.columns, contributions, strict=True)),
-        score[order],
-        dis,
-        dis_of_people,
-        candidates[order],
-        table,
+        size=size,
+        minimal=tuple(minimal),
+        people=tuple(n_people_by_size[1:]),  # without those whom no few values single out
+        contributions=dict(zip(table.columns, contributions, strict=True)),
+        scores=score[order],
+        dis=dis,
+        dis_scores=dis_of_people,
+        _rows=candidates[order],
+        _table=table,
     )
 
 
