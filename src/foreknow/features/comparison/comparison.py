@@ -366,8 +366,9 @@ def compare(
         load("foreknow.features.utility.models:Question").of(
             microdata, None if models is True else models
         )
-    lead = _lead(rules)
-    jobs = list(_jobs(rules, lead, _methods(methods, rules), _limits(limits, lead), amounts))
+    lead = _strictest_point(rules)
+    limits_to_try = _limits_to_try(limits, lead)
+    jobs = list(_jobs(rules, lead, _methods_to_run(methods, rules), limits_to_try, amounts))
     shared = _RunSettings(microdata, rules, queries, seed, models)
     finished: dict[int, Candidate] = {}
     complete = True
@@ -376,11 +377,10 @@ def compare(
     n_processes = min(n_processes, len(jobs))
     # Ctrl-C keeps what is finished.
     try:
-        for position, outcome in _run(
-            shared, [jobs[position] for position in order], n_processes, seconds
-        ):
-            job = jobs[order[position]]
-            finished[order[position]] = _candidate_of(job, outcome, seconds)
+        jobs_in_order = [jobs[position] for position in order]
+        for place, outcome in _outcomes(shared, jobs_in_order, n_processes, seconds):
+            job = jobs_in_order[place]
+            finished[order[place]] = _candidate_of(job, outcome, seconds)
             _log.info(
                 "%d of %d done, %s%s",
                 len(finished),
@@ -397,16 +397,24 @@ def compare(
     candidates = []
     for position, job in enumerate(jobs):
         candidates.append(finished.get(position) or job.candidate(why=stopped))
-    limit = None if lead is None else lead.below
-    span = None if n_processes == 0 else seconds
     named_methods = [key_of(rules.options.method)]
     if methods is not None:
-        named_methods = _methods(methods, rules)
-    how = queries, seed, span, n_processes, complete, tuple(named_methods)
-    return Comparison(microdata.name, rules, limit, tuple(candidates), *how)
+        named_methods = _methods_to_run(methods, rules)
+    return Comparison(
+        name=microdata.name,
+        policy=rules,
+        limit=None if lead is None else lead.below,
+        candidates=tuple(candidates),
+        queries=queries,
+        seed=seed,
+        seconds=None if n_processes == 0 else seconds,
+        processes=n_processes,
+        complete=complete,
+        asked=tuple(named_methods),
+    )
 
 
-def _run(
+def _outcomes(
     shared: _RunSettings, jobs: Sequence[_Job], n_processes: int, seconds: float | None
 ) -> Iterator[tuple[int, Any]]:
     """Yield each run's position among `jobs` and its outcome, as runs end.
@@ -429,10 +437,8 @@ def _estimate_times(
 ) -> dict[int, Candidate]:
     """The runs that ran out of time, each with an estimate of the time that it needs.
 
-    It is estimated from runs of the same method on parts of the people. Empty for methods without
-    such runs.
-
-    `finished` has the candidates by the position of their jobs.
+    It is estimated from runs of the same method on parts of the people; a run is left out if these
+    were not in time. `finished`, and the result, have candidates by the position of their jobs.
     """
     out_of_time = [
         position for position, candidate in finished.items() if candidate.status == "out of time"
@@ -440,21 +446,20 @@ def _estimate_times(
     # One run for each method is enough, the first in order; the last assignment of a key wins.
     first = {jobs[position].method: jobs[position] for position in reversed(out_of_time)}
     shorter_jobs = [replace(job, part=one_in) for job, one_in in product(first.values(), _PARTS)]
-    took: dict[str, dict[int, float]] = {}
-    n = shared.microdata.n_people
-    for position, candidate in (
-        _run(shared, shorter_jobs, n_processes, seconds) if n >= _FEWEST else ()
-    ):
+    n_people = shared.microdata.n_people
+    if n_people < _FEWEST:
+        return {}
+    seconds_of_parts: dict[str, dict[int, float]] = {}  # by method and part
+    for position, candidate in _outcomes(shared, shorter_jobs, n_processes, seconds):
         if isinstance(candidate, Candidate) and candidate.seconds is not None:
-            took.setdefault(shorter_jobs[position].method, {})[shorter_jobs[position].part] = (
-                candidate.seconds
-            )
+            job = shorter_jobs[position]
+            seconds_of_parts.setdefault(job.method, {})[job.part] = candidate.seconds
     estimated: dict[int, Candidate] = {}
-    # Both parts must have been in time.
+    # All parts must have been in time.
     for position in out_of_time:
-        times = took.get(jobs[position].method, {})
-        if len(times) == len(_PARTS):
-            estimated[position] = _with_needed_time(finished[position], times, n, seconds)
+        took = seconds_of_parts.get(jobs[position].method, {})
+        if len(took) == len(_PARTS):
+            estimated[position] = _with_needed_time(finished[position], took, n_people, seconds)
     return estimated
 
 
@@ -579,7 +584,7 @@ def _measured(
 
 def _risk_of_lead(as_given: Audit, policy: Policy) -> dict[str, Any]:
     """How sure the adversary of the strictest limit can be, as a candidate has it."""
-    lead = _lead(policy)
+    lead = _strictest_point(policy)
     if lead is None:
         return {}
     verdicts = [verdict for verdict in as_given.verdicts if not verdict.of_groups]
@@ -614,26 +619,26 @@ def _people_over_limits(audit: Audit) -> tuple[int | None, bool]:
 
     None if they cannot be counted for some requirement.
     """
-    highest, bound = 0, False
+    highest, is_bound = 0, False
     for exposed in audit.exposed:
         if exposed.verdict.safe:
             continue
         if exposed.over is None:
             return None, False
-        highest, bound = max(highest, exposed.over.people), bound or exposed.over.at_most
-    return highest, bound
+        highest, is_bound = max(highest, exposed.over.people), is_bound or exposed.over.at_most
+    return highest, is_bound
 
 
 # ---- what is compared ----------------------------------------------------------------------
 
 
-def _lead(policy: Policy) -> Point | None:
-    """The point with the lowest limit that is a probability."""
+def _strictest_point(policy: Policy) -> Point | None:
+    """The point (an adversary with a limit) with the lowest limit that is a probability."""
     points = [point for point in policy.points if not point.relative]
     return min(points, key=lambda point: point.below, default=None)
 
 
-def _methods(names: Sequence[str] | str | None, policy: Policy) -> list[str]:
+def _methods_to_run(names: Sequence[str] | str | None, policy: Policy) -> list[str]:
     """The methods to compare, by name; for None the usual ones and the policy's."""
     if names is None:
         return list(dict.fromkeys((*_USUAL, key_of(policy.options.method))))
@@ -646,7 +651,7 @@ def _methods(names: Sequence[str] | str | None, policy: Policy) -> list[str]:
     return list(dict.fromkeys(map(key_of, name_list)))
 
 
-def _limits(limits: Any, lead: Point | None) -> Sequence[Fraction | None]:
+def _limits_to_try(limits: Any, lead: Point | None) -> Sequence[Fraction | None]:
     """The limits to try in place of the strictest one of the policy; by default, some around it.
 
     [None] if no requirement has a limit: there is nothing to vary.
@@ -675,8 +680,8 @@ def _jobs(
     A job whose policy is refused has the reason in its place. `lead` is the point with the
     strictest limit, which the others follow in proportion.
     """
-    amounts_to_try = _amounts(policy, amounts)
-    settings: list[tuple[Fraction | None, dict[str, int], Policy | None, str]] = []
+    amounts_to_try = _amounts_to_try(policy, amounts)
+    jobs_of_any_method: list[_Job] = []
     for values in product(*amounts_to_try.values()):
         amounts_of_job = dict(zip(amounts_to_try, values, strict=True))
         for limit in limits:
@@ -685,13 +690,14 @@ def _jobs(
                 changed = _policy_with(policy, lead, limit, amounts_of_job)
             except PolicyError as error:
                 why = str(error)
-            settings.append((limit, amounts_of_job, changed, why))
+            job = _Job("", limit, amounts_of_job, changed, as_given=changed is policy, why=why)
+            jobs_of_any_method.append(job)
     for method in methods:
-        for limit, amounts_of_job, changed, why in settings:
-            yield _Job(method, limit, amounts_of_job, changed, changed is policy, why)
+        for job in jobs_of_any_method:
+            yield replace(job, method=method)
 
 
-def _amounts(
+def _amounts_to_try(
     policy: Policy, wanted_amounts: Mapping[str, Sequence[int] | int] | None
 ) -> dict[str, list[int]]:
     """The amounts to try, ascending, by name; refuse names that no adversary has."""
@@ -777,10 +783,8 @@ def _size_of(criterion: Any) -> dict[str, str]:
 
 def _knowing(adversary: Any, amounts: Mapping[str, int]) -> Any:
     """The adversary with other amounts, of those that it has."""
-    changed_amounts = {}
-    for name, x in amounts.items():
-        if name in _known_amounts(adversary):
-            changed_amounts[name] = x
+    known_names = _known_amounts(adversary)
+    changed_amounts = {name: amounts[name] for name in amounts if name in known_names}
     return replace(adversary, **changed_amounts) if changed_amounts else adversary
 
 

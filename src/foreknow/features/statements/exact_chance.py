@@ -50,13 +50,11 @@ class OutOfReach(Exception):
 
 
 def elimination_rank(variable_sets: Iterable[Iterable[int]]) -> dict[int, int]:
-    """The rank of each variable in the order of assignment.
+    """The rank of each variable in the order of assignment; those with few neighbours come last.
 
-    Variables with few neighbours come last; two are neighbours if a set holds both.
-
-    Variables, here numbers, are what named people have. Few neighbours keep the polynomials small,
-    so the variable with fewest is put last, and its neighbours then become neighbours of each other
-    (the min-degree heuristic).
+    Variables, here numbers, are what named people have; two are neighbours if a set holds both. Few
+    neighbours keep the polynomials small, so the variable with fewest is put last, and its
+    neighbours then become neighbours of each other (the min-degree heuristic).
     """
     neighbours_of: dict[int, set[int]] = {}
     for variables in variable_sets:
@@ -73,7 +71,7 @@ def elimination_rank(variable_sets: Iterable[Iterable[int]]) -> dict[int, int]:
     eliminated: list[int] = []
     while heap:
         entry = heappop(heap)
-        variable = entry[2]
+        _, _, variable = entry
         # An entry whose key has changed since is out of date: there is a newer one.
         if variable not in neighbours_of or entry != key(variable):
             continue
@@ -167,14 +165,15 @@ class Exact:
                 if isinstance(plan, _Product):
                     inner_symbols, next_nodes = plan.shared, plan.parts
                 else:
-                    inner_symbols, next_nodes = plan.symbols, [term[2] for term in plan.terms]
+                    inner_symbols, next_nodes = plan.symbols, [node for _, _, node in plan.terms]
                 open_symbols = outer_symbols | inner_symbols
                 # A symbol of a part stays open if another part or an outer formula mentions it.
                 operands = [(node, self._symbols_of(node) & open_symbols) for node in next_nodes]
-                missing_operands = []
-                for operand in operands:
-                    if operand not in computed and operand not in remembered:
-                        missing_operands.append(operand)
+                missing_operands = [
+                    operand
+                    for operand in operands
+                    if operand not in computed and operand not in remembered
+                ]
                 if missing_operands:
                     stack.append((key, operands))
                     stack += [(operand, None) for operand in missing_operands]
@@ -224,10 +223,8 @@ class Exact:
         """The plan that assigns one variable of a formula: a term for each value that it may have.
 
         A variable stands for what a named person has. A term is (factor, power, formula that is
-        left).
-
-        By the module's formula, with its options R: the formula is expanded by the chance that the
-        variable takes each option, and none of those that the formula mentions.
+        left). By the module's formula, with its options R: the formula is expanded by the chance
+        that the variable takes each option, and none of those that the formula mentions.
         """
         model, nodes = self._model, self._model.nodes
         # A variable that a conjunct is about directly makes the formula smaller at once.

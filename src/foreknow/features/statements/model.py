@@ -295,7 +295,7 @@ class Model:
         self._variables: dict[tuple[int, int], int] = {}
         self._bags: dict[int, dict[int, int]] = {}
         for number, (formula, text) in enumerate(zip(statements, texts, strict=True), 1):
-            self._check(formula, f"statement {number}", text)
+            self._note_people(formula, f"statement {number}", text)
         self.said = list(map(self._node, statements))
 
     def group_of(self, person: int) -> int:
@@ -353,8 +353,8 @@ class Model:
 
     # ---- reading --------------------------------------------------------------------------
 
-    def _check(self, formula: said.Formula, where: str, text: str | None) -> None:
-        """Note the people whom a formula names; refuse people and values not in the release.
+    def _note_people(self, formula: said.Formula, where: str, text: str | None) -> None:
+        """Note in `named` the people of a formula; refuse people and values not in the release.
 
         `where` names the statement in errors, and `text` (None: made in Python) shows the place.
         """

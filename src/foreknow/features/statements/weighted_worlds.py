@@ -119,8 +119,8 @@ class WeighedCase:
         """
         bag = self.model.bag(group)
         codes = list(bag)
-        chances_of_person = {person: self._row(person, codes) for person in self._members(group)}
-        # By what they use of each value, the weight of all ways to give it to the others.
+        members = self._members(group)
+        chances_of_person = {person: self._scaled_priors(person, codes) for person in members}
         # By how often each value is used up, the weight of all ways to give it to the others so
         # far: a dynamic program, one person after another.
         weight_of_rest: dict[tuple[int, ...], int] = {(0,) * len(codes): 1}
@@ -158,15 +158,15 @@ class WeighedCase:
         people: list[int] = np.flatnonzero(self.model.members.groups == group).tolist()
         return people
 
-    def _row(self, person: int, codes: Sequence[int]) -> list[int]:
-        """How likely a person has each value, as whole numbers of one scale: sums are exact.
+    def _scaled_priors(self, person: int, codes: Sequence[int]) -> list[int]:
+        """The prior of each value for a person, as whole numbers of one scale: sums are exact.
 
         The scale of a person cancels out: it is in the weight of each world.
         """
         signature, values = self._signature_of[person], self.model.counts.values
-        row = [self._table.prior(signature, str(values[code])) for code in codes]
-        scale = lcm(*(chance.denominator for chance in row))
-        return [int(chance * scale) for chance in row]
+        priors = [self._table.prior(signature, str(values[code])) for code in codes]
+        scale = lcm(*(prior.denominator for prior in priors))
+        return [int(prior * scale) for prior in priors]
 
     @cached_property
     def _signature_of(self) -> list[tuple[str | None, ...]]:
