@@ -173,12 +173,12 @@ def as_amounts(words: list[str]) -> list[str]:
     ['--k-anonymity', '2', '--amounts', 'k_anonymity=2,5', 't.csv']
     """
     for flag, *letters in (("--k-anonymity", "-k"), ("--l-diversity",)):
-        as_list = as_one(words, click.Option([flag, *letters]))
-        numbers = listed(as_list[1])
+        _, values, *other_words = as_one(words, click.Option([flag, *letters]))
+        numbers = listed(values)
         if len(numbers) > 1 and all(map(is_whole, numbers)):
             name = flag[2:].replace("-", "_")
             amounts = ["--amounts", f"{name}={','.join(numbers)}"]
-            words = [flag, numbers[0], *amounts, *as_list[2:]]
+            words = [flag, numbers[0], *amounts, *other_words]
     return words
 
 

@@ -216,12 +216,12 @@ def attack(
     return Attack(
         settings_of(method),
         policy,
-        microdata,
-        posteriors.with_sets(limits.sets),
-        limits.by_code,
-        observation.left_out,
-        observation.what,
-        limits.names,
+        _microdata=microdata,
+        _posteriors=posteriors.with_sets(limits.sets),
+        _limits=limits.by_code,
+        _left_out=observation.left_out,
+        what=observation.what,
+        _names=limits.names,
     )
 
 

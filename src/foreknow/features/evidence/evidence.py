@@ -186,9 +186,7 @@ def evidence_report(
             requirement["name"] = f"“{requirement['name']}”, as the publisher calls it"
     rules = Policy.from_dict({"schema": schema_of(certificate).to_dict(), "require": required})
     # With the certificate that was judged, so that its digests are checked again.
-    published = open_published(
-        path.parent, certificate=certificate
-    )  # the digests of what was judged
+    published = open_published(path.parent, certificate=certificate)
     audit_afresh = audit(published, rules, name=path.resolve().parent.name)
     # What the publisher alone knows of scope is in the certificate, and is said as their words.
     audit_afresh = replace(
@@ -198,7 +196,13 @@ def evidence_report(
     if table is not None:
         comparison = _facts_before(table, policy, published, rules, path.parent, queries, seed)
     return EvidenceReport(
-        audit_afresh.name, certificate, digest, key is not None, finding, audit_afresh, **comparison
+        name=audit_afresh.name,
+        certificate=certificate,
+        digest=digest,
+        signed=key is not None,
+        verification=finding,
+        audit=audit_afresh,
+        **comparison,
     )
 
 

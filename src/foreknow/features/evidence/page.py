@@ -358,8 +358,12 @@ class EvidencePage(Page[EvidenceReport]):
         return any(is_learned(point.adversary) for point in requirement.points)
 
     def _exposed(self) -> list[tuple[str, Any]]:
-        all_exposed = titled_exposed(self.result.audit)
-        return [pair for pair in all_exposed if not self._withheld(pair[1].requirement)]
+        titles_and_exposed = titled_exposed(self.result.audit)
+        return [
+            (title, exposed)
+            for title, exposed in titles_and_exposed
+            if not self._withheld(exposed.requirement)
+        ]
 
     def _published(self) -> list[tuple[str, list[str]]]:
         """Pairs of a title and sentences: files, people, form, roles and the method."""

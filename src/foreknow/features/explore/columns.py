@@ -349,7 +349,7 @@ def preview(session: Session, inputs: Mapping[str, Any]) -> dict[str, Any]:
     # Intervals and dates take values as they are, the others texts.
     if "intervals" not in table and "dates" not in table:
         domain = list(map(str, domain))
-    covered, uncovered = _split_covered(hierarchy, domain, column)
+    covered, uncovered_with_reasons = _split_covered(hierarchy, domain, column)
     levels = hierarchy.levels(covered, column, None) if covered else None
     rows = list(_label_rows(levels, covered, described)) if levels is not None else []
     # A column of the table for each level, and a last row with the number of labels.
@@ -357,14 +357,13 @@ def preview(session: Session, inputs: Mapping[str, Any]) -> dict[str, Any]:
     for level, labels in enumerate(() if levels is None else levels.labels, 1):
         titles.append(f"level {level}")
         counts.append(number(len(labels)))
+    table_of_levels = Table(titles, [*rows, counts] if rows else [], left=range(len(titles)))
     return {
-        "levels": table_values(
-            Table(titles, [*rows, counts] if rows else [], left=range(len(titles)))
-        ),
+        "levels": table_values(table_of_levels),
         "covered": len(covered),
-        "left": len(uncovered),
-        "missing": [visible(value) for value, _ in uncovered[:_MOST_NAMED]],
-        "why": uncovered[0][1] if uncovered else "",
+        "left": len(uncovered_with_reasons),
+        "missing": [visible(value) for value, _ in uncovered_with_reasons[:_MOST_NAMED]],
+        "why": next((reason for _, reason in uncovered_with_reasons), ""),
         "cut": described.distinct > len(domain),
     }
 

@@ -175,8 +175,8 @@ def _of_requirements(
 def _requirements(table: Mapping[str, Any]) -> list[tuple[int, Mapping[str, Any]]]:
     """The requirements of a policy that are tables, each with its place in the list."""
     required = table.get("require", ())
-    pairs = enumerate(required if isinstance(required, list) else ())
-    return [pair for pair in pairs if isinstance(pair[1], Mapping)]
+    numbered = enumerate(required if isinstance(required, list) else ())
+    return [(number, settings) for number, settings in numbered if isinstance(settings, Mapping)]
 
 
 def _requirement_about(
@@ -202,19 +202,15 @@ def moved_requirements(
 ) -> Iterator[tuple[list[Any], Any]]:
     """The changes of requirements whose column is sensitive no longer.
 
-    They are about a sensitive column that no other requirement is about; where there is none, they
-    go: what they kept hidden is to be hidden no longer.
-
-    Yields pairs of a path and a value (None: remove), the last requirement first.
+    They are moved to a sensitive column that no other requirement is about; where there is none,
+    they go: what they kept hidden is to be hidden no longer. Yields pairs of a path and a value
+    (None: remove), the last requirement first.
     """
     sensitive_columns = columns_in(policy_after.get("schema", {}))
     no_longer_sensitive = {*columns_in(policy_before.get("schema", {}))} - {*sensitive_columns}
     requirements = _requirements(policy_after)
     hidden_by_others = [requirement.get("sensitive") for _, requirement in requirements]
-    free_columns = []
-    for name in sensitive_columns:
-        if name not in hidden_by_others:
-            free_columns.append(name)
+    free_column = next((name for name in sensitive_columns if name not in hidden_by_others), None)
     # From the end, so that removing one does not change the places of the others.
     for number, requirement in reversed(requirements):
         column = requirement.get("sensitive")
@@ -222,13 +218,11 @@ def moved_requirements(
             continue
         if not sensitive_columns:
             yield ["require", number, "sensitive"], None
+        elif free_column is None:
+            yield ["require", number], None
         else:
-            yield (
-                ["require", number],
-                _requirement_about(requirement, free_columns[0], sensitive_columns)
-                if free_columns
-                else None,
-            )
+            moved = _requirement_about(requirement, free_column, sensitive_columns)
+            yield ["require", number], moved
 
 
 # ---- comments -----------------------------------------------------------------------------------

@@ -96,22 +96,18 @@ def _path_in(message: str, table: Mapping[str, Any]) -> list[Any]:
     path = _PATH.search(message)
     # Messages name keys as schema.types.age or require[0].facts; or requirements by their names.
     if path is not None:
-        steps = re.findall(r"\[(\d+)\]|\.([\w-]+)", path[2])
-        keys: list[Any] = [path[1], *[int(index) if index else key for index, key in steps]]
+        first_key, inner_keys, last_key = path.groups()
+        steps = re.findall(r"\[(\d+)\]|\.([\w-]+)", inner_keys)
+        keys: list[Any] = [first_key, *[int(index) if index else key for index, key in steps]]
         # Walk down to the table that the path leads to; an empty one if it leads nowhere.
         table_inside: Any = table
         for key in keys:
-            valid_keys = (
-                range(len(table_inside)) if isinstance(table_inside, list) else table_inside
-            )
-            table_inside = (
-                table_inside[key]
-                if isinstance(table_inside, (dict, list)) and key in valid_keys
-                else {}
-            )
-        return (
-            [*keys, path[3]] if isinstance(table_inside, dict) and path[3] in table_inside else keys
-        )
+            is_list = isinstance(table_inside, list)
+            valid_keys = range(len(table_inside)) if is_list else table_inside
+            has_key = isinstance(table_inside, (dict, list)) and key in valid_keys
+            table_inside = table_inside[key] if has_key else {}
+        has_last_key = isinstance(table_inside, dict) and last_key in table_inside
+        return [*keys, last_key] if has_last_key else keys
     required = table.get("require", ())
     for number, requirement in enumerate(required if isinstance(required, list) else ()):
         name = requirement.get("name") if isinstance(requirement, Mapping) else None
@@ -303,9 +299,11 @@ def _columns(column_names: Any, old_item: Any, comments: Mapping[str, str]) -> A
     toml_item = tomlkit.value(text)
     if trivia is not None and isinstance(column_names, str) | isinstance(old_item, str):
         trivia.comment_ws = trivia.comment = ""  # it is of the column before
-    if isinstance(column_names, str) and comments_of_columns[column_names][1]:
-        toml_item.trivia.comment_ws = "  "
-        toml_item.trivia.comment = comments_of_columns[column_names][1]
+    if isinstance(column_names, str):
+        _, comment_beside = comments_of_columns[column_names]
+        if comment_beside:
+            toml_item.trivia.comment_ws = "  "
+            toml_item.trivia.comment = comment_beside
     return toml_item
 
 
@@ -335,10 +333,9 @@ def _comments_in(old_item: Any) -> tuple[dict[str, tuple[str, str]], str]:
 def _put_value(table: Any, path: Sequence[Any], value: Any, as_item: Callable[..., Any]) -> None:
     """Put a value at a path of nested tables and lists, or remove it (None).
 
-    Of a table in a list, only the keys that differ change.
-
-    `as_item` makes what is stored from a value, the table it goes into, and the value before. A
-    table in a list is changed key by key. Raises `InputError` if the path leads nowhere.
+    `as_item` makes what is stored from a value, the table it goes into, and the value before. Of a
+    table in a list, only the keys that differ change. Raises `InputError` if the path leads
+    nowhere.
     """
     *parent_keys, last_key = path
     for key in parent_keys:

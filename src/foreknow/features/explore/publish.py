@@ -143,11 +143,16 @@ def _publish(order: _Order, job: str) -> KeptRelease:
     if error.median is not None:
         rows.append(("Median error of count queries", percentage(error.median, 1)))
     page = page_of(publication.audit)
-    ncp, people = publication.utility.ncp, _people(publication.certificate, microdata, order)
-    sizes = _sizes(publication.audit)
-    notes, assumed = page.said(list(page.notes)), page.said(list(page.assumed))
-    headline = page.said(page.headline)
-    return KeptRelease(tuple(rows), sizes, headline, page.mood, (), ncp, notes, assumed, people)
+    return KeptRelease(
+        rows=tuple(rows),
+        sizes=_sizes(publication.audit),
+        headline=page.said(page.headline),
+        mood=page.mood,
+        ncp=publication.utility.ncp,
+        notes=page.said(list(page.notes)),
+        assumed=page.said(list(page.assumed)),
+        people=_people(publication.certificate, microdata, order),
+    )
 
 
 def _people(certificate: Certificate, microdata: Microdata, order: _Order) -> Table | None:
@@ -365,9 +370,10 @@ class Press:
                     f"{_MOST_REQUESTS} releases were made; start foreknow explore again"
                 )
             if self._aside is None:
-                self._aside = self._make_place()
+                self._aside = self._make_folder_aside()
+            folder_aside, _ = self._aside
             number = len(self._requests) + 1
-            release_folder = self._aside[0] / CONTENT / f"release-{number}"
+            release_folder = folder_aside / CONTENT / f"release-{number}"
             (release_folder.parent / _NOTE).unlink(missing_ok=True)
             request = PublishRequest(number, name, method, release_folder)
             self._requests.append(request)
@@ -379,7 +385,7 @@ class Press:
             start(self._running)
         return self.state(name)
 
-    def _make_place(self) -> tuple[Path, int]:
+    def _make_folder_aside(self) -> tuple[Path, int]:
         """A folder aside in which releases are made, and its lock; on the disk of the session."""
         try:
             folder, lock = scratch_folder(self._session.folder)
@@ -442,8 +448,9 @@ class Press:
                 if path.exists() or path.is_symlink():
                     raise OutputError(f"{path.name!r} exists already; name another folder")
             assert self._aside is not None  # it lies there
-            folders = request.release_folder, owners_folder(request.release_folder)
-            name_both(self._aside[0], (folders[0], target), (folders[1], owner))
+            folder_aside, _ = self._aside
+            made, made_for_owner = request.release_folder, owners_folder(request.release_folder)
+            name_both(folder_aside, (made, target), (made_for_owner, owner))
             request.written_to, request.release_folder = folder, target
             self._session.drop(request.name)
             request.name = folder

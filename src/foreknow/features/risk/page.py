@@ -287,8 +287,9 @@ def _estimate(estimate: UniquesEstimate, chosen: bool) -> Row:
     if estimate.uniques is None or estimate.share is None or estimate.in_table is None:
         return (name, "", "", "", f"no estimate: {estimate.reason}")
     of_all = percentage(estimate.share, 1)
-    rounded = [f"about {number(round(figure))}" for figure in (estimate.uniques, estimate.in_table)]
-    return (name, rounded[0], of_all, rounded[1], "taken by the rule" if chosen else "")
+    uniques = f"about {number(round(estimate.uniques))}"
+    in_table = f"about {number(round(estimate.in_table))}"
+    return (name, uniques, of_all, in_table, "taken by the rule" if chosen else "")
 
 
 def _rule(population: PopulationUniques) -> str:

@@ -94,9 +94,16 @@ def united(releases: Sequence[Release], names: Sequence[str]) -> Release:
             else:
                 tables.append(parts.values[sensitives])
         rows = stack(tables, cohort_column)
-        united_releases.append(
-            _read_like(model, rows, sensitives, groups, people, model_parts, exact_columns)
+        united_release = _read_like(
+            model,
+            rows,
+            sensitives=sensitives,
+            groups=groups,
+            people=people,
+            parts=model_parts,
+            exact=exact_columns,
         )
+        united_releases.append(united_release)
     return _joined(united_releases, model.sensitives).described(cohort=cohort)
 
 
@@ -151,9 +158,16 @@ def widened(release: Release, columns: Sequence[str]) -> Release:
     wide_releases = []
     for sensitives, rows in parts.values.items():
         wide_rows = with_texts(rows, added, UNKNOWN)
-        wide_releases.append(
-            _read_like(release, wide_rows, sensitives, wide_groups, people, parts, ())
+        one_wide_release = _read_like(
+            release,
+            wide_rows,
+            sensitives=sensitives,
+            groups=wide_groups,
+            people=people,
+            parts=parts,
+            exact=(),
         )
+        wide_releases.append(one_wide_release)
     wide_release = _joined(wide_releases, release.sensitives)
     return wide_release.described(cohort=release.cohort, name=release.name, schema=release.schema)
 
@@ -200,6 +214,7 @@ def _text(label: Any) -> str | None:
 def _read_like(
     model: Release,
     rows: Any,
+    *,
     sensitives: tuple[str, ...],
     groups: list[str],
     people: Any,

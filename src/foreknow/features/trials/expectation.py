@@ -51,6 +51,14 @@ class _Margins(NamedTuple):
     of_row: FloatArray  # the people of each cell's row
 
 
+class _CellPlaces(NamedTuple):
+    """The case of each cell, and where its signature and its value are in those of all cases."""
+
+    case: IntArray
+    signature: IntArray
+    value: IntArray
+
+
 class Expected(NamedTuple):
     """Posteriors by cell; by case the logarithm of the weight of all worlds, if `weighed`."""
 
@@ -98,34 +106,34 @@ class CaseLayout:
         """Where the cells of each case begin."""
         return cell_offsets(self.cases)
 
+    @cached_property
+    def _places(self) -> _CellPlaces:
+        return _CellPlaces(*cell_places(self.cases, self.offsets))
+
     @property
     def case(self) -> IntArray:
         """The case of each cell."""
-        return self._places[0]
-
-    @cached_property
-    def _places(self) -> tuple[IntArray, IntArray, IntArray]:
-        return cell_places(self.cases, self.offsets)
+        return self._places.case
 
     @cached_property
     def signature(self) -> IntArray:
         """The signature of each cell."""
-        return self.cases.signatures[self._places[1]]
+        return self.cases.signatures[self._places.signature]
 
     @cached_property
     def value(self) -> IntArray:
         """The value of each cell."""
-        return self.cases.values[self._places[2]]
+        return self.cases.values[self._places.value]
 
     @cached_property
     def people(self) -> FloatArray:
         """How many of a group have the signature of each cell."""
-        return self.cases.people[self._places[1]].astype(np.float64)
+        return self.cases.people[self._places.signature].astype(np.float64)
 
     @cached_property
     def alone(self) -> FloatArray:
         """How frequent the value of each cell is in its group."""
-        return self.cases.counts[self._places[2]] / self.cases.sizes[self.case]
+        return self.cases.counts[self._places.value] / self.cases.sizes[self.case]
 
     @cached_property
     def _parts(self) -> _CaseParts:
@@ -187,9 +195,11 @@ class CaseLayout:
         # Batches and _balance fill in these arrays.
         expected = Expected(self.alone.copy(), np.zeros(self.cases.n_groups))
         if len(uniform):
-            self._balance(uniform, self._margins_of_uniform, chances, expected, 0, weighed)
+            margins = self._margins_of_uniform
+            self._balance(uniform, margins, chances, expected, rounds=0, weighed=weighed)
         if len(balanced):
-            self._balance(balanced, self._margins_of_balanced, chances, expected, _ROUNDS, weighed)
+            margins = self._margins_of_balanced
+            self._balance(balanced, margins, chances, expected, rounds=_ROUNDS, weighed=weighed)
         failed = []
         for batch in exact:
             is_judged, expected.weights[batch.cases] = batch.fill_in(chances, expected.posteriors)
@@ -197,9 +207,8 @@ class CaseLayout:
                 failed.append(batch.cases[~is_judged])
         if failed:
             failed_cases = np.concatenate(failed)
-            self._balance(
-                failed_cases, self._margins(failed_cases), chances, expected, _ROUNDS, weighed
-            )
+            margins = self._margins(failed_cases)
+            self._balance(failed_cases, margins, chances, expected, rounds=_ROUNDS, weighed=weighed)
         # Rounding may lead a little beyond 1.
         np.minimum(expected.posteriors, 1.0, out=expected.posteriors)
         return expected
@@ -211,13 +220,16 @@ class CaseLayout:
         """
         cells, offsets = ranges(self.offsets[cases], self.offsets[cases + 1])
         # Rows and columns of these cases only, numbered from 0.
-        rows, columns = (_numbered(codes[cells]) for codes in self._places[1:])
+        rows = _numbered(self._places.signature[cells])
+        columns = _numbered(self._places.value[cells])
         people = np.zeros(rows.max() + 1)
         people[rows] = self.people[cells]
         occurrences = np.zeros(columns.max() + 1)
-        occurrences[columns] = self.cases.counts[self._places[2][cells]]
+        occurrences[columns] = self.cases.counts[self._places.value[cells]]
         case = np.repeat(np.arange(len(cases)), np.diff(offsets))
-        return _Margins(cells, case, rows, columns, people, occurrences, people[rows])
+        return _Margins(
+            cells, case, rows, columns, people=people, occurrences=occurrences, of_row=people[rows]
+        )
 
     @cached_property
     def _margins_of_balanced(self) -> _Margins:
@@ -233,6 +245,7 @@ class CaseLayout:
         margins: _Margins,
         chances: FloatArray,
         expected: Expected,
+        *,
         rounds: int,
         weighed: bool,
     ) -> None:

@@ -176,7 +176,12 @@ def utility_report(
         targets = None if models is True else models
         model_report = models_of(release, microdata, targets, by, draws, seed)
     return UtilityReport(
-        reader.release.name, errors[0].form, utility, errors, in_cases, model_report
+        name=reader.release.name,
+        form=errors[0].form,
+        utility=utility,
+        errors=errors,
+        in_cases=in_cases,
+        models=model_report,
     )
 
 

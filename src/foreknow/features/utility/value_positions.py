@@ -297,13 +297,14 @@ class Covers:
         pairs = list(chain.from_iterable(number_of_label))
         ends_of_stretches = np.array(pairs, dtype=np.int64).reshape(-1, 2)
         offsets = np.cumsum([0, *map(len, number_of_label)], dtype=np.int64)
+        starts, ends = ends_of_stretches.T
         return cls(
             positions,
-            label_of_meaning[coarsened.of_group],
-            offsets,
-            ends_of_stretches[:, 0],
-            ends_of_stretches[:, 1],
-            coarsened,
+            of_group=label_of_meaning[coarsened.of_group],
+            offsets=offsets,
+            starts=starts,
+            ends=ends,
+            coarsened=coarsened,
         )
 
     def __len__(self) -> int:

@@ -267,7 +267,15 @@ def suggest_policy(
     with_other_role = (*named_columns, *(chosen or ()))
     numbers = [number for number in person_numbers if number.name not in with_other_role]
     by_choice = [number.name for number in person_numbers if number.name in with_other_role]
-    roles = Roles(opened_table.name, profiles, sensitive, chosen, files, numbers, naming)
+    roles = Roles(
+        opened_table.name,
+        profiles,
+        sensitive=sensitive,
+        chosen=chosen,
+        files=files,
+        numbers=numbers,
+        naming=naming,
+    )
     rows_are = numbers[0] if numbers else Rows()
     # Columns that repeat although they name people: then a row is not a person.
     if numbers:

@@ -528,12 +528,12 @@ def notes_beside_verdicts(
     reader = Reader(
         scope,
         nouns,
-        Terms.of(audit.counts.semantics).counted,
-        bool(audit.policy.points),
-        not audit.limits_inference,
-        limits_by_column,
-        attack,
-        owner,
+        holders=Terms.of(audit.counts.semantics).counted,
+        limits=bool(audit.policy.points),
+        unlimited=not audit.limits_inference,
+        spread=limits_by_column,
+        attack=attack,
+        owner=owner,
     )
     return sentences(reader)
 
