@@ -110,30 +110,13 @@ class CrossedGroups:
         cell what is left of the bag of the group that settles it, and takes that out of all groups
         of the cell.
         """
-        # One list of the values of all releases; each release's codes are translated to it.
         values = Labels(
             dict.fromkeys(
                 _text(value) for release_counts in releases for value in release_counts.values
             )
         )
-        codes_of_values = []
-        for release_counts in releases:
-            places_of_values = [values.codes[_text(value)] for value in release_counts.values]
-            codes_of_values.append(np.array(places_of_values, int))
-        n_values = max(len(values), 1)
-        keys, remaining = [], []
-        # The bag of each group, by a number for group and value; groups are numbered through.
-        for release_counts, codes, start in zip(
-            releases, codes_of_values, self.first, strict=False
-        ):
-            cell_of_entry = np.repeat(
-                np.arange(release_counts.n_groups) + start, np.diff(release_counts.offsets)
-            )
-            keys.append(cell_of_entry * n_values + codes[release_counts.codes])
-            remaining.append(release_counts.counts)
-        bags = _Bags.of(
-            np.concatenate(keys), np.concatenate(remaining), int(self.first[-1]), n_values
-        )
+        bags = self._bags_of_groups(releases, values)
+        n_values = bags.n_values
         settled_bags: list[tuple[IntArray, IntArray, IntArray]] = []  # cell, value, count
         for cells, groups, is_in_turn in self.rounds:
             if is_in_turn:
@@ -168,6 +151,19 @@ class CrossedGroups:
         return GroupCounts.counted(
             self.sizes, offsets, codes, counts, values=values, semantics=semantics
         )
+
+    def _bags_of_groups(self, releases: Sequence[GroupCounts], values: Labels) -> _Bags:
+        """The bags of the groups of all releases, by the codes of their common `values`."""
+        n_values = max(len(values), 1)
+        keys = []
+        for release_counts, start in zip(releases, self.first[:-1], strict=True):
+            code_of_value = np.array([values.codes[_text(v)] for v in release_counts.values], int)
+            group_of_entry = start + np.repeat(
+                np.arange(release_counts.n_groups), np.diff(release_counts.offsets)
+            )
+            keys.append(group_of_entry * n_values + code_of_value[release_counts.codes])
+        counts = np.concatenate([release_counts.counts for release_counts in releases])
+        return _Bags.of(np.concatenate(keys), counts, int(self.first[-1]), n_values)
 
     def _agrees(self, bags: _Bags) -> bool:
         """True if the bags of all releases can be those of the same people.

@@ -13,7 +13,7 @@ from datetime import date
 from decimal import Decimal
 from importlib import import_module
 from itertools import chain, combinations, pairwise
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -868,6 +868,14 @@ class _Design:
         return cls(matrix, np.ptp(matrix, axis=0) > 0)
 
 
+class _Measure(NamedTuple):
+    """How good predictions are."""
+
+    name: str
+    score: Callable[[FloatArray, FloatArray], float]  # of true values and predictions
+    baseline: float  # the score without a model
+
+
 class _ScikitLearn:
     """The models of scikit-learn that are compared."""
 
@@ -880,6 +888,19 @@ class _ScikitLearn:
             "tree of numbers": trees.DecisionTreeRegressor,
             "tree": trees.DecisionTreeClassifier,
         }
+
+    def measure_of(self, true_values: FloatArray, numeric: bool, all_values: bool) -> _Measure:
+        """The measure of predictions of numbers, of all values, or of the chance of one value.
+
+        Without a model one can predict the mean, the commonest value, or toss a coin.
+        """
+        if numeric:
+            return _Measure("R²", self.metrics.r2_score, baseline=0.0)
+        if all_values:
+            _, times = np.unique(true_values, return_counts=True)
+            share_of_commonest = float(times.max() / len(true_values))
+            return _Measure("accuracy", self.metrics.accuracy_score, baseline=share_of_commonest)
+        return _Measure("AUC", self.metrics.roc_auc_score, baseline=0.5)
 
     def fitted(self, kind: str, matrix: FloatArray, y: NDArray[Any], seed: int) -> Any:
         """Fit a model with its default settings; None where there is nothing to fit."""
@@ -945,24 +966,14 @@ def _compared_fit(
     predictions: dict[int, FloatArray | None] = {}
     for key, model in models.items():
         predictions[key] = None if model is None else predicted(model)
-    metrics = learn.metrics
-    # How good predictions are, and how good they are without a model: the mean, the commonest
-    # value, a coin.
-    if target.numeric:
-        measure, score, baseline = "R²", metrics.r2_score, 0.0
-    elif all_values:
-        _, times = np.unique(true_values, return_counts=True)
-        share_of_commonest = float(times.max() / len(true_values))
-        measure, score, baseline = "accuracy", metrics.accuracy_score, share_of_commonest
-    else:
-        measure, score, baseline = "AUC", metrics.roc_auc_score, 0.5
+    measure = learn.measure_of(true_values, target.numeric, all_values)
     raw_prediction = predictions[id(work.raw)]
     # Predictions of numbers are compared in standard deviations of the target.
     deviation = float(true_values.std()) if target.numeric else 1.0
 
     def scored(table: _Table) -> float | None:
         prediction = predictions[id(table)]
-        return None if prediction is None else float(score(true_values, prediction))
+        return None if prediction is None else float(measure.score(true_values, prediction))
 
     def deviation_from_raw(table: _Table) -> float | None:
         prediction = predictions[id(table)]
@@ -972,9 +983,32 @@ def _compared_fit(
             return float((prediction != raw_prediction).mean())
         return float(np.abs(prediction - raw_prediction).mean() / deviation)
 
-    coefficients = []
-    # Trees have no coefficients; nor has a column that does not vary in its table.
-    for position, term in enumerate(terms if kind != "tree" else ()):
+    # Trees have no coefficients.
+    coefficients = () if kind == "tree" else _coefficients(work, models, designs, terms)
+    return Fit(
+        target=target.name,
+        value=None if value is None or all_values else target.names[value],
+        kind=kind,
+        people=len(true_values),
+        measure=measure.name,
+        score=work.estimate(measure.name, scored),
+        baseline=measure.baseline,
+        apart=work.estimate("predictions apart", deviation_from_raw),
+        coefficients=tuple(coefficients),
+    )
+
+
+def _coefficients(
+    work: _ComparedTables,
+    models: Mapping[int, Any],
+    designs: Mapping[int, _Design],
+    terms: Sequence[str],
+) -> Iterator[Estimate]:
+    """Yield the estimate of each term's coefficient; models and their inputs are by table's id.
+
+    A term that does not vary in a table has no coefficient there.
+    """
+    for position, term in enumerate(terms):
 
         def coefficient(table: _Table, position: int = position) -> float | None:
             model = models[id(table)]
@@ -982,15 +1016,4 @@ def _compared_fit(
                 return None
             return float(np.ravel(model.coef_)[position])
 
-        coefficients.append(work.estimate(term, coefficient))
-    return Fit(
-        target=target.name,
-        value=None if value is None or all_values else target.names[value],
-        kind=kind,
-        people=len(true_values),
-        measure=measure,
-        score=work.estimate(measure, scored),
-        baseline=baseline,
-        apart=work.estimate("predictions apart", deviation_from_raw),
-        coefficients=tuple(coefficients),
-    )
+        yield work.estimate(term, coefficient)

@@ -16,6 +16,7 @@ import numpy as np
 from foreknow.atomic_files import write_new
 from foreknow.criteria.size import KAnonymity
 from foreknow.data.columns.reading_rules import Reading
+from foreknow.data.counts import GroupCounts
 from foreknow.data.engines.columns import fetch
 from foreknow.data.engines.people.units import agrees, shared
 from foreknow.data.engines.profile.column_profile import Profile, looked_at
@@ -194,6 +195,29 @@ def _notes_on_shared(table: Table, schema: Schema, homes: Sequence[str]) -> list
     return notes
 
 
+def _without_questions_on_marks(
+    columns: Sequence[ColumnSuggestion], profiles: Sequence[Profile], reading: Reading
+) -> list[ColumnSuggestion]:
+    """The columns without questions on marks for thousands and decimals."""
+    of_numbers = [profile for profile in profiles if profile.kind == "number"]
+    questions_on_marks = {unclear_marks(profile, reading) for profile in of_numbers}
+    return [
+        replace(column, question="") if column.question in questions_on_marks else column
+        for column in columns
+    ]
+
+
+def _note_on_rows_as_people(everyone: GroupCounts, profile: Profile, sizes: Sizes) -> str:
+    """A note that says what the limit would be if rows were people, and not their cases.
+
+    `profile` is the sensitive column, and `sizes` are those of households in rows.
+    """
+    (requirement, *_), *_ = requirements_of(everyone, profile, sizes, Rows())
+    limit = limit_table(requirement)
+    terms = ", ".join(f"{key} = {toml_value(limit[key])}" for key in limit)
+    return f"The limit if rows are people: {terms}"
+
+
 def _size(k: int, people: int) -> Requirement:
     """The requirement on the size of groups, which a table of so many people can keep."""
     if k > people:
@@ -286,10 +310,7 @@ def suggest_policy(
     repeated += by_choice
     schema, columns = schema_of(profiles, roles, detected, folder, files, repeated, rows_are)
     if read_settings.thousands or read_settings.decimal:  # they were said, and are not asked again
-        settings_asked = {
-            unclear_marks(profile, detected) for profile in profiles if profile.kind == "number"
-        }
-        columns = [replace(c, question="") if c.question in settings_asked else c for c in columns]
+        columns = _without_questions_on_marks(columns, profiles, detected)
     # Costs and limits are measured of rows, whoever they are about.
     rows_alone = replace(schema, unit="row", person=None)
     microdata = Microdata(opened_table, rows_alone)
@@ -303,14 +324,9 @@ def suggest_policy(
     required, notes, question = requirements_of(everyone, profile, sizes, rows_are)
     if k_anonymity is not None:  # the last requirement is that of the size
         required = [*required[:-1], _size(k_anonymity, rows_are.people or everyone.n_people)]
-    # If rows are cases of people, a note says what the limit would be if rows were people.
-    if numbers:
-        plain_rows = Rows()
-        plain_sizes = Sizes.of(home_rows, homes, plain_rows)
-        requirements_of_people, *_ = requirements_of(everyone, profile, plain_sizes, plain_rows)
-        limit = limit_table(requirements_of_people[0])  # the other is that of the size
-        terms = ", ".join(f"{key} = {toml_value(limit[key])}" for key in limit)
-        notes.append(f"The limit if rows are people: {terms}")
+    if numbers:  # rows are cases of people
+        sizes_of_rows = Sizes.of(home_rows, homes, Rows())
+        notes.append(_note_on_rows_as_people(everyone, profile, sizes_of_rows))
     for position, column in enumerate(columns):
         if question and column.role == "sensitive":
             columns[position] = replace(column, question=column.question or question)
