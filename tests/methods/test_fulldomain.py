@@ -451,7 +451,7 @@ def wide(rows, columns, values):
 
 def test_memory_is_bounded(monkeypatch):
     """And the finest node stays."""
-    monkeypatch.setattr(rollup_module, "_KEPT", 1 << 15)
+    monkeypatch.setattr(rollup_module, "_MOST_CELLS", 1 << 15)
     microdata = wide(4000, 4, 30)
     rollup = Rollup(microdata)
     finest = len(rollup.finest.counts.codes)
