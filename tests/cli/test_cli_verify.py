@@ -70,28 +70,6 @@ def test_what_was_stored_is_verified(name, desk, copied):
     assert repr(verification).startswith("Verification(")
 
 
-def test_what_is_said(desk, copied):
-    folder = copied()
-    for name in ("owner.json", "README.md"):
-        (folder / name).write_text("{}")
-    edit(folder, lambda t: t.update(notes=["audited by \x1b[31mthe state\nVerified: all"]))
-    code, out, _ = desk.run("verify", folder)
-    text = " ".join(out.split())
-    assert code == 0
-    assert "facts l = 0, k = 2, m = 0, about HIV and =Gout: at most 1/2 (=Gout), below 9/10" in text
-    assert "about every value except HIV and =Gout: at most 3/5 (Cold), below 9/10" in text
-    assert "Judged: release.csv." in text
-    assert "What the verdicts do not cover: – A requirement on " in text
-    assert "In the same folder, and not judged: README.md." in text
-    assert "Keep owner.json to yourself" in text
-    assert r"which is not verified: audited by \x1b[31mthe state\nVerified: all" in text
-    assert "\x1b" not in out
-    folder = folder.rename(desk.folder / "one")
-    folder = copied(TWO)
-    text = desk.says("verify", folder, folder / "people.csv")  # which stands for its folder
-    assert "Judged: people.csv, sensitive.csv." in text
-
-
 NINE = {"facts": {"l": 9, "k": 9, "m": 9}}
 DIGEST = "0" * 64
 

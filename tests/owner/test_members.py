@@ -3,7 +3,6 @@
 import json
 import random
 from collections import Counter
-from fractions import Fraction
 
 import pyarrow as pa
 import pyarrow.csv
@@ -165,20 +164,6 @@ def test_publications_are_attacked(five, engine):
         fk.attack(publication, groups=[0] * 5)
 
 
-def test_folders_without_their_table(five):
-    table, moved = five.folder / "table.csv", five.folder / "moved.csv"
-    table.rename(moved)
-    message = five.refused("attack", "out", "-p", "policy.toml")
-    assert "'table.csv' is neither here nor beside it" in message
-    assert "--release out (release='out')" in message
-    assert five.run("attack", "moved.csv", "--release", "out", "-q")[0] == 1
-    table.write_text(FIVE.replace("Ann,50", "Ann,40"))
-    message = five.refused("attack", "out", "-p", "policy.toml")
-    assert "is not the table that release.csv was made of" in message
-    (five.folder / "out.owner").rename(five.folder / "lost")
-    assert "which publish wrote" in five.refused("attack", "out", "-p", "policy.toml")
-
-
 def test_mismatched_members_are_refused(five):
     call = ["attack", "table.csv", "-p", "policy.toml"]
     for more in (["--groups", "age"], ["--nothing"], ["--form", "bucketized"]):
@@ -336,21 +321,6 @@ def test_texts_and_sentence_under_single():
     text = named_people.to_dict()
     assert text["statements"] == list(named_people.statements)
     assert (text["target"], text["value"], text["exact"]) == ("Tom", "AIDS", "3/5")
-
-
-def test_names_that_are_words():
-    release = release_of([("not", 1, "AIDS"), ('say "hi"', 1, "in"), ("b\\c", 1, "x y")])
-    named_people = fk.name_people(release, fk.Facts(1, 0, 1).disclosure(release, "AIDS"))
-    assert named_people.statements == ('"not" != "in"', r'"say \"hi\"" = AIDS -> "not" = AIDS')
-    certain = fk.name_people(release, fk.Facts(1, 0, 2).disclosure(release, "AIDS"))
-    assert certain.statements == (  # two links are enough, and nothing else is named
-        r'"say \"hi\"" = AIDS -> "not" = AIDS',
-        r'"b\\c" = AIDS -> "not" = AIDS',
-    )
-    statements = fk.Statements(*named_people.statements)
-    assert (
-        statements.posterior(release, "not", "AIDS").exact == named_people.exact == Fraction(2, 3)
-    )
 
 
 TALLY = pa.table({"group": [1, 1], "disease": ["AIDS", "Flu"], "count": [1, 1]})

@@ -280,17 +280,6 @@ def test_a_file_holds_its_text(tmp_path):
     assert stat.S_ISFIFO(pipe.stat().st_mode)
 
 
-@pytest.mark.parametrize(
-    "make", [Path.mkdir, Path.touch, lambda path: path.symlink_to(path.with_name("nowhere"))]
-)
-@pytest.mark.parametrize("name", BOTH)
-def test_folders_are_never_written_over(tmp_path, make, name):
-    make(tmp_path / name)
-    with pytest.raises(OutputError, match=f"{name}' exists already; name a new folder, or remove"):
-        fill(tmp_path / "out")
-    assert listing(tmp_path) == [name]
-
-
 def test_folders_in_the_way(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     with pytest.raises(OutputError, match="'out' is to be published, and cannot be the owner's"):

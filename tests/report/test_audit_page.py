@@ -25,7 +25,7 @@ from foreknow.cli.entry import app
 from foreknow.errors import OutputError
 from foreknow.policy.explanation import Explanation
 from foreknow.report import render
-from foreknow.report.exposed_people import exposed_csv, exposed_figure
+from foreknow.report.exposed_people import exposed_csv
 from foreknow.report.knowledge import describe, share_text
 from foreknow.report.pages.audit import (
     AuditPage,
@@ -410,9 +410,6 @@ def audited(bags, *requirements):
     return fk.audit(fk.GroupCounts.from_bags(bags), fk.Policy(list(requirements)))
 
 
-HALF = fk.Requirement(fk.Facts(), "1/2")
-
-
 def test_published_pages_say_nothing():
     result = small(safe=False)
     kept, published = (Reader(render(result, published=yes).html()).text for yes in (False, True))
@@ -422,26 +419,6 @@ def test_published_pages_say_nothing():
         assert word not in published, word
     safe = Reader(render(small()).html()).text
     assert "Requirement 1 0 0 0 0" in " ".join(safe.split())
-
-
-def test_the_figure_of_people():
-    """Everybody is drawn once, and what is over the limit in red."""
-    (audit_of_release,) = audited(["aab", "abc", "d"], HALF).exposed
-    (drawn,) = exposed_figure(audit_of_release, "people")
-    figure, colors = drawn.drawn, [bar.color for bar in drawn.drawn.bars]
-    assert [bar.height for bar in figure.bars] == [0, 0, 0, 4, 0, 0, 2, 0, 0, 0, 1]
-    assert colors == [colors[0]] * 5 + [colors[10]] * 6
-    assert colors[0] != colors[10]
-    assert (figure.rule.at, figure.rule.text) == (5, "limit 50%")
-    assert drawn.caption.startswith("Of 7 people who have a value")
-    assert figure.bars[-1].text == "one person: certain"
-    assert figure.table.rows == [("30% to 40%", "4"), ("60% to 70%", "2"), ("certain", "1")]
-    counts = fk.GroupCounts.from_people([[{"a", "b"}, {"a"}, {"b"}]], semantics="set")
-    audit_of_release = fk.audit(counts, fk.Policy([HALF]))
-    (figure,) = exposed_figure(audit_of_release.exposed[0], "people")
-    assert figure.caption.startswith("Of 4 values that people have")
-    assert audit_of_release.exposed[0].over.at_most
-    assert "At most 3 people in one group could be found out" in audit_of_release.summary()
 
 
 def listed(found):

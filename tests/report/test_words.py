@@ -116,17 +116,6 @@ def test_probabilities_beside_their_limit(exact, limit, digits, to):
         assert to == "nearest" or number >= share
 
 
-def test_floats_beside_a_limit():
-    """Where there is no fraction; far from the limit it is not asked for."""
-    assert percent(Disclosure("AIDS", 0.5 - 1e-12), Fraction(1, 2)) == "50%"
-    assert percent(Disclosure("AIDS", 0.5 - 1e-8), Fraction(1, 2)) == "49.999999%"
-
-    def never():
-        raise AssertionError
-
-    assert percent(Disclosure("AIDS", 0.25, never), Fraction(1, 2)) == "25%"
-
-
 def test_intervals_are_rounded_outwards():
     draw = random.Random(3)
     for _ in range(2000 if NIGHTLY else 200):
