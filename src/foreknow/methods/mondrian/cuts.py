@@ -48,7 +48,7 @@ def sides(attribute: Attribute, codes: NDArray[Any], cut_code: IntArray) -> NDAr
             if attribute.order == "ordered"
             else np.where(cut_code < 0, codes != -1 - cut_code, beyond)
         )
-    table = np.stack(_levels(attribute))
+    table = np.stack(_nodes_by_level(attribute))
     child_apart, level = np.divmod(cut_code, len(table))
     child: IntArray = table[level, codes]
     return np.where(child_apart > 0, child != child_apart - 1, child)
@@ -69,9 +69,9 @@ def cuts_of(
     """
     cells = _Cells(*count_pairs(node, codes, n_groups, len(attribute.domain), people))
     if attribute.ancestors:
-        return _level_cuts(attribute, cells, n_candidates)
-    candidates = [halves.even() for halves in _halves(attribute, cells, n_candidates)]
-    return _best(candidates, n_groups, n_candidates)
+        return _cuts_along_hierarchy(attribute, cells, n_candidates)
+    candidates = [halves.by_evenness() for halves in _two_way_cuts(attribute, cells, n_candidates)]
+    return _best_of_all(candidates, n_groups, n_candidates)
 
 
 def outlying_cuts(
@@ -98,12 +98,16 @@ def outlying_cuts(
     """
     n_groups = len(loss)
     cells = _Cells(*count_pairs(node, codes, n_groups, len(attribute.domain), weights))
-    halves = _children(attribute, cells) if attribute.ancestors else _halves(attribute, cells)
-    candidates = [half_cuts.outlying(loss, room) for half_cuts in halves]
+    halves = (
+        _cuts_of_one_child(attribute, cells)
+        if attribute.ancestors
+        else _two_way_cuts(attribute, cells)
+    )
+    candidates = [half_cuts.suppressing_one_side(loss, room) for half_cuts in halves]
     for half_cuts in halves:
         if half_cuts.of_levels:
-            candidates.append(half_cuts.apart(loss, len(attribute.ancestors) + 1))
-    return _best(candidates, n_groups, n_candidates)
+            candidates.append(half_cuts.suppressing_one_child(loss, len(attribute.ancestors) + 1))
+    return _best_of_all(candidates, n_groups, n_candidates)
 
 
 def widths(
@@ -117,10 +121,10 @@ def widths(
     cells = _Cells(*count_pairs(node, codes, n_groups, len(attribute.domain), ones))
     size = len(attribute.domain)
     if attribute.ancestors:
-        levels = _levels(attribute)
+        levels = _nodes_by_level(attribute)
         # A group is as wide as the lowest node that holds it: by how many values are below that.
         members = np.zeros(n_groups, dtype=np.int64)
-        level_of_group = _lowest(levels, cells)
+        level_of_group = _level_of_lowest_node(levels, cells)
         for level, nodes in enumerate(levels):
             on_level = level_of_group == level
             members[on_level] = np.bincount(nodes)[nodes[cells.low[on_level]]]
@@ -167,7 +171,7 @@ class _Candidates(NamedTuple):
         return order[rank < n_first], rank[rank < n_first]
 
 
-def _best(several: list[_Candidates], n_groups: int, n_candidates: int) -> Cuts:
+def _best_of_all(several: list[_Candidates], n_groups: int, n_candidates: int) -> Cuts:
     """The first candidates of every group, of several kinds."""
     candidates = _Candidates(*joined(several))
     chosen, rank = candidates.first(n_candidates)
@@ -179,7 +183,7 @@ def _best(several: list[_Candidates], n_groups: int, n_candidates: int) -> Cuts:
 
 
 @dataclass(frozen=True, eq=False)
-class _Halves:
+class _TwoWayCuts:
     """Cuts of groups into two sides; arrays have an entry for each cut."""
 
     group: IntArray
@@ -197,14 +201,14 @@ class _Halves:
         """How much the widths of people fall who go left, over all of them, as NCP."""
         return np.asarray(self.people_left * (self.wide - self.wide_left) / self.scale)
 
-    def even(self) -> _Candidates:
+    def by_evenness(self) -> _Candidates:
         """Candidates that keep both sides of a cut; the most even first."""
         right = self.total - self.people_left
         gain = self.total * self.wide - self.people_left * self.wide_left - right * self.wide_right
         unevenness = np.abs(2 * self.people_left - self.total)
         return _Candidates(self.group, unevenness, gain / self.scale, self.cut_code)
 
-    def outlying(self, loss: NDArray[np.float64], room: int) -> _Candidates:
+    def suppressing_one_side(self, loss: NDArray[np.float64], room: int) -> _Candidates:
         """Candidates that suppress one side of a cut, if that gains something; the best first."""
         people_right, loss_each = self.total - self.people_left, loss[self.group]
         gain = np.full(len(self.cut_code), -np.inf)
@@ -219,7 +223,7 @@ class _Halves:
         gain = gain[gains_something]
         return _Candidates(self.group[gains_something], -gain, gain, self.cut_code[gains_something])
 
-    def apart(self, loss: NDArray[np.float64], n_levels: int) -> _Candidates:
+    def suppressing_one_child(self, loss: NDArray[np.float64], n_levels: int) -> _Candidates:
         """Candidates that divide a group into three children or more, and suppress the cheapest."""
         saved = self.saved
         # What it costs to suppress a child: what it would have saved, and the loss of its people.
@@ -235,13 +239,15 @@ class _Halves:
         return _Candidates(self.group[first], -gain, gain, self.cut_code[first] % n_levels)
 
 
-def _halves(attribute: Attribute, cells: _Cells, n_nearest: int | None = None) -> list[_Halves]:
+def _two_way_cuts(
+    attribute: Attribute, cells: _Cells, n_nearest: int | None = None
+) -> list[_TwoWayCuts]:
     """The cuts of an attribute without levels; of thresholds, perhaps only the most even."""
     halves = [_thresholds(attribute, cells, n_nearest)]
     return [*halves, _single_values(attribute, cells)] if attribute.order == "nominal" else halves
 
 
-def _thresholds(attribute: Attribute, cells: _Cells, n_nearest: int | None) -> _Halves:
+def _thresholds(attribute: Attribute, cells: _Cells, n_nearest: int | None) -> _TwoWayCuts:
     """The cuts of each group that put lower values left and higher ones right.
 
     After each value of the group but its last; with `n_nearest`, only after so many values on each
@@ -268,7 +274,7 @@ def _thresholds(attribute: Attribute, cells: _Cells, n_nearest: int | None) -> _
         wide_left = (after - cells.offsets[group]).astype(np.float64)
         wide_right = wide - wide_left - 1.0
         scale = len(attribute.domain) - 1.0
-    return _Halves(
+    return _TwoWayCuts(
         group=group,
         cut_code=cells.values[after],
         people_left=cells.running[after + 1] - cells.running[cells.offsets[group]],
@@ -280,7 +286,7 @@ def _thresholds(attribute: Attribute, cells: _Cells, n_nearest: int | None) -> _
     )
 
 
-def _single_values(attribute: Attribute, cells: _Cells) -> _Halves:
+def _single_values(attribute: Attribute, cells: _Cells) -> _TwoWayCuts:
     """The cuts of each group that put the people of one value left and all others right.
 
     Of groups with two values there are none: a threshold does that already.
@@ -288,7 +294,7 @@ def _single_values(attribute: Attribute, cells: _Cells) -> _Halves:
     apart = np.flatnonzero(cells.kinds[cells.group] > 2)  # the cells that are set apart
     group = cells.group[apart]
     wide = cells.kinds[group] - 1.0
-    return _Halves(
+    return _TwoWayCuts(
         group=group,
         cut_code=-1 - cells.values[apart],
         people_left=cells.counts[apart],
@@ -300,14 +306,14 @@ def _single_values(attribute: Attribute, cells: _Cells) -> _Halves:
     )
 
 
-def _children(attribute: Attribute, cells: _Cells) -> list[_Halves]:
+def _cuts_of_one_child(attribute: Attribute, cells: _Cells) -> list[_TwoWayCuts]:
     """Cuts of one child of a group's lowest node from the others, one result for each level.
 
     The lowest node is the one in the hierarchy that covers all values of the group. The other part
     keeps its width.
     """
-    levels = _levels(attribute)
-    level_of_group, halves = _lowest(levels, cells), []
+    levels = _nodes_by_level(attribute)
+    level_of_group, halves = _level_of_lowest_node(levels, cells), []
     for level in range(1, len(levels)):
         on_level = (level_of_group == level)[cells.group]  # (cells,)
         if level > 1 and not on_level.any():
@@ -325,7 +331,7 @@ def _children(attribute: Attribute, cells: _Cells) -> list[_Halves]:
         group = np.repeat(np.arange(cells.n_groups), np.diff(starts))
         width_of_group = width[nodes[cells.low[group]]]
         halves.append(
-            _Halves(
+            _TwoWayCuts(
                 group=group,
                 cut_code=(level - 1) + (children + 1) * len(levels),
                 people_left=people,
@@ -340,7 +346,7 @@ def _children(attribute: Attribute, cells: _Cells) -> list[_Halves]:
     return halves
 
 
-def _lowest(levels: list[IntArray], cells: _Cells) -> IntArray:
+def _level_of_lowest_node(levels: list[IntArray], cells: _Cells) -> IntArray:
     """The level of the lowest node of a hierarchy that holds all values of a group, by group.
 
     A hierarchy keeps values in order, so a node that holds the lowest and the highest holds all.
@@ -351,21 +357,21 @@ def _lowest(levels: list[IntArray], cells: _Cells) -> IntArray:
     return level
 
 
-def _levels(attribute: Attribute) -> list[IntArray]:
+def _nodes_by_level(attribute: Attribute) -> list[IntArray]:
     return [np.arange(len(attribute.domain)), *attribute.ancestors]
 
 
-def _level_cuts(attribute: Attribute, cells: _Cells, n_candidates: int) -> Cuts:
+def _cuts_along_hierarchy(attribute: Attribute, cells: _Cells, n_candidates: int) -> Cuts:
     """Cuts along a hierarchy: into all children of a node, or one child from the rest.
 
     The first column has the cut into all children, the others the best cuts of one child. The gain
     is -inf where there is no such cut.
     """
-    levels, n_groups = _levels(attribute), cells.n_groups
+    levels, n_groups = _nodes_by_level(attribute), cells.n_groups
     gains = np.full((n_groups, 1 + n_candidates), -np.inf)
     cut_codes = np.zeros((n_groups, 1 + n_candidates), dtype=np.int64)
-    cut_codes[:, 0] = _lowest(levels, cells) - 1
-    for halves in _children(attribute, cells):
+    cut_codes[:, 0] = _level_of_lowest_node(levels, cells) - 1
+    for halves in _cuts_of_one_child(attribute, cells):
         saved, n_children = halves.saved, np.bincount(halves.group, minlength=n_groups)
         on_level = n_children > 0  # groups whose lowest node is on the level of these cuts
         gains[on_level, 0] = np.bincount(halves.group, weights=saved, minlength=n_groups)[on_level]

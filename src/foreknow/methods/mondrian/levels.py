@@ -79,18 +79,18 @@ class Rows:
 
     def take(self, points: IntArray) -> Self:
         """Only some points, in this order."""
-        rows = self.part(points, self.cells_of(points))
+        rows = self.part(points, self.value_positions(points))
         return replace(rows, codes=[*rows.codes])
 
-    def cells_of(self, points: IntArray) -> IntArray:
+    def value_positions(self, points: IntArray) -> IntArray:
         """Where the values of some points lie."""
         return points
 
-    def held(self, starts: IntArray) -> IntArray:
+    def value_starts(self, starts: IntArray) -> IntArray:
         """Where the values of groups begin whose points begin there."""
         return starts
 
-    def of_values(self, of_point: IntArray) -> tuple[IntArray, IntArray | None]:
+    def group_and_times_of_values(self, of_point: IntArray) -> tuple[IntArray, IntArray | None]:
         """Give each value what belongs to its point, and how often it occurs; None is once."""
         return of_point, None
 
@@ -125,18 +125,18 @@ class PeopledRows(Rows):
         weights, cells, times = self.weights[points], self.cells[points], self.times[holdings]
         return replace(super().part(points, holdings), weights=weights, cells=cells, times=times)
 
-    def cells_of(self, points: IntArray) -> IntArray:
+    def value_positions(self, points: IntArray) -> IntArray:
         """Where the values of some points lie."""
         cells = self.cells.astype(np.int64)
         ends = np.cumsum(cells)[points]
         return ranges(ends - cells[points], ends)[0]
 
-    def held(self, starts: IntArray) -> IntArray:
+    def value_starts(self, starts: IntArray) -> IntArray:
         """Where the values of groups begin whose points begin there."""
         n_cells = np.add.reduceat(self.cells, starts[:-1], dtype=np.int64)
         return np.concatenate(([0], np.cumsum(n_cells)))
 
-    def of_values(self, of_point: IntArray) -> tuple[IntArray, IntArray]:
+    def group_and_times_of_values(self, of_point: IntArray) -> tuple[IntArray, IntArray]:
         """Give each value what belongs to its point, and how often it occurs."""
         return np.repeat(of_point, self.cells.astype(np.int64)), self.times.astype(np.int64)
 
@@ -189,7 +189,7 @@ class Level:
         self._divisible = np.ones(len(sizes), dtype=bool) if divisible is None else divisible
         # Where the points of each group begin, and their values.
         self.starts: IntArray = np.concatenate(([0], np.cumsum(sizes)))
-        self._held = rows.held(self.starts)
+        self._value_starts = rows.value_starts(self.starts)
 
     @property
     def n_groups(self) -> int:
@@ -228,8 +228,8 @@ class Level:
     def safe_alone(self, ledger: PolicyLedger, children: Children) -> NDArray[np.bool_]:
         """True for each child that could be a group of the release by itself."""
         each_alone = children._replace(owner=np.arange(len(children.owner)))
-        weighed = self._weighed(ledger, each_alone, replace_nothing=True)
-        return np.concatenate([w.safe_each() for w, _ in weighed])
+        evaluations = self._evaluations(ledger, each_alone, replace_nothing=True)
+        return np.concatenate([evaluation.safe_each() for evaluation, _ in evaluations])
 
     def divide(self, ledger: PolicyLedger) -> None:
         """Divide every group of the level that can be divided safely; the others become final.
@@ -248,10 +248,10 @@ class Level:
                 n_asked += self._look_ahead(ledger, ranking, turn, waiting, refused)
             for run in self._runs(waiting[~refused[waiting, turn]]):
                 children = self.children(ranking, turn, run)
-                accepted, divided_again = self._settle(ledger, children)
+                accepted, divided_again = self._carry_out_accepted(ledger, children)
                 divided[run[accepted]] = True
                 divisible.append(divided_again[accepted[children.owner]])
-                points, child_sizes = _of_accepted(children, accepted)
+                points, child_sizes = _accepted_points(children, accepted)
                 next_rows.append(children.rows.take(points))
                 sizes.append(child_sizes)
             waiting = waiting[~divided[waiting]]
@@ -283,9 +283,9 @@ class Level:
         proposing = np.tile(groups, n_turns)
         has_cut = np.isfinite(ranking.gain[proposing, turns])
         turns, proposing = turns[has_cut], proposing[has_cut]
-        weighed = self._weighed(ledger, self.children(ranking, turns, proposing))
-        safe = np.concatenate([w.safe_each() for w, _ in weighed])
-        refused[proposing, turns] = ~safe
+        evaluations = self._evaluations(ledger, self.children(ranking, turns, proposing))
+        is_safe = np.concatenate([evaluation.safe_each() for evaluation, _ in evaluations])
+        refused[proposing, turns] = ~is_safe
         return n_turns
 
     def divide_one(self, ledger: PolicyLedger) -> tuple[bool, float] | None:
@@ -301,9 +301,9 @@ class Level:
         best: tuple[bool, float, int, int] | None = None  # unsafe, reach, turn, group
         for turn in range(ranking.turns):
             for run in self._runs(np.flatnonzero(ranking.has(turn))):
-                weighed = self._weighed(ledger, self.children(ranking, turn, run))
-                checks = [(w.safe_each(), w.risk_ratio()) for w, _ in weighed]
-                safe, reach = (np.concatenate(column) for column in zip(*checks, strict=True))
+                evaluations = self._evaluations(ledger, self.children(ranking, turn, run))
+                results = [(e.safe_each(), e.risk_ratio()) for e, _ in evaluations]
+                safe, reach = (np.concatenate(column) for column in zip(*results, strict=True))
                 nearest = int(np.lexsort((reach, ~safe))[0])
                 candidate = (not safe[nearest], float(reach[nearest]), turn, int(run[nearest]))
                 best = candidate if best is None else min(best, candidate)
@@ -311,11 +311,12 @@ class Level:
             return None
         unsafe, reached, turn, group = best
         children = self.children(ranking, turn, np.array([group]))
-        for weighing, _ in self._weighed(ledger, children):
+        for weighing, _ in self._evaluations(ledger, children):
             weighing.commit(np.ones(1, dtype=bool))
-        points, child_sizes = _of_accepted(children, np.ones(1, dtype=bool))
+        points, child_sizes = _accepted_points(children, np.ones(1, dtype=bool))
         other_groups = np.delete(np.arange(self.n_groups), group)
-        rows = self.rows.joined([self._rows_of(other_groups)[0], children.rows.take(points)])
+        other_rows, _ = self._rows_of(other_groups)
+        rows = self.rows.joined([other_rows, children.rows.take(points)])
         self._arrange(rows, np.append(np.diff(self.starts)[other_groups], child_sizes))
         return not unsafe, reached
 
@@ -354,9 +355,9 @@ class Level:
         starts_here = np.concatenate(([0], np.cumsum(n_points)))
         for position in np.unique(ranking_of_cut).tolist():
             of_ranking = np.flatnonzero(ranking_of_cut == position)
-            codes = self.rows.codes[position][_run(self.starts, groups[of_ranking])]
+            codes = self.rows.codes[position][_rows_of_groups(self.starts, groups[of_ranking])]
             cut_of_points = np.repeat(cut_code[of_ranking], n_points[of_ranking])
-            side[_run(starts_here, of_ranking)] = sides(
+            side[_rows_of_groups(starts_here, of_ranking)] = sides(
                 self.attributes[position], codes, cut_of_points
             )
         n_sides = int(side.max(initial=0)) + 1
@@ -366,19 +367,22 @@ class Level:
         distinct_sides, child = np.unique(side, return_inverse=True)
         return Children(rows, child.reshape(-1), distinct_sides // n_sides)
 
-    def _settle(self, ledger: PolicyLedger, children: Children) -> tuple[Any, Any]:
-        """Carry out the proposals that the ledger accepts; which, and which children may divide."""
-        weighed = self._weighed(ledger, children)
+    def _carry_out_accepted(self, ledger: PolicyLedger, children: Children) -> tuple[Any, Any]:
+        """Carry out, in the ledger, the proposals that it accepts.
+
+        Return a mask of these proposals, and one of the children that may be divided further.
+        """
         accepted, divisible = [], []
-        for weighing, counts in weighed:
-            accepted.append(weighing.accept_greedily())
-            any_accepted = accepted[-1].any()
-            divisible.append(
-                ledger.divisible(counts) if any_accepted else np.zeros(counts.n_groups, bool)
-            )
+        for evaluation, counts in self._evaluations(ledger, children):
+            accepted_here = evaluation.accept_greedily()
+            divisible_here = np.zeros(counts.n_groups, dtype=bool)
+            if accepted_here.any():
+                divisible_here = ledger.divisible(counts)
+            accepted.append(accepted_here)
+            divisible.append(divisible_here)
         return np.concatenate(accepted), np.concatenate(divisible)
 
-    def _weighed(
+    def _evaluations(
         self, ledger: PolicyLedger, children: Children, *, replace_nothing: bool = False
     ) -> Iterator[tuple[PolicyEvaluation, GroupCounts]]:
         """Yield the ledger's evaluation of proposed divisions, some at a time, and their counts.
@@ -388,14 +392,11 @@ class Level:
         """
         tally, owner = self.tally(children), children.owner
         for start, stop in whole_proposals(owner, tally.offsets, _CELLS):
-            tally_of_part, owner_in_part = tally.part(start, stop), owner[start:stop] - owner[start]
+            added, proposal = tally.part(start, stop), owner[start:stop] - owner[start]
             # What a proposal replaces is what its children have together.
-            replaced = (
-                None
-                if replace_nothing or not ledger.looks_back
-                else tally_of_part.merge(owner_in_part)
-            )
-            yield ledger.evaluate(replaced, tally_of_part, owner_in_part), tally_of_part
+            replaces = ledger.looks_back and not replace_nothing
+            removed = added.merge(proposal) if replaces else None
+            yield ledger.evaluate(removed, added, proposal), added
 
     def tally(self, children: Children) -> PartedCounts:
         """Count how many people of each child have each sensitive value."""
@@ -403,7 +404,7 @@ class Level:
         people = rows.multiplicity
         if people is not None:
             people = np.bincount(children.child, people, n_children).astype(np.int64)
-        of_value, times = rows.of_values(children.child)
+        of_value, times = rows.group_and_times_of_values(children.child)
         if n_children * n_values > max(2 * len(of_value), 1 << 16):
             cells = count_pairs(of_value, rows.values, n_children, n_values, times)
             return PartedCounts(self.labels, self.semantics, people, *cells)
@@ -416,7 +417,7 @@ class Level:
         dense = table.reshape(n_children, n_values)
         return PartedCounts.of_table(self.labels, self.semantics, people, dense)
 
-    def only(self, is_inside: NDArray[np.bool_]) -> Level:
+    def keep_only(self, is_inside: NDArray[np.bool_]) -> Level:
         """Leave out all groups but those of some points, and number these from 0."""
         inside = np.flatnonzero(is_inside[self.rows.number])
         sizes = np.unique(self.group[inside], return_counts=True)[1]
@@ -437,17 +438,19 @@ class Level:
     def _rows_of(self, groups: IntArray) -> tuple[Rows, IntArray]:
         """The points of some groups, and the place of each one's group among them."""
         group = np.repeat(np.arange(len(groups)), self.starts[groups + 1] - self.starts[groups])
-        return self.rows.part(_run(self.starts, groups), _run(self._held, groups)), group
+        return self.rows.part(
+            _rows_of_groups(self.starts, groups), _rows_of_groups(self._value_starts, groups)
+        ), group
 
 
-def _run(starts: IntArray, groups: IntArray) -> IntArray | slice:
+def _rows_of_groups(starts: IntArray, groups: IntArray) -> IntArray | slice:
     """The rows of some groups, as a slice where the groups are adjacent."""
     if len(groups) and (np.diff(groups) == 1).all():
         return slice(int(starts[groups[0]]), int(starts[groups[-1] + 1]))
     return ranges(starts[groups], starts[groups + 1])[0]
 
 
-def _of_accepted(children: Children, accepted: NDArray[np.bool_]) -> tuple[IntArray, IntArray]:
+def _accepted_points(children: Children, accepted: NDArray[np.bool_]) -> tuple[IntArray, IntArray]:
     """The points of accepted proposals, in order of their children, and how many each has."""
     if accepted.all():
         return order_of(children.child), np.bincount(children.child, minlength=len(children.owner))

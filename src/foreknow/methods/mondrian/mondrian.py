@@ -24,7 +24,7 @@ from foreknow.data.microdata import Microdata
 from foreknow.hints import hints
 from foreknow.methods.mondrian.cuts import widths
 from foreknow.methods.mondrian.levels import Choice, Level
-from foreknow.methods.mondrian.local_suppression import LocalSuppression
+from foreknow.methods.mondrian.local_suppression import Division, LocalSuppression
 from foreknow.methods.mondrian.suppression import Suppression
 from foreknow.methods.points import Points
 from foreknow.methods.protocol import (
@@ -164,11 +164,11 @@ class Mondrian(Grouper):
         choice = self.choice(policy, microdata)
         level = Level(points, microdata, choice)
         everyone = level.everyone()
-        start = partial(policy.ledger, microdata.values, everyone)
-        ledger = start()
-        safe = ledger.admits(None, everyone)
+        new_ledger = partial(policy.ledger, microdata.values, everyone)
+        ledger = new_ledger()
+        is_safe = ledger.admits(None, everyone)
         ledger.commit(None, everyone)
-        if not safe:
+        if not is_safe:
             self._make_safe(level, ledger, policy, everyone)
         n_groups = 0
         while True:
@@ -183,8 +183,8 @@ class Mondrian(Grouper):
         if seconds:
             until = time.monotonic() + seconds
             random = generator(seed, "Mondrian")
-            groups = refined(points, microdata, choice, groups, start, random, until)
-            ledger = start()
+            groups = refined(points, microdata, choice, groups, new_ledger, random, until)
+            ledger = new_ledger()
             ledger.commit(None, Level(points, microdata, choice).counts_of(groups))
         if not most_suppressed:
             return Grouping(microdata.rows_of(points.spread(groups)))
@@ -193,16 +193,23 @@ class Mondrian(Grouper):
         suppression.search(ledger)
         if self.local_suppression:
             local = LocalSuppression(
-                points, microdata, choice, policy.options, most_suppressed, start
+                points, microdata, choice, policy.options, most_suppressed, new_ledger
             )
             whole_groups = local.whole(suppression.groups, suppression.out)
             division = local.better(groups, whole_groups, before)
             if division is not whole_groups:
-                hides_all = np.all([floor > 0 for floor in division.floors.values()], axis=0)
-                n_hidden = int(points.weights[hides_all[division.groups]].sum())
-                group_of_row = microdata.rows_of(points.spread(division.groups))
-                return Grouping(group_of_row, division.floors, suppressed=n_hidden)
+                return self._with_cells_suppressed(microdata, points, division)
         return self._with_suppressed(microdata, points, suppression)
+
+    @staticmethod
+    def _with_cells_suppressed(
+        microdata: Microdata, points: Points, division: Division
+    ) -> Grouping:
+        """The groups of a division in which single cells are suppressed."""
+        hides_all = np.all([floor > 0 for floor in division.floors.values()], axis=0)
+        n_hidden = int(points.weights[hides_all[division.groups]].sum())
+        group_of_row = microdata.rows_of(points.spread(division.groups))
+        return Grouping(group_of_row, division.floors, suppressed=n_hidden)
 
     @staticmethod
     def _with_suppressed(
@@ -269,15 +276,16 @@ class Mondrian(Grouper):
         if ledger.monotone or not ledger.looks_back:
             raise no_safe_release(problem, policy, everyone)
         _log.info("one group of everybody is not safe; looking for groups that are")
-        least_reach, waited = np.inf, 0
-        while waited < _PATIENCE:
-            done = level.divide_one(ledger)
-            if done is None:
+        # How far the worst group was from its limit at best, and how many cuts did not help since.
+        least_reach, n_useless = np.inf, 0
+        while n_useless < _PATIENCE:
+            outcome = level.divide_one(ledger)
+            if outcome is None:
                 break
-            safe, reach = done
-            if safe:
+            is_safe, reach = outcome
+            if is_safe:
                 return
-            waited = 0 if reach < least_reach else waited + 1
+            n_useless = 0 if reach < least_reach else n_useless + 1
             least_reach = min(least_reach, reach)
         problem += (
             "; and no series of cuts was found that leads to safe groups, which does not prove "
@@ -343,11 +351,12 @@ def _losses(level: Level, choice: Choice, groups: IntArray) -> NDArray[np.float6
     """The loss of each group's people, by NCP."""
     n_groups = int(groups.max()) + 1
     weights = np.ones(len(level.attributes)) if choice.weights is None else choice.weights
-    wide = np.zeros(n_groups)
+    total_width = np.zeros(n_groups)
     for attribute, codes, weight in zip(level.attributes, level.rows.codes, weights, strict=True):
-        wide += weight * widths(attribute, codes, groups, n_groups)[0]
+        width, _ = widths(attribute, codes, groups, n_groups)
+        total_width += weight * width
     people: Any = np.bincount(groups, level.rows.people, n_groups)
-    return np.asarray(wide * people)
+    return np.asarray(total_width * people)
 
 
 def _neighbours(level: Level, groups: IntArray, random: np.random.Generator) -> IntArray:
@@ -358,6 +367,7 @@ def _neighbours(level: Level, groups: IntArray, random: np.random.Generator) -> 
     n_groups = int(groups.max()) + 1
     people_of_points = level.rows.people
     people = np.bincount(groups, people_of_points, n_groups)
+    # Where each group lies along each column, from 0 to 1.
     middles = np.stack(
         [
             np.bincount(groups, people_of_points * codes, n_groups) / people / len(attribute.domain)
@@ -365,15 +375,16 @@ def _neighbours(level: Level, groups: IntArray, random: np.random.Generator) -> 
         ]
     )
     region = np.zeros(n_groups, dtype=np.int64)
-    size = float(random.uniform(2, _TOGETHER))
-    while n_groups > size * (n_regions := int(region.max()) + 1):
-        spread = np.empty((len(middles), n_regions))
+    groups_per_region = float(random.uniform(2, _TOGETHER))
+    while n_groups > groups_per_region * (n_regions := int(region.max()) + 1):
+        # How wide each region is along each column.
+        extents = np.empty((len(middles), n_regions))
         order = np.argsort(region, kind="stable")
         starts = np.searchsorted(region[order], np.arange(n_regions))
-        for column, column_middle in zip(spread, middles, strict=True):
-            ordered = column_middle[order]
-            column[:] = np.maximum.reduceat(ordered, starts) - np.minimum.reduceat(ordered, starts)
-        widest = np.argmax(spread * random.random(spread.shape), axis=0)
+        for extent, middle in zip(extents, middles[:, order], strict=True):
+            extent[:] = np.maximum.reduceat(middle, starts) - np.minimum.reduceat(middle, starts)
+        # Halve each region along the column that is widest but for chance.
+        widest = np.argmax(extents * random.random(extents.shape), axis=0)
         place_along = middles[widest[region], np.arange(n_groups)]
         order = np.lexsort((place_along, region))
         rank = np.empty(n_groups, dtype=np.int64)

@@ -80,7 +80,7 @@ class Replay:
 
     groups: IntArray  # of each person
     _people: IntArray  # of the refused cuts across groups, with the child and cut of each
-    _children: IntArray
+    _cuts_of_one_child: IntArray
     _owner: IntArray
     _cuts: Sequence[tuple[Turn, int]]  # the turn and place of each cut
     _first: PolicyLedger
@@ -127,9 +127,9 @@ class Replay:
     @cached_property
     def decisions(self) -> Sequence[Refusal]:
         """The refused cuts. All worlds in which each of them is refused lead to the same groups."""
-        cut = self._owner[self._children]
-        order = np.lexsort((self._children, cut))
-        people, child, cut = self._people[order], self._children[order], cut[order]
+        cut = self._owner[self._cuts_of_one_child]
+        order = np.lexsort((self._cuts_of_one_child, cut))
+        people, child, cut = self._people[order], self._cuts_of_one_child[order], cut[order]
         refusals: list[Refusal] = []
         if not len(cut):
             return refusals
@@ -155,7 +155,7 @@ class Replay:
         if not len(self._owner):
             return True
         shape = len(self._owner), len(self._labels)
-        keys = self._children * shape[1] + codes[self._people]
+        keys = self._cuts_of_one_child * shape[1] + codes[self._people]
         dense = np.bincount(keys, minlength=shape[0] * shape[1]).reshape(shape)
         counts = counts_of_table(self._labels, dense)
         if not self._first.evaluate(None, counts, self._owner).safe_each().any():
@@ -182,10 +182,10 @@ class _Refusals(Level):
         self.kept = 0
         self._refused: list[tuple[IntArray, IntArray, IntArray, Turn]] = []
 
-    def _settle(self, ledger: PolicyLedger, children: Children) -> tuple[Any, Any]:
+    def _carry_out_accepted(self, ledger: PolicyLedger, children: Children) -> tuple[Any, Any]:
         """Decide about the cuts of a level as the method does, and keep those that were refused."""
         before = ledger.copy()
-        accepted, divisible = super()._settle(ledger, children)
+        accepted, divisible = super()._carry_out_accepted(ledger, children)
         rows, child, owner = children
         is_refused = ~accepted[owner[child]]
         if is_refused.any():

@@ -89,15 +89,15 @@ class Suppression:
         if covers_all.any() and int(self._points.weights[covers_all].sum()) <= self._limit:
             self.out = covers_all
         elif covers_all.any():
-            self._go_on(covers_all, ledger)
+            self._suppress_in_rounds(covers_all, ledger)
             if self._in_covering_groups().any():
                 self._groups, self.out = before, ~everybody
                 return
         self._merit[:] = -np.inf
-        self._go_on(~self.out, ledger)
+        self._suppress_in_rounds(~self.out, ledger)
         _log.info("%d people are suppressed", self.n_people)
 
-    def _go_on(self, changed: NDArray[np.bool_], ledger: PolicyLedger) -> None:
+    def _suppress_in_rounds(self, changed: NDArray[np.bool_], ledger: PolicyLedger) -> None:
         """Suppress people in rounds, until nothing is gained or `limit` is reached.
 
         In each round, cuts are planned for the groups of the `changed` points, and the best plans
@@ -105,8 +105,8 @@ class Suppression:
         """
         while self.n_people < self._limit:
             if changed.any():
-                self._plan(changed, ledger)
-            chosen = self._chosen()
+                self._plan_cuts(changed, ledger)
+            chosen = self._best_plans()
             if not len(chosen):
                 return
             changed = self._carry_out(chosen, ledger)
@@ -115,7 +115,7 @@ class Suppression:
     def divided(self, ledger: PolicyLedger) -> IntArray:
         """The group of each point, if suppressed people are divided as far as the policy allows."""
         groups = self.groups
-        level = Level(self._points, self._microdata, self._choice, groups).only(self.out)
+        level = Level(self._points, self._microdata, self._choice, groups).keep_only(self.out)
         while level.n_groups:
             level.divide(ledger)
         groups[self.out] = groups.max() + level.final[self.out]
@@ -123,7 +123,9 @@ class Suppression:
 
     def _level(self, is_included: NDArray[np.bool_]) -> Level:
         """The groups of some points, and no others."""
-        return Level(self._points, self._microdata, self._choice, self._groups).only(is_included)
+        return Level(self._points, self._microdata, self._choice, self._groups).keep_only(
+            is_included
+        )
 
     def _divide(self, changed: NDArray[np.bool_], ledger: PolicyLedger) -> None:
         """Divide groups as far as the policy allows."""
@@ -132,9 +134,9 @@ class Suppression:
         level = self._level(changed)
         while level.n_groups:
             level.divide(ledger)
-        self._groups[changed] = self._added(level.n_final) + level.final[changed]
+        self._groups[changed] = self._make_room(level.n_final) + level.final[changed]
 
-    def _added(self, n_groups: int) -> int:
+    def _make_room(self, n_groups: int) -> int:
         """Make room for the plans of more groups; the number of the first."""
         first = len(self._merit)
         self._merit = np.append(self._merit, np.full(n_groups, -np.inf))
@@ -163,7 +165,7 @@ class Suppression:
         covers_all[level.rows.number] = group_covers_all[level.group]
         return covers_all
 
-    def _plan(self, changed: NDArray[np.bool_], ledger: PolicyLedger) -> None:
+    def _plan_cuts(self, changed: NDArray[np.bool_], ledger: PolicyLedger) -> None:
         """Plan, for each group of the `changed` points, the cut that gains most.
 
         A cut gains by how much it lowers the loss of the group's people, for each person whom it
@@ -222,7 +224,7 @@ class Suppression:
             is_kept = kept_of_child[children_inside] > 0
             self._side[rows.number[inside]] = np.where(is_kept, child_number, -1)
 
-    def _chosen(self) -> IntArray:
+    def _best_plans(self) -> IntArray:
         """The groups with the best plans, which suppress at most half of those who still may be.
 
         In the first round, when nobody is suppressed yet, they may suppress all of these.
@@ -242,7 +244,7 @@ class Suppression:
         Other groups may join the suppressed people, so that these are safe. Returned is a mask of
         the points that are in new groups now, which may be divided further.
         """
-        joining = self._joining(chosen)
+        joining = self._groups_that_may_join(chosen)
         side = np.where(np.isin(self._groups, joining), -1, self._side)
         groups = np.append(chosen, joining)
         moves = _PlannedMoves.counted(self._all, groups, self._groups, side, self.out)
@@ -253,14 +255,14 @@ class Suppression:
         n_to_try = [0, *(1 << np.arange(len(joining).bit_length())).tolist()]
         for n_joining in n_to_try:
             plans = np.append(order, np.arange(len(chosen), len(groups))[:n_joining])
-            if moves.accepted(plans, ledger):
+            if moves.carry_out_if_accepted(plans, ledger):
                 accepted[plans] = True
                 break
         # If none of that is accepted: each half of the plans, their halves, and so on.
         waiting, tries = [] if accepted.any() else [*np.array_split(order, 2)], len(n_to_try)
         while waiting and tries < _TRIES:
             plans, tries = waiting.pop(), tries + 1
-            if len(plans) and moves.accepted(plans, ledger):
+            if len(plans) and moves.carry_out_if_accepted(plans, ledger):
                 accepted[plans] = True
             elif len(plans) > 1:
                 middle = len(plans) // 2
@@ -273,10 +275,10 @@ class Suppression:
             keys = np.stack((self._groups[changed], self._side[changed]))
             _, numbered = np.unique(keys, axis=1, return_inverse=True)
             new = numbered.reshape(-1)
-            self._groups[changed] = self._added(int(new.max()) + 1) + new
+            self._groups[changed] = self._make_room(int(new.max()) + 1) + new
         return changed
 
-    def _joining(self, chosen: IntArray) -> IntArray:
+    def _groups_that_may_join(self, chosen: IntArray) -> IntArray:
         """Whole groups that might join the suppressed people to make them safe; least loss first.
 
         `chosen` are the groups with plans that are to be carried out. Only so many groups are named
@@ -323,7 +325,7 @@ class _PlannedMoves:
         counts = level.counts_of(part_of_point, len(distinct_keys))
         return cls(counts, distinct_keys // n_sides, distinct_keys % n_sides == 0)
 
-    def accepted(self, plans: IntArray, ledger: PolicyLedger) -> bool:
+    def carry_out_if_accepted(self, plans: IntArray, ledger: PolicyLedger) -> bool:
         """Carry out the plans of some groups together if the ledger accepts them; True if it did.
 
         `plans` are numbers among the groups that were counted. The ledger is asked whether the
