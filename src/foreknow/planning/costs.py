@@ -305,7 +305,7 @@ def _least_limits(microdata: Microdata, policy: Policy) -> Any:
         is_elsewhere = requirement.sensitive not in (None, microdata.schema.sensitive)
         if not point_limits or is_elsewhere or requirement.about_sets or requirement.of_windows:
             continue
-        value_places = np.asarray(requirement.by([]).count(everyone).meant.about)
+        value_places = np.asarray(requirement.knowing_only([]).count(everyone).meant.about)
         limits[value_places] = np.minimum(limits[value_places], min(point_limits))
     return limits if np.isfinite(limits).any() else None
 

@@ -22,10 +22,10 @@ class Part(NamedTuple):
     counter: Callable[[GroupCounts], HasCounts]
     ledger: Ledger
 
-    def of(
+    def counts_for_ledger(
         self, removed: GroupCounts | None, added: GroupCounts
     ) -> tuple[GroupCounts | None, GroupCounts]:
-        """The counts of groups that are removed, and of those that replace them."""
+        """Groups that are removed, and those that replace them, as the requirement counts them."""
         leaving = None if removed is None else counts_of(self.counter(removed))
         return leaving, counts_of(self.counter(added))
 
@@ -57,18 +57,19 @@ class PolicyLedger:
 
     def copy(self) -> PolicyLedger:
         """A copy in the present state; later changes affect only one of the two."""
-        return PolicyLedger(
-            [Part(p.counter, deepcopy(p.ledger)) for p in self.parts], self.monotone
-        )
+        parts = [Part(part.counter, deepcopy(part.ledger)) for part in self.parts]
+        return PolicyLedger(parts, self.monotone)
 
     def admits(self, removed: GroupCounts | None, added: GroupCounts) -> bool:
         """True if every requirement still holds when `added` replaces `removed`."""
-        return all(part.ledger.admits(*part.of(removed, added)) for part in self.parts)
+        return all(
+            part.ledger.admits(*part.counts_for_ledger(removed, added)) for part in self.parts
+        )
 
     def commit(self, removed: GroupCounts | None, added: GroupCounts) -> None:
         """Record the replacement in every ledger."""
         for part in self.parts:
-            part.ledger.commit(*part.of(removed, added))
+            part.ledger.commit(*part.counts_for_ledger(removed, added))
 
     def evaluate(
         self, removed: GroupCounts | None, added: GroupCounts, owner: NDArray[Any]
@@ -80,7 +81,7 @@ class PolicyLedger:
         """
         evaluations = []
         for part in self.parts:
-            leaving, coming = part.of(removed, added)
+            leaving, coming = part.counts_for_ledger(removed, added)
             # A requirement may divide groups by columns that are known: `origin` says of which
             # group each part is.
             owner_of_part = owner if coming.origin is None else owner[coming.origin]
@@ -90,21 +91,21 @@ class PolicyLedger:
     def alone(self, counts: GroupCounts) -> BoolArray:
         """Whether each group is safe by itself, as an array of bools: before anything is committed.
 
-        A group that a requirement divides is safe if all its parts are.
+        A group that a requirement divides, by columns that are known, is safe if all its parts are.
         """
-        safe = np.ones(counts.n_groups, dtype=bool)
+        is_safe = np.ones(counts.n_groups, dtype=bool)
         for part in self.parts:
             part_counts = counts_of(part.counter(counts))
-            origin = (
-                part_counts.origin if part_counts.origin is not None else np.arange(counts.n_groups)
-            )
+            origin = part_counts.origin  # the group of each part
+            if origin is None:
+                origin = np.arange(counts.n_groups)
             safe_alone = getattr(part.ledger, "alone", None)
             if safe_alone is None:
-                # As proposals of one group each; `origin` puts the parts of a group together.
-                safe &= part.ledger.evaluate(None, part_counts, origin).safe_each()
+                # Each group is a proposal: all its parts together.
+                is_safe &= part.ledger.evaluate(None, part_counts, origin).safe_each()
             else:
-                safe[origin[~safe_alone(part_counts)]] = False
-        return safe
+                is_safe[origin[~safe_alone(part_counts)]] = False
+        return is_safe
 
     def divisible(self, counts: GroupCounts) -> BoolArray:
         """Whether each group may be divided into safe parts; True where that is not known."""
@@ -126,10 +127,9 @@ class PolicyLedger:
             if lower_bound is not None:
                 part_counts = counts_of(part.counter(counts))
                 leaving: NDArray[np.int64] = lower_bound(part_counts)
-                if part_counts.origin is not None:  # added up over the parts of each group
-                    leaving = np.bincount(part_counts.origin, leaving, counts.n_groups).astype(
-                        np.int64
-                    )
+                if part_counts.origin is not None:  # add up the parts of each group
+                    sums = np.bincount(part_counts.origin, leaving, counts.n_groups)
+                    leaving = sums.astype(np.int64)
                 fewest = np.maximum(fewest, leaving)  # all requirements need to hold
         return fewest
 

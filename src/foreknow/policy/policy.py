@@ -707,7 +707,7 @@ class Policy:
         requirements = []
         for requirement in self.requirements:
             points = [point.stricter(share) for point in requirement.points]
-            requirements.append(requirement.at(points) if points else requirement)
+            requirements.append(requirement.with_points(points) if points else requirement)
         return replace(self, requirements=requirements)
 
     @property

@@ -391,7 +391,7 @@ class Requirement:
         """
         criterion = self.criterion
         if criterion is None:
-            return self.at(point.searched for point in self.points)
+            return self.with_points(point.searched for point in self.points)
         if criterion.of_groups is None or not (exact or Need.FINISHED in criterion.needs):
             return self
         known_columns = () if self.of_people else self.knowing
@@ -447,9 +447,9 @@ class Requirement:
         PolicyError
             If a label or a value is unknown, or a set has every value of the table.
         """
-        return self.target.sets(self.own(values))
+        return self.target.sets(self.values_of_column(values))
 
-    def only(self, name: str, members: tuple[str, ...]) -> Requirement:
+    def about_one_set(self, name: str, members: tuple[str, ...]) -> Requirement:
         """The requirement with only one of its sets."""
         return replace(self, any_of=Sets({name: members}), at_level=None, excluded=())
 
@@ -458,7 +458,7 @@ class Requirement:
         """The columns that `knowing` names; empty if it is None."""
         return tuple(self.knowing or ())
 
-    def by(self, columns: Sequence[str]) -> Requirement:
+    def knowing_only(self, columns: Sequence[str]) -> Requirement:
         """The requirement against an adversary who knows exactly these columns of everybody."""
         return replace(self, knowing=columns)
 
@@ -466,14 +466,14 @@ class Requirement:
         """The requirement with the assumed columns known of everybody; None if there are none."""
         return self.subject.knowing_all(layout)
 
-    def at(self, points: Iterable[Point]) -> Requirement:
+    def with_points(self, points: Iterable[Point]) -> Requirement:
         """A requirement like this one with other adversaries and limits."""
         points = tuple(points)
-        unchanged = [point.adversary for point in self.points]
+        # Equal priors may differ in whether they were learned, so equal points are not enough.
         if points == self.points and all(
-            point.adversary is adversary for point, adversary in zip(points, unchanged, strict=True)
+            new.adversary is old.adversary for new, old in zip(points, self.points, strict=True)
         ):
-            return self  # equal priors may differ in whether they were learned
+            return self
         # A skyline has a list of adversaries with a limit each; others have one adversary.
         if isinstance(self.adversary, Sequence):
             return replace(self, adversary=[(point.adversary, point.below) for point in points])
@@ -502,10 +502,10 @@ class Requirement:
             return self._of_households(shown_column, column)
         # Each row says whether it shows the household's value.
         if shown_column and self.knowing is not None and shown_column not in self.knowing:
-            return self.by((*self.known, shown_column)).under(schema)
+            return self.knowing_only((*self.known, shown_column)).under(schema)
         if self.criterion is not None:
             return self._criterion_under(schema)
-        return self.at(point.under(schema) for point in self.points)
+        return self.with_points(point.under(schema) for point in self.points)
 
     def _criterion_under(self, schema: Any) -> Requirement:
         """The requirement with what its criterion needs from a schema."""
@@ -547,9 +547,9 @@ class Requirement:
 
     def meant(self, values: Labels) -> TargetValues:
         """The values of a table that the requirement protects, compared as text."""
-        return self.target.meant(self.own(values))
+        return self.target.meant(self.values_of_column(values))
 
-    def own(self, values: Any) -> Labels:
+    def values_of_column(self, values: Any) -> Labels:
         """The values of the requirement's sensitive column."""
         if isinstance(values, Mapping):
             values = values[self.sensitive or next(iter(values))]
@@ -675,7 +675,7 @@ class Requirement:
         # With one group, no division can help: how many have the value says why.
         if messages and not failing[-1].of_groups and counts.n_groups == 1:
             value = failing[-1].value
-            secret_counts = requirement_counts.together(failing[-1].found)
+            secret_counts = requirement_counts.counts_of_secret(failing[-1].found)
             n_people = int(secret_counts.totals[secret_counts.code(value)])
             what = self.target.words_of(value)
             if counts.semantics != "multiset":
@@ -718,7 +718,11 @@ class Requirement:
             **self._secret_and_sight,
         }
         target = self.target
-        table |= target.written() if values is None else target.written_out(self.own(values))
+        table |= (
+            target.written()
+            if values is None
+            else target.written_out(self.values_of_column(values))
+        )
         table = {key: plain(value) for key, value in table.items() if value is not None}
         if self.criterion is not None:
             return {**table, **self.criterion.to_dict()}

@@ -52,7 +52,7 @@ class RequirementCounts:
     """The secret, sight, labels and counts of one requirement.
 
     `Requirement.count` makes it once for a release. A search makes it without people, and calls
-    `again` for each batch of groups.
+    `count_groups` for each batch of groups.
     """
 
     requirement: Requirement
@@ -102,16 +102,24 @@ class RequirementCounts:
         cls, requirement: Requirement, values: Labels, semantics: Semantics
     ) -> RequirementCounts:
         """The counts of no groups, but with the values of a table: a search starts with them."""
-        none, start = np.zeros(0, dtype=np.int64), np.zeros(1, np.int64)
         requirement.target.check(semantics)
-        nobody = GroupCounts(none, start, none, none, values, None, semantics)
+        none = np.zeros(0, dtype=np.int64)
+        nobody = GroupCounts(
+            sizes=none,
+            offsets=np.zeros(1, dtype=np.int64),
+            codes=none,
+            counts=none,
+            values=values,
+            groups=None,
+            semantics=semantics,
+        )
         return cls.of_counts(requirement, nobody)
 
-    def again(self, groups: GroupCounts) -> HasCounts:
+    def count_groups(self, groups: GroupCounts) -> HasCounts:
         """The counts of other groups of the same table; made once, however often a search asks."""
         return remembered(
             groups,
-            ("again", self),
+            ("count_groups", self),
             lambda: self._as_counted(
                 _divided_as_seen(self.requirement, self.seen_columns, groups).by_policy
             ),
@@ -154,9 +162,9 @@ class RequirementCounts:
         """The values that the requirement is about."""
         return self.requirement.target.meant(counts_of(self.seen).values)
 
-    def only(self, name: str, members: tuple[str, ...]) -> RequirementCounts:
+    def about_one_set(self, name: str, members: tuple[str, ...]) -> RequirementCounts:
         """The same of one of its sets."""
-        return replace(self, requirement=self.requirement.only(name, members))
+        return replace(self, requirement=self.requirement.about_one_set(name, members))
 
     @property
     def labels(self) -> Labels:
@@ -176,15 +184,17 @@ class RequirementCounts:
         """
         return tuple(self.requirement.target.secrets(self))
 
-    def called(self, name: Label) -> RequirementCounts:
+    def secret_called(self, name: Label) -> RequirementCounts:
         """The counts of its secret with this name; itself if it is about single values."""
         first, *following = self.secrets
         return next((secret for secret in following if secret.labels[-1] == name), first)
 
-    def together(self, disclosure: Disclosure) -> GroupCounts:
+    def counts_of_secret(self, disclosure: Disclosure) -> GroupCounts:
         """The counts for the secret of a disclosure; the values of a window are merged into one."""
         value = disclosure.value
-        return self.requirement.target.of_value(self, value, counts_of(self.called(value).counts))
+        return self.requirement.target.of_value(
+            self, value, counts_of(self.secret_called(value).counts)
+        )
 
     # ---- what is asked of it ------------------------------------------------------------------
 
@@ -204,14 +214,14 @@ class RequirementCounts:
             return [Explanation(*fields, safe=holds)]
         explanations = []
         for point, disclosures in zip(required.points, self.disclosures(cached), strict=True):
-            top = point.worst(disclosures)
-            runners_up = tuple(point.ranked(d for d in disclosures if d is not top))
-            counts = counts_of(self.called(top.value).counts)  # in which its value is counted
+            worst = point.worst(disclosures)
+            runners_up = tuple(point.ranked(d for d in disclosures if d is not worst))
+            counts_of_worst = counts_of(self.secret_called(worst.value).counts)
             explanations.append(
                 Explanation(
-                    *(position, required, point.adversary, point.limit, top, known_columns),
-                    *(runners_up, counts),
-                    safe=top.keeps(point.limit),
+                    *(position, required, point.adversary, point.limit, worst, known_columns),
+                    *(runners_up, counts_of_worst),
+                    safe=worst.keeps(point.limit),
                 )
             )
         return explanations
@@ -226,10 +236,10 @@ class RequirementCounts:
         disclosures: list[list[Disclosure]] = [[] for _ in self.requirement.points]
         for secret in self.secrets:
             for point, listed in zip(self.requirement.points, disclosures, strict=True):
-                listed += secret.found_by(point, cached)
+                listed += secret.worst_disclosures(point, cached)
         return disclosures
 
-    def found_by(self, point: Point, cached: dict[Any, Any]) -> Iterable[Disclosure]:
+    def worst_disclosures(self, point: Point, cached: dict[Any, Any]) -> Iterable[Disclosure]:
         """The worst disclosure of its only set, or of each value."""
         return self.requirement.target.worst(self, point, cached)
 
@@ -258,7 +268,7 @@ class RequirementCounts:
 
     def parts(self, semantics: Semantics, everyone: GroupCounts | None = None) -> list[Part]:
         """The ledgers for a search, each with the function that counts groups for it."""
-        return [Part(self.again, ledger) for ledger in self.ledgers(semantics, everyone)]
+        return [Part(self.count_groups, ledger) for ledger in self.ledgers(semantics, everyone)]
 
     def ledgers(self, semantics: Semantics, everyone: GroupCounts | None = None) -> list[Ledger]:
         """Start its ledgers: one for each point, or the criterion's.
@@ -268,7 +278,9 @@ class RequirementCounts:
         """
         requirement = self.requirement
         if requirement.criterion is not None:
-            table_counts = None if everyone is None else counts_of(self.again(everyone)).totals
+            table_counts = (
+                None if everyone is None else counts_of(self.count_groups(everyone)).totals
+            )
             return [requirement.criterion.ledger(semantics, table_counts)]
         ledgers = []
         for point in requirement.points:
@@ -287,11 +299,11 @@ class RequirementCounts:
 
         def fails(counts: GroupCounts) -> BoolArray:
             chances = point.adversary.chances(counts)
-            failing = np.zeros(counts.n_groups, dtype=bool)
-            # A chance is of a group (`case`) and a value: first those of values that are asked
-            # about, and of these the ones that reach the limit.
+            # A chance is of a group (`case`) and a value; only some values are asked about.
             cells = np.flatnonzero(np.asarray(self.asked)[chances.value])
-            failing[chances.case[cells[chances.reaching(point.below, cells)]]] = True
+            cells_over = cells[chances.reaching(point.below, cells)]
+            failing = np.zeros(counts.n_groups, dtype=bool)
+            failing[chances.case[cells_over]] = True
             return failing
 
         return EachGroup(fails)
@@ -317,8 +329,8 @@ class CaseCounts(RequirementCounts):
         return [Part(self.by_most_cases, ledger) for ledger in self.ledgers(semantics, everyone)]
 
     def by_most_cases(self, groups: GroupCounts) -> CountsOfCases:
-        """Same as `again`, and for each group, the most cases that any person in it has."""
-        counts = counts_of(self.again(groups))
+        """Same as `count_groups`, and for each group, the most cases that any person in it has."""
+        counts = counts_of(self.count_groups(groups))
         part_of_cell = groups.parts(self.seen_columns.secret, self.seen_columns.known)
         most_cases = np.zeros(counts.n_groups, dtype=np.int64)
         np.maximum.at(most_cases, part_of_cell, self.number_of_cases[groups.codes])

@@ -93,7 +93,7 @@ class Values:
             return None
         seen_columns = self.seen_columns(layout)
         return (
-            required.by([*seen_columns.known, *seen_columns.assumed])
+            required.knowing_only([*seen_columns.known, *seen_columns.assumed])
             if seen_columns.assumed
             else None
         )

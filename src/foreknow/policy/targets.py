@@ -385,7 +385,7 @@ class SetsOfValues(EachValue):
         for point in self.required.points:
             for name, members in secret.meant.sets.items():
                 refuse_unheld(self.required, point.adversary, name, members)
-        return [secret.only(name, members) for name, members in secret.meant.sets.items()]
+        return [secret.about_one_set(name, members) for name, members in secret.meant.sets.items()]
 
     def worst(self, secret: RequirementCounts, point: Point, cached: Any) -> Iterable[Disclosure]:
         """The worst disclosure of its only set."""

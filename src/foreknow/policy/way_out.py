@@ -40,8 +40,8 @@ _MOST_VALUES, _MOST_AMOUNTS = 12, 6
 _TRIED = 200
 _MOST_DIGITS = 6
 # How far limits are raised on the way to 1; factors for the numbers of criteria.
-_HIGHER = Fraction(1, 4), Fraction(1, 2), Fraction(3, 4)
-_TIMES = Fraction(1, 2), Fraction(2), Fraction(1, 4), Fraction(4)
+_SHARES_OF_WAY_TO_1 = Fraction(1, 4), Fraction(1, 2), Fraction(3, 4)
+_FACTORS = Fraction(1, 2), Fraction(2), Fraction(1, 4), Fraction(4)
 
 
 class Way(NamedTuple):
@@ -59,7 +59,7 @@ def no_safe_release(problem: str, policy: Policy, everyone: HasCounts) -> NoSafe
     for requirement in policy.requirements:
         if requirement.failures(everyone):
             failing.append(requirement.name)
-    return NoSafeRelease(problem, _block(failing, ways_out(policy, everyone)))
+    return NoSafeRelease(problem, _ways_as_lines(failing, ways_out(policy, everyone)))
 
 
 def ways_out(policy: Policy, everyone: HasCounts) -> list[Way]:
@@ -70,37 +70,45 @@ def ways_out(policy: Policy, everyone: HasCounts) -> list[Way]:
     ways: list[Way] = []
     for position, requirement in enumerate(policy.requirements):
         # Facts that stand in for priors during a search have no line in a policy to change.
-        if _stands_in(requirement) or not requirement.failures(everyone):
+        if _stands_for_priors(requirement) or not requirement.failures(everyone):
             continue
-        for changed, because in _allowed(_changes(requirement, everyone)):
+        for changed, because in _until_refused(_possible_changes(requirement, everyone)):
             with suppress(InputError):  # a change that is refused is no way out
                 if changed.failures(everyone):
                     continue
-                requirements = [*policy.requirements]
-                requirements[position] = changed
-                # Made only to see that it is not refused: it may contradict another requirement.
-                replace(policy, requirements=requirements)
-                line = line_of(requirement, changed)
-                way = Way(requirement.name, line, because, requirement.name)
-                if all(way[:2] != earlier[:2] for earlier in ways):
+                _refuse_contradiction(policy, position, changed)
+                way = Way(
+                    table=requirement.name,
+                    line=line_of(requirement, changed),
+                    because=because,
+                    helped=requirement.name,
+                )
+                if all((way.table, way.line) != (w.table, w.line) for w in ways):
                     ways.append(way)
         # A requirement may also hold if a column is not known, or is published apart.
-        ways += _unknown(policy, requirement, everyone)
+        ways += _ways_without_known_columns(policy, position, everyone)
     return ways
 
 
-def _stands_in(requirement: Requirement) -> bool:
+def _refuse_contradiction(policy: Policy, position: int, changed: Requirement) -> None:
+    """Raise `InputError` if a policy cannot have a changed requirement at this position."""
+    requirements = [*policy.requirements]
+    requirements[position] = changed
+    replace(policy, requirements=requirements)  # a policy checks itself when it is made
+
+
+def _stands_for_priors(requirement: Requirement) -> bool:
     """True for the facts of priors, as a search asks for them: a policy has no line for these."""
     return any(getattr(point.adversary, "of_priors", False) for point in requirement.points)
 
 
-def _allowed(changes: Iterator[tuple[Requirement, str]]) -> Iterator[tuple[Requirement, str]]:
+def _until_refused(changes: Iterator[tuple[Requirement, str]]) -> Iterator[tuple[Requirement, str]]:
     """The changes, until one is refused as invalid."""
     with suppress(InputError):
         yield from changes
 
 
-def _block(failing: Sequence[str], ways: Sequence[Way]) -> list[str]:
+def _ways_as_lines(failing: Sequence[str], ways: Sequence[Way]) -> list[str]:
     """The ways out as lines for a terminal: a heading for each table, and lines to paste below.
 
     `failing` are the names of all failing requirements, of which some may have no way out.
@@ -108,19 +116,19 @@ def _block(failing: Sequence[str], ways: Sequence[Way]) -> list[str]:
     helped = dict.fromkeys(way.helped for way in ways)
     lines: list[str] = []
     for table in dict.fromkeys(way.table for way in ways):
-        becauses: dict[str, str] = {}  # a line of [publish] may help several requirements
-        names_of: dict[str, list[str]] = {}
+        reason_of_line: dict[str, str] = {}
+        helped_by_line: dict[str, list[str]] = {}  # one of [publish] may help several requirements
         for way in ways:
             if way.table == table:
-                becauses.setdefault(way.line, way.because)
-                names_of.setdefault(way.line, []).append(visible(way.helped))
-        which_line = "this line" if len(becauses) == 1 else "one of these lines"
+                reason_of_line.setdefault(way.line, way.because)
+                helped_by_line.setdefault(way.line, []).append(visible(way.helped))
+        which_line = "this line" if len(reason_of_line) == 1 else "one of these lines"
         where = "[publish]" if table == "publish" else visible(table)
         lines.append(f"In {where}, write {which_line}, in place of any with the same key:")
-        width = min(max(map(len, becauses)), 44)  # so that comments stand below each other
-        for line, because in becauses.items():
+        width = min(max(map(len, reason_of_line)), 44)  # so that comments stand below each other
+        for line, because in reason_of_line.items():
             is_for_some = table == "publish" and len(failing) > 1
-            whose = f"; for {', '.join(names_of[line])}" if is_for_some else ""
+            whose = f"; for {', '.join(helped_by_line[line])}" if is_for_some else ""
             lines.append(f"  {line:<{width}}  # {because}{whose}")
     if len(helped) > 1:
         lines.append(f"Each of the {len(helped)} requirements needs one.")
@@ -133,24 +141,28 @@ def _block(failing: Sequence[str], ways: Sequence[Way]) -> list[str]:
     return lines
 
 
-def _changes(requirement: Requirement, everyone: HasCounts) -> Iterator[tuple[Requirement, str]]:
+def _possible_changes(
+    requirement: Requirement, everyone: HasCounts
+) -> Iterator[tuple[Requirement, str]]:
     """Yield changes to a failing requirement that may help, each with a reason in words.
 
     They are not tried yet.
     """
     if requirement.criterion is not None:
-        yield from _criteria(requirement, requirement.count(everyone).counts_by_policy)
+        yield from _with_other_numbers(requirement, requirement.count(everyone).counts_by_policy)
     else:
-        yield from _limits(requirement, everyone)
-        yield from _amounts(requirement, everyone)
-        yield from _widths(requirement, everyone)
-        yield from _values(requirement, everyone)
+        yield from _with_higher_limits(requirement, everyone)
+        yield from _with_less_knowledge(requirement, everyone)
+        yield from _with_narrower_windows(requirement, everyone)
+        yield from _without_failing_values(requirement, everyone)
 
 
 # ---- limits -------------------------------------------------------------------------------------
 
 
-def _failing(requirement: Requirement, everyone: HasCounts) -> list[list[Disclosure]]:
+def _disclosures_over_limit(
+    requirement: Requirement, everyone: HasCounts
+) -> list[list[Disclosure]]:
     """For each point of a requirement, the disclosures that do not keep the limit."""
     disclosures = requirement.count(everyone).disclosures()
     failing = []
@@ -159,32 +171,36 @@ def _failing(requirement: Requirement, everyone: HasCounts) -> list[list[Disclos
     return failing
 
 
-def _limits(requirement: Requirement, everyone: HasCounts) -> Iterator[tuple[Requirement, str]]:
+def _with_higher_limits(
+    requirement: Requirement, everyone: HasCounts
+) -> Iterator[tuple[Requirement, str]]:
     """Yield the requirement with the lowest round limits that hold, and what is reached in words.
 
     A point is an amount of knowledge with its limit. Nothing is yielded if for some point no limit
     could hold.
     """
     points, reached_words = [], []
-    for point, failing in zip(requirement.points, _failing(requirement, everyone), strict=True):
+    for point, failing in zip(
+        requirement.points, _disclosures_over_limit(requirement, everyone), strict=True
+    ):
         if not failing:
             points.append(point)
             continue
-        reached = max(map(_times if point.relative else _exact, failing))
-        limit = _round_limit(reached, point)
-        if limit is None:
+        reached = max(map(_times_prior if point.relative else _probability, failing))
+        amount = _round_limit(reached, point)
+        if amount is None:
             return
-        points.append(point._replace(limit=replace(point.limit, amount=limit)))
-        reached_words.append(f"{_shortly(reached)}{' times the prior' if point.relative else ''}")
-    yield requirement.at(points), f"an adversary reaches {'; '.join(reached_words)}"
+        points.append(point._replace(limit=replace(point.limit, amount=amount)))
+        reached_words.append(f"{_in_short(reached)}{' times the prior' if point.relative else ''}")
+    yield requirement.with_points(points), f"an adversary reaches {'; '.join(reached_words)}"
 
 
-def _exact(disclosure: Disclosure) -> Fraction:
+def _probability(disclosure: Disclosure) -> Fraction:
     return Fraction(disclosure.probability) if disclosure.exact is None else disclosure.exact
 
 
-def _times(disclosure: Disclosure) -> Fraction:
-    return _exact(disclosure) / (disclosure.prior or 1)
+def _times_prior(disclosure: Disclosure) -> Fraction:
+    return _probability(disclosure) / (disclosure.prior or 1)
 
 
 def _round_limit(reached: Fraction, point: Point) -> Fraction | None:
@@ -208,7 +224,9 @@ def _round_limit(reached: Fraction, point: Point) -> Fraction | None:
 # ---- amounts ------------------------------------------------------------------------------------
 
 
-def _amounts(requirement: Requirement, everyone: HasCounts) -> Iterator[tuple[Requirement, str]]:
+def _with_less_knowledge(
+    requirement: Requirement, everyone: HasCounts
+) -> Iterator[tuple[Requirement, str]]:
     """Yield the requirement with less knowledge: the largest amounts that hold, with a reason.
 
     None exceeds the amount that the requirement asks for. There may be several such points, with
@@ -219,22 +237,22 @@ def _amounts(requirement: Requirement, everyone: HasCounts) -> Iterator[tuple[Re
     if whole_amounts is None or other_points:
         return
 
-    def weaker(amounts: Sequence[int]) -> Requirement:
-        kind: Any = point.adversary
-        return replace(
-            requirement, adversary=replace(kind, **dict(zip(whole_amounts, amounts, strict=True)))
-        )
+    def against_amounts(amounts: Sequence[int]) -> Requirement:
+        """The requirement against an adversary with these amounts of knowledge."""
+        adversary: Any = point.adversary
+        by_name = dict(zip(whole_amounts, amounts, strict=True))
+        return replace(requirement, adversary=replace(adversary, **by_name))
 
     def holds(amounts: Sequence[int]) -> bool:
-        return not any(_failing(weaker(amounts), everyone))
+        return not any(_disclosures_over_limit(against_amounts(amounts), everyone))
 
     # All combinations of amounts that hold and cannot be raised.
-    corners = skyline_within(list(whole_amounts.values()), holds)
-    for n, corner in enumerate(corners[:_MOST_AMOUNTS], 1):
+    combinations = skyline_within(list(whole_amounts.values()), holds)
+    for n, amounts in enumerate(combinations[:_MOST_AMOUNTS], 1):
         because = "the adversary knows less"
-        if n == _MOST_AMOUNTS < len(corners):
-            because += f"; {len(corners) - n} more amounts are low enough"
-        yield weaker(corner), because
+        if n == _MOST_AMOUNTS < len(combinations):
+            because += f"; {len(combinations) - n} more amounts are low enough"
+        yield against_amounts(amounts), because
 
 
 def _whole_amounts(adversary: Any) -> dict[str, int] | None:
@@ -298,7 +316,9 @@ def _most_that_holds(
 # ---- values and columns -------------------------------------------------------------------------
 
 
-def _widths(requirement: Requirement, everyone: HasCounts) -> Iterator[tuple[Requirement, str]]:
+def _with_narrower_windows(
+    requirement: Requirement, everyone: HasCounts
+) -> Iterator[tuple[Requirement, str]]:
     """The requirement with the widest of some narrower windows that holds."""
     for percentage in (2, 5, 10, 20, 50, 100, 1000):
         narrower = requirement.target.narrower(percentage)
@@ -307,7 +327,9 @@ def _widths(requirement: Requirement, everyone: HasCounts) -> Iterator[tuple[Req
             return
 
 
-def _values(requirement: Requirement, everyone: HasCounts) -> Iterator[tuple[Requirement, str]]:
+def _without_failing_values(
+    requirement: Requirement, everyone: HasCounts
+) -> Iterator[tuple[Requirement, str]]:
     """Yield the requirement without the values that fail it, with a condition for doing so.
 
     The condition is that nobody is harmed if these values become known; it counts the people.
@@ -316,7 +338,7 @@ def _values(requirement: Requirement, everyone: HasCounts) -> Iterator[tuple[Req
         return  # a set of values is one secret, and a smaller set is another secret
     requirement_counts = requirement.count(everyone)
     counts = counts_of(requirement_counts.counts_by_policy)
-    failing = dict.fromkeys(d.value for d in chain(*_failing(requirement, everyone)))
+    failing = dict.fromkeys(d.value for d in chain(*_disclosures_over_limit(requirement, everyone)))
     names = [str(value) for value in failing]
     n_asked = int(np.count_nonzero(requirement_counts.meant.about))
     if not names or len(names) == n_asked or len(names) > _MOST_VALUES:  # nothing would be left
@@ -338,11 +360,14 @@ def _values(requirement: Requirement, everyone: HasCounts) -> Iterator[tuple[Req
     )
 
 
-def _unknown(policy: Policy, requirement: Requirement, everyone: HasCounts) -> Iterator[Way]:
+def _ways_without_known_columns(
+    policy: Policy, position: int, everyone: HasCounts
+) -> Iterator[Way]:
     """Yield ways out that assume that a known column, or all, is not known, or publish it apart.
 
-    `everyone` is one group of all people, in which the requirement fails.
+    `everyone` is one group of all people, in which the requirement at this position fails.
     """
+    requirement = policy.requirements[position]
     labels = counts_of(everyone).values
     # These divide the one group, since the adversary knows them of everybody.
     known_columns = requirement.seen_columns(labels.layout).known if labels.columns else ()
@@ -351,23 +376,28 @@ def _unknown(policy: Policy, requirement: Requirement, everyone: HasCounts) -> I
         choices.append([*known_columns])
     one_is_enough = False  # then all columns together need not be tried
     for unknown in choices:
-        changed = requirement.by([name for name in known_columns if name not in unknown])
+        changed = requirement.knowing_only([name for name in known_columns if name not in unknown])
         if (one_is_enough and len(unknown) > 1) or not _holds(changed, everyone):
             continue
         one_is_enough = True
         names = [visible(column) for column in unknown]
         with suppress(InputError):
-            requirements = [changed if r is requirement else r for r in policy.requirements]
-            replace(policy, requirements=requirements)
-            line = line_of(requirement, changed)
-            because = f"if nobody knows {' or '.join(names)} of anybody"
-            yield Way(requirement.name, line, because, requirement.name)
+            _refuse_contradiction(policy, position, changed)
+            yield Way(
+                table=requirement.name,
+                line=line_of(requirement, changed),
+                because=f"if nobody knows {' or '.join(names)} of anybody",
+                helped=requirement.name,
+            )
         with suppress(InputError):
             options = replace(policy.options, unlinked=[*policy.options.unlinked, *unknown])
-            replace(policy, options=options)
-            line = f"unlinked = {toml_value(list(options.unlinked))}"
-            because = f"{' and '.join(names)} shuffled in each group"
-            yield Way("publish", line, because, requirement.name)
+            replace(policy, options=options)  # refused, if the policy cannot have these options
+            yield Way(
+                table="publish",
+                line=f"unlinked = {toml_value(list(options.unlinked))}",
+                because=f"{' and '.join(names)} shuffled in each group",
+                helped=requirement.name,
+            )
 
 
 def _holds(requirement: Requirement, everyone: HasCounts) -> bool:
@@ -379,7 +409,9 @@ def _holds(requirement: Requirement, everyone: HasCounts) -> bool:
 # ---- criteria -----------------------------------------------------------------------------------
 
 
-def _criteria(requirement: Requirement, release: HasCounts) -> Iterator[tuple[Requirement, str]]:
+def _with_other_numbers(
+    requirement: Requirement, release: HasCounts
+) -> Iterator[tuple[Requirement, str]]:
     """Yield the criterion with one number changed to what one group of everybody attains.
 
     Each comes with a reason in words. `release` has this group.
@@ -392,22 +424,23 @@ def _criteria(requirement: Requirement, release: HasCounts) -> Iterator[tuple[Re
     reached = Fraction(reached)
     # Round numbers first. Some criteria have a highest number and others a lowest, and it may be
     # forbidden to reach it: so those below and above the figure are tried.
-    limits_near = [Fraction(f(reached * 100), 100) for f in (floor, ceil)]
-    limits_near += [Fraction(floor(reached * 100) + 1, 100), reached]
+    rounded_down, rounded_up = floor(reached * 100), ceil(reached * 100)
+    hundredths = rounded_down, rounded_up, rounded_down + 1
+    limits_near = [*(Fraction(number, 100) for number in hundredths), reached]
     people = counts_of(release).n_people  # for criteria with a share and a size: the size
-    for name in _numbered(criterion):
+    for name in _number_settings(criterion):
         for number in (*limits_near, Fraction(people)):
             with suppress(InputError, TypeError, ValueError):  # the setting may not be so
                 value = int(number) if number.denominator == 1 else number
                 changed = replace(criterion, **{name: value})
                 if changed.holds(release):
-                    attained = f"what everybody in one group attains is {_shortly(reached)}"
+                    attained = f"what everybody in one group attains is {_in_short(reached)}"
                     because = attained if number in limits_near else f"there are {people:,} people"
                     yield replace(requirement, adversary=changed), because
                     break
 
 
-def _numbered(criterion: Any) -> list[str]:
+def _number_settings(criterion: Any) -> list[str]:
     """The names of the settings of a criterion that are numbers, or texts of numbers."""
     settings, fields = criterion.to_dict()[criterion.key], criterion.__dataclass_fields__
     names = [name for name in settings if name in fields] if isinstance(settings, Mapping) else []
@@ -426,67 +459,70 @@ def weaker(requirement: Requirement) -> Iterator[Requirement]:
     """
     criterion = requirement.criterion
     if criterion is None:
-        for factor in _HIGHER:
-            raised = []
-            for p in requirement.points:
-                raised.append(p._replace(limit=replace(p.limit, amount=_raised(p, factor))))
-            yield requirement.at(raised)
+        for share in _SHARES_OF_WAY_TO_1:
+            points = []
+            for point in requirement.points:
+                limit = replace(point.limit, amount=_raised_limit(point, share))
+                points.append(point._replace(limit=limit))
+            yield requirement.with_points(points)
     elif is_dataclass(criterion):
-        for times, name in product(_TIMES, _numbered(criterion)):
+        for factor, name in product(_FACTORS, _number_settings(criterion)):
             with suppress(InputError, TypeError, ValueError):  # the setting may not be so
                 amount = getattr(criterion, name)
-                number = Fraction(amount) * times
+                number = Fraction(amount) * factor
                 number = Fraction(floor(number)) if isinstance(amount, int) else number
                 changed: Any = int(number) if number.denominator == 1 else number
                 yield replace(requirement, adversary=replace(criterion, **{name: changed}))
 
 
-def _raised(point: Point, factor: Fraction) -> Fraction:
-    """A limit raised by a part of the way to 1; a relative limit multiplied by 1 + 4 * part."""
+def _raised_limit(point: Point, share: Fraction) -> Fraction:
+    """A limit raised by a share of the way to 1; a relative limit multiplied by 1 + 4 * share."""
     amount = point.below
     if point.relative:
-        return amount * (1 + 4 * factor)
-    return min(Fraction(round((amount + (1 - amount) * factor) * 100), 100), Fraction(1))
+        return amount * (1 + 4 * share)
+    raised = amount + (1 - amount) * share
+    return min(Fraction(round(raised * 100), 100), Fraction(1))
 
 
-def _shortly(number: Fraction) -> str:
+def _in_short(number: Fraction) -> str:
     return str(number) if number.denominator < 10**6 else f"about {significant(number, 6)}"
 
 
 # ---- lines --------------------------------------------------------------------------------------
 
 
-def _table(requirement: Requirement) -> dict[str, Any]:
+def _table_with_numbers(requirement: Requirement) -> dict[str, Any]:
     """The table of a requirement in a policy file, with limits and amounts as numbers.
 
     `to_dict` has texts such as "1/3" for them, which would be written in quotes.
     """
-    numbers = {*LIMITS, getattr(requirement.criterion, "key", None)}
+    keys_of_numbers = {*LIMITS, getattr(requirement.criterion, "key", None)}
     table = requirement.to_dict()
     for key, value in table.items():
-        if key in numbers:
-            table[key] = _numbers(value)
-        elif len(requirement.points) > 1 and key not in SECRET and isinstance(value, list):
+        may_be_points = len(requirement.points) > 1 and key not in SECRET
+        if key in keys_of_numbers:
+            table[key] = _read_fractions(value)
+        elif may_be_points and isinstance(value, list):
             table[key] = [
-                _numbers(point, {"below"}) if "below" in point else point for point in value
+                _read_fractions(point, {"below"}) if "below" in point else point for point in value
             ]
     return table
 
 
-def _numbers(value: Any, keys: Collection[str] | None = None) -> Any:
+def _read_fractions(value: Any, keys: Collection[str] | None = None) -> Any:
     """Read texts such as "1/3" as fractions; in a table, those of some keys, or of all."""
     if isinstance(value, Mapping):
         return {
-            name: _numbers(setting) if keys is None or name in keys else setting
+            name: _read_fractions(setting) if keys is None or name in keys else setting
             for name, setting in value.items()
         }
-    of_text = isinstance(value, str) and re.fullmatch(r"\d+(/\d+)?", value)
-    return Fraction(value) if of_text else value
+    is_number = isinstance(value, str) and re.fullmatch(r"\d+(/\d+)?", value)
+    return Fraction(value) if is_number else value
 
 
 def line_of(before: Requirement, after: Requirement) -> str:
     """The policy line in which two versions of a requirement differ."""
-    old, new = _table(before), _table(after)
+    old, new = _table_with_numbers(before), _table_with_numbers(after)
     changed = {key: value for key, value in new.items() if old.get(key) != value}
     ((key, value),) = changed.items()
     return f"{key} = {toml_value(value)}"

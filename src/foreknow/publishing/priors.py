@@ -71,7 +71,7 @@ def _marked(requirement: Requirement, microdata: Microdata) -> Requirement:
         if tables:
             point = point._replace(adversary=replace(adversary, source=tables))
         points.append(point)
-    return requirement.at(points) if points else requirement
+    return requirement.with_points(points) if points else requirement
 
 
 def _is_learned_from(table: PriorTable, microdata: Microdata, sensitive: str | None = None) -> bool:

@@ -770,7 +770,7 @@ def _requirement_with(
         amount = point.below if point.relative else min(Fraction(1), point.below * times)
         limit = replace(point.limit, amount=amount)
         points.append(Point(_knowing(point.adversary, amounts), limit))
-    return requirement if points == list(requirement.points) else requirement.at(points)
+    return requirement if points == list(requirement.points) else requirement.with_points(points)
 
 
 def _size_of(criterion: Any) -> dict[str, str]:

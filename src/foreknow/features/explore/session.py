@@ -162,7 +162,7 @@ class Dial:
         """
         requirement_counts = self.requirement_counts
         if value and requirement_counts.requirement.about_sets:
-            requirement_counts = requirement_counts.called(value)
+            requirement_counts = requirement_counts.secret_called(value)
         elif value:
             if is_pattern(value):
                 raise InputError(f"{value!r} stands for every value that begins so; choose another")
@@ -170,7 +170,9 @@ class Dial:
             requirement_counts = replace(requirement_counts, requirement=requirement)
         return replace(
             requirement_counts,
-            requirement=requirement_counts.requirement.at([Point(Facts(*amounts), Limit(limit))]),
+            requirement=requirement_counts.requirement.with_points(
+                [Point(Facts(*amounts), Limit(limit))]
+            ),
         )
 
     @property

@@ -347,7 +347,10 @@ class AuditPage(Page[Audit]):
             yield Heading(title, level=3)
             yield Pairs(title, details)
         # Values of a set are counted as one value.
-        counts, sets = requirement_counts.together(disclosure), requirement_counts.meant.sets
+        counts, sets = (
+            requirement_counts.counts_of_secret(disclosure),
+            requirement_counts.meant.sets,
+        )
         yield from priors_figure(counts, verdict, anchor)
         yield from more_known_figure(counts, verdict, f"{anchor}-more")
         if not self.published:

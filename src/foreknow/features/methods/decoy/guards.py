@@ -79,7 +79,7 @@ class Guard:
 
     def counted(self, groups: GroupCounts) -> GroupCounts:
         """The counts of the secret; where values are alike, the most frequent comes first."""
-        counts = counts_of(self.secret.again(groups))
+        counts = counts_of(self.secret.count_groups(groups))
         return _rank_values(counts) if self.alike else counts
 
     def exchanged(self, groups: GroupCounts, swaps: int) -> tuple[GroupCounts, IntArray]:
