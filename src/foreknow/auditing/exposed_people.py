@@ -190,7 +190,7 @@ def _exposed(secret: RequirementCounts, verdicts: Sequence[Judged]) -> list[Expo
     if secret.people is not None:  # rows are cases, and it is known whose
         is_asked = np.asarray(asked_values)
         of_each = [
-            secret.people.over(verdict.judged, verdict.required, counts_by_policy, is_asked)
+            secret.people.count_over(verdict.judged, verdict.required, counts_by_policy, is_asked)
             for verdict in verdicts
         ]
         return [

@@ -41,7 +41,7 @@ def scope_of(release: Release, policy: Policy | None = None) -> Scope:
 
 def _question_of(required: Requirement, values: Labels) -> Question:
     """A requirement on the values of a table, as a question for the judge."""
-    secret, absent = required.target.judged(values), tuple(map(str, required.absent))
+    secret, absent = required.target.secret_for_judge(values), tuple(map(str, required.absent))
     return Question(required.name, required.sensitive, secret, bool(required.points), absent)
 
 

@@ -60,16 +60,18 @@ def with_codes(table: Any, folder: Path) -> Any:
         raise PolicyError(
             f"schema.codes: say whose codes they are: sensitive = {' or '.join(map(repr, columns))}"
         )
-    classes = classes_of(_pairs(setting["map"], folder))
+    classes = classes_of(_old_and_new_codes(setting["map"], folder))
     # Who cannot have a code can have none of the codes that mean the same.
     rules = new_schema.get("impossible")
     if isinstance(rules, list):
-        new_schema["impossible"] = [_of_all(rule, column, columns, classes) for rule in rules]
+        new_schema["impossible"] = [
+            _rule_of_all_codes(rule, column, columns, classes) for rule in rules
+        ]
     written: list[Any] = []
     added: list[Any] = []  # at the end, so that those of the policy keep their positions
     for position, requirement in enumerate(required):
         name = f"require[{position}]"
-        first, *others = _of_classes(requirement, name, column, columns, classes)
+        first, *others = _with_other_codes(requirement, name, column, columns, classes)
         written.append(first)
         added += others
     return {**table, "schema": new_schema, "require": [*written, *added]}
@@ -98,7 +100,7 @@ def classes_of(pairs: Sequence[tuple[str, str]]) -> list[list[str]]:
     return [sorted(distinct[first]) for first in sorted(distinct)]
 
 
-def _pairs(source: Any, folder: Path) -> list[tuple[str, str]]:
+def _old_and_new_codes(source: Any, folder: Path) -> list[tuple[str, str]]:
     """The rows of a map of codes, as pairs of an old and a new code.
 
     `source` is the name of a CSV file in `folder`, or the rows as they stand in the policy.
@@ -127,7 +129,7 @@ def _pairs(source: Any, folder: Path) -> list[tuple[str, str]]:
     return pairs
 
 
-def _of_classes(
+def _with_other_codes(
     requirement: Any,
     name: str,
     column: str,
@@ -161,28 +163,28 @@ def _of_classes(
     sets = requirement.get(_SETS)
     if sets is not None:  # its sets are about several values already: add the other codes to them
         if isinstance(sets, Mapping):
-            closed: Any = {key: _closed(members, classes) for key, members in sets.items()}
+            closed: Any = {
+                key: _with_codes_of_classes(members, classes) for key, members in sets.items()
+            }
         else:
-            closed = _closed(sets, classes)
+            closed = _with_codes_of_classes(sets, classes)
         yield {**requirement, _SETS: closed}
         return
     yield requirement
-    chosen = classes  # all, if the requirement is about every value
-    if "values" in requirement:
-        chosen = []
-        for codes in classes:
-            if _names(requirement["values"], codes):
-                chosen.append(codes)
-    excluded = requirement.get("except", ())
-    chosen = [codes for codes in chosen if not _excludes(excluded, codes)]
-    if not chosen:
+    # The classes that it is about; all, if it is about every value.
+    asked_classes = []
+    for codes in classes:
+        is_asked = "values" not in requirement or _names_any(requirement["values"], codes)
+        if is_asked and not _names_all(requirement.get("except", ()), codes):
+            asked_classes.append(codes)
+    if not asked_classes:
         return
     table = {}
     for key, setting in requirement.items():
         if key not in ("values", "except"):
             table[key] = setting
     table["name"] = f"{table.get('name') or name} (old and new codes)"
-    named_sets = {" or ".join(codes): [*codes] for codes in chosen}
+    named_sets = {" or ".join(codes): [*codes] for codes in asked_classes}
     yield {**table, _SETS: named_sets}
 
 
@@ -194,7 +196,7 @@ def _refuse_no_list(
     Only to a list can the other codes of a value be added. `name` begins messages; `classes` are
     the codes that mean the same.
     """
-    example = _as_list(classes[0])
+    example = _toml_list(classes[0])
     for key in ("priors", "within", "at_level"):
         if key in requirement:
             raise PolicyError(
@@ -238,27 +240,29 @@ def _refuse_other_spelling(
             )
 
 
-def _of_all(
+def _rule_of_all_codes(
     rule: Any, column: str, columns: Sequence[str], classes: Sequence[Sequence[str]]
 ) -> Any:
     """A rule on what is impossible, on all codes that are one with those that it names."""
     is_rule = isinstance(rule, Mapping) and rule.get("sensitive", columns[0]) == column
     if is_rule:
         _refuse_other_spelling([rule.get("values")], "impossible", classes)
-    return {**rule, "values": _closed(rule.get("values"), classes)} if is_rule else rule
+    return (
+        {**rule, "values": _with_codes_of_classes(rule.get("values"), classes)} if is_rule else rule
+    )
 
 
-def _closed(members: Any, classes: Sequence[Sequence[str]]) -> Any:
+def _with_codes_of_classes(members: Any, classes: Sequence[Sequence[str]]) -> Any:
     """Values with all codes that are one with some of them; what is no list as it is."""
     if not isinstance(members, (list, tuple)):
         return members
     closed = dict.fromkeys(map(str, members))
     for codes in classes:
-        closed |= dict.fromkeys(codes if _names(members, codes) else ())
+        closed |= dict.fromkeys(codes if _names_any(members, codes) else ())
     return [*closed]
 
 
-def _names(texts: Any, codes: Collection[str]) -> bool:
+def _names_any(texts: Any, codes: Collection[str]) -> bool:
     """True if some texts of a policy name one of some codes."""
     listed = [texts] if isinstance(texts, str) else [*texts]
     return any(
@@ -267,10 +271,10 @@ def _names(texts: Any, codes: Collection[str]) -> bool:
     )
 
 
-def _excludes(texts: Any, codes: Collection[str]) -> bool:
+def _names_all(texts: Any, codes: Collection[str]) -> bool:
     """True if texts of a policy name each of some codes."""
-    return all(_names(texts, [code]) for code in codes)
+    return all(_names_any(texts, [code]) for code in codes)
 
 
-def _as_list(codes: Sequence[str]) -> str:
+def _toml_list(codes: Sequence[str]) -> str:
     return f"[{', '.join(f'{chr(34)}{code}{chr(34)}' for code in codes)}]"

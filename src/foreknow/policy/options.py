@@ -141,13 +141,15 @@ class PublishOptions:
 
         Only where the options leave them open, and only for CSV. What is usual stays None.
         """
-        file_format = self.written_format
-        how: dict[str, Any] = {name: getattr(self, name) for name in _OF_CSV}
-        if file_format == "csv":
-            how = {n: getattr(dialect, n) if value is None else value for n, value in how.items()}
-            usual = Dialect()
-            how = {n: None if value == getattr(usual, n) else value for n, value in how.items()}
-        return replace(self, format=file_format, **how)
+        file_format, usual = self.written_format, Dialect()
+        signs: dict[str, Any] = {}
+        for name in _OF_CSV:
+            sign = getattr(self, name)
+            if file_format == "csv":
+                sign = getattr(dialect, name) if sign is None else sign
+                sign = None if sign == getattr(usual, name) else sign
+            signs[name] = sign
+        return replace(self, format=file_format, **signs)
 
     def check_columns(self, schema: Schema) -> None:
         """Refuse columns that cannot be in `unlinked`, `weights` or `round`.

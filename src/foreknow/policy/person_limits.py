@@ -112,15 +112,17 @@ class CaseOwners:
         people, _ = self._several
         if not len(people):  # nobody has several cases
             return disclosures
-        sums = _Sums(*self._several, _chances(point.adversary, release), counts_of(release))
-        least = np.array([single.probability for single in disclosures]) * (1 - _NEAR)
-        best = sums.best(least)
+        chances = _chances_of_cells(point.adversary, release)
+        sums = _Sums(*self._several, chances, counts_of(release))
+        of_single_cases = np.array([single.probability for single in disclosures]) * (1 - _NEAR)
+        highest_sums = sums.highest(of_single_cases)
         # In floats a sum may be the higher one: then the two are compared as fractions.
-        for code in np.flatnonzero(best > least).tolist():
-            disclosures[code] = sums.disclosure(code, float(best[code]), disclosures[code])
+        for code in np.flatnonzero(highest_sums > of_single_cases).tolist():
+            highest_sum = float(highest_sums[code])
+            disclosures[code] = sums.disclosure(code, highest_sum, disclosures[code])
         return disclosures
 
-    def over(
+    def count_over(
         self, adversary: Any, limit: Limit, release: HasCounts, is_about: BoolArray
     ) -> tuple[int, int]:
         """At most how many people reach a limit, and how many groups have cases of these.
@@ -130,17 +132,20 @@ class CaseOwners:
         """
         order = np.argsort(self.of_case, kind="stable")  # the cases of a person together
         sums = _Sums(
-            *(self.of_case[order], self.groups[order]),
-            *(_chances(adversary, release), counts_of(release)),
+            people=self.of_case[order],
+            groups=self.groups[order],
+            chances=_chances_of_cells(adversary, release),
+            counts=counts_of(release),
         )
-        reached = np.zeros(int(self.of_case.max()) + 1, dtype=bool)
+        is_over = np.zeros(int(self.of_case.max()) + 1, dtype=bool)
         lowest_sum = float(limit.at(None)) * (1 - _NEAR)  # a float may be a little too low
-        for person, value, sum_of in sums.above(lowest_sum).each():
-            reached[person[(sum_of >= lowest_sum) & is_about[value]]] = True
-        return int(reached.sum()), len(np.unique(self.groups[reached[self.of_case]]))
+        for person, value, sum_of_chances in sums.that_may_reach(lowest_sum).of_people():
+            is_over[person[(sum_of_chances >= lowest_sum) & is_about[value]]] = True
+        groups_over = np.unique(self.groups[is_over[self.of_case]])
+        return int(is_over.sum()), len(groups_over)
 
 
-def _chances(adversary: Any, release: HasCounts) -> Chances:
+def _chances_of_cells(adversary: Any, release: HasCounts) -> Chances:
     """How likely the adversary finds each value for a person of each group.
 
     An adversary that only knows its worst case is refused.
@@ -161,22 +166,21 @@ def of_most_cases(point: Point, release: HasCounts, most_cases: int) -> list[Dis
     likely as in the worst case.
     """
 
-    def times(disclosure: Disclosure) -> Disclosure:
-        def exact() -> Fraction | None:  # worked out only when it is asked for
-            bound = disclosure.settled
-            return None if bound is None else min(Fraction(1), most_cases * bound)
+    def times_most_cases(disclosure: Disclosure) -> Disclosure:
+        def bound_as_fraction() -> Fraction | None:  # worked out only when it is asked for
+            fraction = disclosure.settled
+            return None if fraction is None else min(Fraction(1), most_cases * fraction)
 
-        probability = min(1.0, most_cases * disclosure.probability)
         return Disclosure(
             disclosure.value,
-            probability,
+            min(1.0, most_cases * disclosure.probability),
             _witness=lambda: disclosure.witness,
             bounded=True,
-            _bound=exact,
+            _bound=bound_as_fraction,
         )
 
     disclosures = list(point.adversary.disclosures(release).values())
-    return disclosures if most_cases == 1 else list(map(times, disclosures))
+    return disclosures if most_cases == 1 else list(map(times_most_cases, disclosures))
 
 
 @dataclass(frozen=True, eq=False)
@@ -189,7 +193,7 @@ class _Sums:
     counts: GroupCounts
 
     @cached_property
-    def _kinds(self) -> tuple[IntArray, IntArray, IntArray]:
+    def _chances_by_kind(self) -> tuple[IntArray, IntArray, IntArray]:
         """The chances of each kind of group: where each begins, and values and cells for all.
 
         Groups with equal chances are one kind. A cell is the position of a chance among those of
@@ -197,13 +201,14 @@ class _Sums:
         group apart, the highest chance counts.
         """
         chances, n_values = self.chances, self.counts.n_values
-        keys = chances.case * n_values + chances.value
+        kind_and_value = chances.case * n_values + chances.value
         # By kind and value, the highest chance first: `unique` finds the first of each.
-        order = np.lexsort((-chances.chance, keys))
-        cells = order[np.unique(keys[order], return_index=True)[1]]
-        n_kinds = (
-            self.counts.n_groups if chances.case_of is None else int(chances.case_of.max()) + 1
-        )
+        order = np.lexsort((-chances.chance, kind_and_value))
+        _, first = np.unique(kind_and_value[order], return_index=True)
+        cells = order[first]
+        n_kinds = self.counts.n_groups
+        if chances.case_of is not None:
+            n_kinds = int(chances.case_of.max()) + 1
         starts = np.searchsorted(chances.case[cells], np.arange(n_kinds + 1))
         return starts, chances.value[cells], cells
 
@@ -213,67 +218,73 @@ class _Sums:
         return self.groups if of_group is None else of_group[self.groups]
 
     @cached_property
-    def _bound(self) -> FloatArray:
+    def _upper_bounds(self) -> FloatArray:
         """For each case, what no sum of its person exceeds: that of the likeliest values."""
-        starts, _, cells = self._kinds
+        starts, _, cells = self._chances_by_kind
         likeliest = np.zeros(len(starts) - 1)
         np.maximum.at(likeliest, _kind_of_cell(starts), self.chances.chance[cells])
         bound = np.bincount(self.people, likeliest[self._kind_of_case])[self.people]
         return np.asarray(bound * (1 + _NEAR))
 
-    def _of_cases(self, cases: IntArray) -> _Sums:
+    def _only_cases(self, cases: IntArray) -> _Sums:
         """The sums over some cases, in this order."""
         return _Sums(self.people[cases], self.groups[cases], self.chances, self.counts)
 
-    def above(self, least: float) -> _Sums:
+    def that_may_reach(self, amount: float) -> _Sums:
         """The sums of people of whom one may be as high as this."""
-        return self._of_cases(np.flatnonzero(self._bound >= least))
+        return self._only_cases(np.flatnonzero(self._upper_bounds >= amount))
 
-    def best(self, least: FloatArray) -> FloatArray:
+    def highest(self, least: FloatArray) -> FloatArray:
         """For each value, the highest sum of any person; or `least`, if none is higher.
 
         People come in order of what their sums cannot exceed. A value of which nobody who is left
         can have a higher sum is no longer looked at.
         """
-        best, surest_first = least.copy(), self._of_cases(np.lexsort((self.people, -self._bound)))
-        for start, end in surest_first._blocks():
-            may_rise = best < surest_first._bound[start]
+        highest = least.copy()
+        surest_first = self._only_cases(np.lexsort((self.people, -self._upper_bounds)))
+        for start, end in surest_first._block_ends():
+            may_rise = highest < surest_first._upper_bounds[start]
             if not may_rise.any():
                 break
-            _, value, sums = surest_first._sums(start, end, may_rise)
-            np.maximum.at(best, value, sums)
-        return best
+            _, value, sums = surest_first._sums_of_block(start, end, may_rise)
+            np.maximum.at(highest, value, sums)
+        return highest
 
-    def each(self) -> Iterator[tuple[IntArray, IntArray, FloatArray]]:
+    def of_people(self) -> Iterator[tuple[IntArray, IntArray, FloatArray]]:
         """Yield, for blocks of people, who may have which value, and the sum of its chances.
 
         Each array has an entry for each person and value: the number of the person, the code of the
         value, and the sum over the person's cases.
         """
         all_values = np.ones(self.counts.n_values, dtype=bool)
-        for start, end in self._blocks():
-            yield self._sums(start, end, all_values)
+        for start, end in self._block_ends():
+            yield self._sums_of_block(start, end, all_values)
 
-    def _blocks(self) -> Iterator[tuple[int, int]]:
-        """Where to cut the cases, between persons, so that few cells are added up at once."""
-        starts, kinds = self._kinds[0], self._kind_of_case
+    def _block_ends(self) -> Iterator[tuple[int, int]]:
+        """The first case and the end of each block of whole persons with about as many cells."""
+        starts, _, _ = self._chances_by_kind
+        kinds = self._kind_of_case
         n_cells = np.cumsum(starts[kinds + 1] - starts[kinds])
-        # Cut into blocks of about as many cells, and only between persons.
-        first_cases = np.flatnonzero(np.diff(self.people, prepend=-1))
+        first_cases = np.flatnonzero(np.diff(self.people, prepend=-1))  # of persons
         cells_before = np.concatenate(([0], n_cells))[first_cases]
-        cuts = first_cases[np.flatnonzero(np.diff(cells_before // _AT_ONCE, prepend=-1))].tolist()
+        block_of_person = cells_before // _AT_ONCE
+        is_first_of_block = np.flatnonzero(np.diff(block_of_person, prepend=-1))
+        cuts = first_cases[is_first_of_block].tolist()
         return zip(cuts, [*cuts[1:], len(self.people)], strict=False)
 
-    def _sums(
+    def _sums_of_block(
         self, start: int, end: int, is_asked: BoolArray
     ) -> tuple[IntArray, IntArray, FloatArray]:
-        """The sums of some cases, as `each` yields them, for the values that are asked about."""
-        starts, values, cells = self._kinds
+        """The sums of the cases from `start` up to `end`, as `of_people` yields them.
+
+        Only of the values that are asked about.
+        """
+        starts, values, cells = self._chances_by_kind
         if not is_asked.all():
-            asked = np.flatnonzero(is_asked[values])
-            n_asked = np.bincount(_kind_of_cell(starts)[asked], minlength=len(starts) - 1)
-            starts, values = np.concatenate(([0], np.cumsum(n_asked))), values[asked]
-            cells = cells[asked]
+            positions = np.flatnonzero(is_asked[values])
+            n_asked = np.bincount(_kind_of_cell(starts)[positions], minlength=len(starts) - 1)
+            starts = np.concatenate(([0], np.cumsum(n_asked)))
+            values, cells = values[positions], cells[positions]
         chance, n_values = self.chances.chance[cells], self.counts.n_values
         # All cells of each case's kind; persons are numbered from 0 in the block, and one number
         # stands for a person and a value.
@@ -297,16 +308,16 @@ class _Sums:
 
     def _cell_of_case(self, code: int) -> IntArray:
         """For one value, the cell of each case; -1 if nobody in its group can have the value."""
-        starts, values, cells = self._kinds
+        starts, values, cells = self._chances_by_kind
         positions = np.flatnonzero(values == code)
         cell_of_kind = np.full(len(starts) - 1, -1, dtype=np.int64)
         cell_of_kind[np.searchsorted(starts, positions, "right") - 1] = cells[positions]
         return cell_of_kind[self._kind_of_case]
 
-    def disclosure(self, code: int, top: float, single_case: Disclosure) -> Disclosure:
+    def disclosure(self, code: int, highest_sum: float, single_case: Disclosure) -> Disclosure:
         """The disclosure of one value: the highest sum of chances over the cases of one person.
 
-        `code` is the value, and `top` the sum as a float. If a single case has a higher chance
+        `code` is the value, and `highest_sum` a float. If a single case has a higher chance
         (`single_case`), it is that. The exact sum and the witness are worked out when asked for.
         """
         cell_of_case = self._cell_of_case(code)  # -1 for a case that cannot have the value
@@ -316,7 +327,7 @@ class _Sums:
             has_cell = cell_of_case >= 0
             chance = np.where(has_cell, self.chances.chance[cell_of_case], 0.0)
             sums = np.bincount(self.people, chance)
-            is_near = (sums[self.people] >= top * (1 - _NEAR)) & has_cell
+            is_near = (sums[self.people] >= highest_sum * (1 - _NEAR)) & has_cell
             # Persons with cases in the same cells have the same sum: these are added up once.
             cells_of_person: dict[int, list[int]] = {}
             for person, cell in zip(
@@ -342,7 +353,7 @@ class _Sums:
             groups = tuple(self.counts.group_label(int(g)) for g in self.groups[cases])
             return SeveralCases(groups[0], groups, tuple(chance[cases].tolist()))
 
-        probability = min(1.0, max(top, single_case.probability))
+        probability = min(1.0, max(highest_sum, single_case.probability))
         return Disclosure(
             single_case.value, probability, _witness=witness, bounded=True, _bound=exact
         )
@@ -365,14 +376,15 @@ def ledger_of_people(
     adversary: Any = point.adversary
 
     @cache  # these ledgers have no state: each group is asked about by itself
-    def ledger(n_cases: int) -> Any:
+    def ledger_for(n_cases: int) -> Any:
+        """A ledger for people with so many cases in a group."""
         return adversary.ledger(point.below / n_cases, targets, semantics)
 
-    # What the adversary's facts are about: only the target's group, or other groups, too.
-    speaks = adversary.speaks
-    if speaks is None or speaks.groups or point.inclusive:
-        started: Ledger = ledger(most_cases)
-        return started
+    # The adversary's facts may be about other groups than the target's, too.
+    reach = adversary.speaks
+    if reach is None or reach.groups or point.inclusive:
+        ledger: Ledger = ledger_for(most_cases)
+        return ledger
 
     def fails(counts: GroupCounts) -> BoolArray:
         assert isinstance(counts, CountsOfCases)
@@ -380,7 +392,7 @@ def ledger_of_people(
         # Groups in which somebody has at most so many cases have the same limit.
         for n_cases in np.unique(counts.most_cases).tolist():
             groups = np.flatnonzero(counts.most_cases == n_cases)
-            failing[groups] = ~ledger(n_cases).alone(counts.take(groups))
+            failing[groups] = ~ledger_for(n_cases).alone(counts.take(groups))
         return failing
 
     return EachGroup(fails)

@@ -373,13 +373,13 @@ class Policy:
         A ledger answers a search: does the release stay safe if these groups replace those?
         `everyone` has the counts of the whole table, for criteria that compare groups with it.
         """
-        ledgers = []
+        parts = []
         for requirement in self.requirements:
-            how = self.semantics_of(requirement)
-            counts = RequirementCounts.of_nobody(requirement, values, how)
+            semantics = self.semantics_of(requirement)
+            counts = RequirementCounts.of_nobody(requirement, values, semantics)
             for secret in counts.secrets:
-                ledgers += secret.parts(how, everyone)
-        return PolicyLedger(ledgers, self.monotone())
+                parts += secret.parts(semantics, everyone)
+        return PolicyLedger(parts, self.monotone())
 
     def __repr__(self) -> str:
         n_requirements = len(self.requirements)
@@ -594,14 +594,11 @@ class Policy:
         policy, hidden_rules = self.shown, chain(*map(self._hidden_rules, self.requirements))
         # If one rule on a sensitive column cannot be applied, all rules on it are left out.
         columns = {rule.sensitive for rule in hidden_rules}
-        if columns:
-            schema = policy.needed_schema
-            rules = []
-            for rule in schema.impossible:
-                if rule.sensitive not in columns:
-                    rules.append(rule)
-            return policy._with_requirements(policy.requirements, replace(schema, impossible=rules))
-        return policy
+        if not columns:
+            return policy
+        schema = policy.needed_schema
+        rules = [rule for rule in schema.impossible if rule.sensitive not in columns]
+        return policy._with_requirements(policy.requirements, replace(schema, impossible=rules))
 
     def _with_requirements(self, requirements: Sequence[Requirement], schema: Schema) -> Policy:
         """The same policy with another schema and requirements.
@@ -636,12 +633,10 @@ class Policy:
 
         Limits that are multiples of priors do not count. None for `sensitive` is every column.
         """
-        points = chain(*(requirement.points for requirement in self._requirements_on(sensitive)))
-        absolute = [point for point in points if not point.relative]
         limits = []
-        for p in absolute:
-            if "priors" not in p.adversary.to_dict():
-                limits.append(p.below)
+        for point in chain(*(required.points for required in self._requirements_on(sensitive))):
+            if not point.relative and "priors" not in point.adversary.to_dict():
+                limits.append(point.below)
         return min(limits, default=None)
 
     def _requirements_on(self, sensitive: str | None) -> list[Requirement]:

@@ -98,12 +98,12 @@ class Secret(NamedTuple):
         elif any_of is not None:
             sets = {"": any_of}
         return cls(
-            requirement.values,
-            requirement.excluded,
-            sets,
-            requirement.within,
-            label,
-            requirement.at_level,
+            values=requirement.values,
+            excluded=requirement.excluded,
+            sets=sets,
+            width=requirement.within,
+            label=label,
+            level=requirement.at_level,
         )
 
 

@@ -95,7 +95,7 @@ class EachValue:
         """For each name of a set, the values of a table that belong to it."""
         return {}
 
-    def judged(self, values: Labels) -> Secret:
+    def secret_for_judge(self, values: Labels) -> Secret:
         """The secret as the judge takes it, of the values of a table."""
         return Secret(*self.required.secret[:4])
 
@@ -142,14 +142,16 @@ class EachValue:
         If not, the requirement forbids nothing for this table.
         """
         counts = counts_of(secret.seen)
-        asked_codes = np.flatnonzero(secret.meant.about & (counts.totals > 0)).tolist()
-        present = {str(counts.values[code]) for code in asked_codes}
+        present_codes = np.flatnonzero(secret.meant.about & (counts.totals > 0)).tolist()
+        present = {str(counts.values[code]) for code in present_codes}
         # Each secret is a set of values, or a single value; those that nobody has are left out.
         sets = secret.meant.sets.values() or [[value] for value in present]
-        targets = [sorted(present.intersection(members)) for members in sets]
-        targets = [*filter(None, targets)]
+        present_sets = [sorted(present.intersection(members)) for members in sets]
+        present_sets = [*filter(None, present_sets)]
         points = secret.requirement.points
-        return bool(targets) and any(point.limits(secret.seen, targets) for point in points)
+        return bool(present_sets) and any(
+            point.limits(secret.seen, present_sets) for point in points
+        )
 
     def tells_people(self) -> bool:
         """True if it is counted how many people are over a limit."""
@@ -189,17 +191,21 @@ class NearValues(EachValue):
         These are cases of people, values of households, and rules on who cannot have which values.
         """
         column = self.required.sensitive or schema.sensitive
-        # The words of the message, and whether it is so.
-        unsupported = {
-            NO_SUM: schema.case_persons,
-            "where the schema says what some people cannot have (impossible); leave one of them "
-            "out": schema.rules_about(column),
-            f"of {column!r}, which is shown once for each household; give ranges as secrets by "
-            "any_of": column in schema.shared_values,
-        }
-        for where, is_so in unsupported.items():
-            if is_so:
-                raise PolicyError(f"{self.required.name}: within is unsupported {where}")
+        where: str | None = None
+        if schema.case_persons:
+            where = NO_SUM
+        elif schema.rules_about(column):
+            where = (
+                "where the schema says what some people cannot have (impossible); leave one of "
+                "them out"
+            )
+        elif column in schema.shared_values:
+            where = (
+                f"of {column!r}, which is shown once for each household; give ranges as secrets by "
+                "any_of"
+            )
+        if where is not None:
+            raise PolicyError(f"{self.required.name}: within is unsupported {where}")
 
     @property
     def searched_exactly(self) -> bool:
@@ -271,7 +277,7 @@ class SetsOfValues(EachValue):
         """The sets, as they were given; nothing is exempt from them."""
         return {**self.written(), "except": None}
 
-    def judged(self, values: Labels) -> Secret:
+    def secret_for_judge(self, values: Labels) -> Secret:
         """The secret as the judge takes it; values that cannot be compared with it are refused."""
         self.sets(values)
         sets = {name: values_of_set.judged for name, values_of_set in self._parts.items()}
@@ -289,17 +295,16 @@ class SetsOfValues(EachValue):
         sets = self._sets_among(values, printed)
         for name, members in sets.items():
             if set(members) == set(printed):
-                raise PolicyError(f"{self.required.name}: {self._every(name)}")
+                raise PolicyError(f"{self.required.name}: {self._message_of_every_value(name)}")
         # A criterion counts each set as one value, so a value must not be in two of them.
-        members_of_sets = [*chain(*sets.values())] if self.required.criterion is not None else []
-        twice = []
-        for i, x in enumerate(members_of_sets):
-            if x in members_of_sets[:i]:
-                twice.append(x)
-        if twice:
-            raise PolicyError(
-                f"{self.required.name}: {twice[0]!r} is in two sets, and is counted only once"
-            )
+        if self.required.criterion is not None:
+            members_before = set[str]()
+            for member in chain(*sets.values()):
+                if member in members_before:
+                    raise PolicyError(
+                        f"{self.required.name}: {member!r} is in two sets, and is counted only once"
+                    )
+                members_before.add(member)
         return sets
 
     def _sets_among(self, values: Labels, printed: Sequence[str]) -> dict[str, tuple[str, ...]]:
@@ -313,12 +318,12 @@ class SetsOfValues(EachValue):
         self._refuse_labels(values, printed)
         return sets
 
-    def _every(self, name: str) -> str:
+    def _message_of_every_value(self, name: str) -> str:
         """A message that a set has all values, with a way out."""
-        what = f"{self._what(name)} every sensitive value of the table"
+        what = f"{self._sentence_start(name)} every sensitive value of the table"
         return f"{what}, so everybody has one of these; leave out what need not stay hidden"
 
-    def _what(self, name: str) -> str:
+    def _sentence_start(self, name: str) -> str:
         return self._parts[name].words(name) if name in self._parts else "any_of names"
 
     def _refuse_labels(self, values: Labels, printed: Sequence[str]) -> None:
@@ -330,7 +335,7 @@ class SetsOfValues(EachValue):
         present, lacking = {*printed}, list[tuple[str, str]]()
         for name, values_of_set in self._parts.items():
             lacking += [(name, text) for text in values_of_set.texts if text not in present]
-        labels_above = _labels(self.required, values) if lacking else set()
+        labels_above = _labels_above(self.required, values) if lacking else set()
         for name, text in lacking:
             if text in labels_above:
                 key = f"any_of.{name}" if name else "any_of"
@@ -359,7 +364,8 @@ class SetsOfValues(EachValue):
         for name, codes in codes_of_set.items():
             new_code[codes] = len(other_values) + len(names)
             names.append(name_of_set([name], [*map(str, other_values), *names]))
-        return TargetValues(is_about, Labels([*other_values, *names]), sets, new_code)
+        labels = Labels([*other_values, *names])
+        return TargetValues(about=is_about, labels=labels, sets=sets, places=new_code)
 
     def check(self, semantics: Semantics) -> None:
         """Refuse semantics under which its values cannot be counted so."""
@@ -412,16 +418,16 @@ class LabelOfHierarchy(SetsOfValues):
         """Its label as a set of values."""
         return {"any_of": plain(self.sets(values)), "at_level": None, "except": None}
 
-    def judged(self, values: Labels) -> Secret:
+    def secret_for_judge(self, values: Labels) -> Secret:
         """The secret as the judge takes it, of the values of a table."""
         return Secret(None, tuple(self.required.excluded), self.sets(values))
 
     def _sets_among(self, values: Labels, printed: Sequence[str]) -> dict[str, tuple[str, ...]]:
         label = str(self.required.any_of)
-        below = _below(self.required, label, values, printed)
+        below = _values_below(self.required, label, values, printed)
         return {label: _Listed(below).among(printed)}
 
-    def _what(self, name: str) -> str:
+    def _sentence_start(self, name: str) -> str:
         return f"any_of = {name!r} is"
 
 
@@ -442,11 +448,11 @@ class LevelOfHierarchy(LabelOfHierarchy):
         """The level."""
         return {"any_of": None, "at_level": self.required.at_level}
 
-    def judged(self, values: Labels) -> Secret:
+    def secret_for_judge(self, values: Labels) -> Secret:
         """The secret as the judge takes it, of the values of a table."""
         return Secret(None, (), self.sets(values))
 
-    def _every(self, name: str) -> str:
+    def _message_of_every_value(self, name: str) -> str:
         """A message that a label is above all values, with a way out."""
         return (
             f"at_level = {self.required.at_level}: every sensitive value of the table is {name!r} "
@@ -454,7 +460,7 @@ class LevelOfHierarchy(LabelOfHierarchy):
         )
 
     def _sets_among(self, values: Labels, printed: Sequence[str]) -> dict[str, tuple[str, ...]]:
-        return _at_level(self.required, values)
+        return _sets_at_level(self.required, values)
 
 
 class _Listed:
@@ -545,7 +551,7 @@ def refuse_unheld(
                 )
 
 
-def _levels(required: Requirement, values: Labels, key: str) -> list[dict[str, list[str]]]:
+def _labels_by_level(required: Requirement, values: Labels, key: str) -> list[dict[str, list[str]]]:
     """For each level of the secret's hierarchy from 1, without the top: values below each label.
 
     `key` is what the policy says, for the message if there is no hierarchy.
@@ -561,21 +567,21 @@ def _levels(required: Requirement, values: Labels, key: str) -> list[dict[str, l
     if required.shown is not None:  # where a household's value stands in another row
         values = Labels([value for value in values if value != ELSEWHERE])
     try:
-        return _levels_of(required.hierarchy, values)
+        return _values_by_label_and_level(required.hierarchy, values)
     except HierarchyError as error:
         raise PolicyError(f"{required.name}: {str(error).partition(': ')[2]}") from None
 
 
-def _levels_of(hierarchy: Hierarchy, values: Labels) -> list[dict[str, list[str]]]:
+def _values_by_label_and_level(hierarchy: Hierarchy, values: Labels) -> list[dict[str, list[str]]]:
     """For each level of a hierarchy but the last, the values below each label.
 
     The last level has one label for all values, and the first is the one above the values.
     """
-    laid, levels = hierarchy.levels(values, "", None), []
-    for nodes, labels in zip(laid.ancestors[:-1], laid.labels[:-1], strict=True):
+    laid_out, levels = hierarchy.levels(values, "", None), []
+    for nodes, labels in zip(laid_out.ancestors[:-1], laid_out.labels[:-1], strict=True):
         level: dict[str, list[str]] = {}
         # `nodes` has the node above each value, in the order in which the hierarchy lays them out.
-        for leaf, node in zip(laid.order.tolist(), nodes.tolist(), strict=True):
+        for leaf, node in zip(laid_out.order.tolist(), nodes.tolist(), strict=True):
             members = level.setdefault(labels[node], [])
             if str(values[leaf]) not in members:
                 members.append(str(values[leaf]))
@@ -583,17 +589,17 @@ def _levels_of(hierarchy: Hierarchy, values: Labels) -> list[dict[str, list[str]
     return levels
 
 
-def _labels(required: Requirement, values: Labels) -> set[str]:
+def _labels_above(required: Requirement, values: Labels) -> set[str]:
     """All labels above the values of a table; empty without a hierarchy that has all values."""
     if required.hierarchy is None:
         return set()
     try:
-        return {*chain(*_levels(required, values, "any_of"))}
+        return {*chain(*_labels_by_level(required, values, "any_of"))}
     except PolicyError:
         return set()
 
 
-def _below(
+def _values_below(
     required: Requirement, label: str, values: Labels, printed: Sequence[str]
 ) -> tuple[str, ...]:
     """The values below a label of the hierarchy, at whichever levels it occurs.
@@ -601,12 +607,12 @@ def _below(
     `values` are those of the table, and `printed` the same as texts. Empty if nobody has a value
     below the label; a label that the hierarchy lacks is refused.
     """
-    levels = _levels(required, values, f"any_of = {label!r}")
+    levels = _labels_by_level(required, values, f"any_of = {label!r}")
     for level in levels:
         if label in level:
             _refuse_other_spelling(required, f"any_of = {label!r}", [label], level)
     members = [*chain(*(level.get(label, ()) for level in levels))]
-    if not members and label not in printed and label in _listed(required):
+    if not members and label not in printed and label in _labels_of_rows(required):
         return ()  # nobody in this table has a value below it
     if not members:
         labels = list(dict.fromkeys(chain(*levels)))
@@ -636,35 +642,35 @@ def _refuse_other_spelling(
             )
 
 
-def _listed(required: Requirement) -> set[str]:
+def _labels_of_rows(required: Requirement) -> set[str]:
     """All labels above the values that a hierarchy lists, even if nobody has them."""
     rows = getattr(required.hierarchy, "rows", ())
     return {*chain(*(row[1:] for row in rows))}
 
 
-def labelled(hierarchy: Hierarchy, values: Labels) -> dict[str, tuple[str, ...]]:
+def values_by_label(hierarchy: Hierarchy, values: Labels) -> dict[str, tuple[str, ...]]:
     """The values below each label of a hierarchy, except labels that are values.
 
     >>> from foreknow.data.columns.hierarchy import Tree
     >>> tree = Tree([["B20", "HIV", "*"], ["Z21", "HIV", "*"], ["flu", "flu", "*"]])
-    >>> labelled(tree, Labels(["B20", "Z21", "flu"]))
+    >>> values_by_label(tree, Labels(["B20", "Z21", "flu"]))
     {'HIV': ('B20', 'Z21')}
     """
     members_of: dict[str, dict[str, None]] = {}
-    for level in _levels_of(hierarchy, values):
+    for level in _values_by_label_and_level(hierarchy, values):
         for label, members in level.items():
             members_of.setdefault(label, {}).update(dict.fromkeys(members))
     printed = set(map(str, values))
     return {label: tuple(members) for label, members in members_of.items() if label not in printed}
 
 
-def _at_level(required: Requirement, values: Labels) -> dict[str, tuple[str, ...]]:
+def _sets_at_level(required: Requirement, values: Labels) -> dict[str, tuple[str, ...]]:
     """The values below each label at the requirement's level of the hierarchy.
 
     Labels that the requirement excludes are left out.
     """
     level: Any = required.at_level
-    levels = _levels(required, values, "at_level")  # the first is level 1
+    levels = _labels_by_level(required, values, "at_level")  # the first is level 1
     if not levels:
         raise PolicyError(
             f"{required.name}: at_level: the hierarchy of the sensitive column has no levels "
@@ -679,7 +685,7 @@ def _at_level(required: Requirement, values: Labels) -> dict[str, tuple[str, ...
     sets = levels[level - 1]
     _refuse_other_spelling(required, "at_level", sets, sets)
     for label in required.excluded:
-        if label not in sets and label not in _listed(required):
+        if label not in sets and label not in _labels_of_rows(required):
             raise PolicyError(
                 f"{required.name}: except: level {level} of the hierarchy has no label "
                 f"{label!r} above any value of the table{did_you_mean(str(label), sets)}"

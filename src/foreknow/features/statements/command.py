@@ -114,13 +114,13 @@ def _sets(release: Release, columns: Columns) -> Mapping[str, Sequence[str]]:
 
     Empty without a policy or hierarchy, or if the hierarchy does not list all values.
     """
-    from foreknow.policy.targets import labelled
+    from foreknow.policy.targets import values_by_label
 
     if columns.given is None:
         return {}
     hierarchy: Any = columns.given.needed_schema.hierarchies.get(release.sensitive)
     try:
-        return {} if hierarchy is None else labelled(hierarchy, release.counts.values)
+        return {} if hierarchy is None else values_by_label(hierarchy, release.counts.values)
     except HierarchyError:  # it does not list all that the release has
         return {}
 
