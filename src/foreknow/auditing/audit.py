@@ -321,10 +321,9 @@ class Audit(Result):
             )
             if self.limits_cases:
                 outcome = "holds of each case, but nothing limits inference of people"
-            asking = len({verdict.place for verdict in self.verdicts if not verdict.idle})
-            about_nobody = (
-                f", {n_requirements - asking} about nobody" if asking < n_requirements else ""
-            )
+            n_asking = len({verdict.place for verdict in self.verdicts if not verdict.idle})
+            n_idle = n_requirements - n_asking
+            about_nobody = f", {n_idle} about nobody" if n_idle else ""
             return f"Audit({self.name}: {outcome}, {n_requirements} {noun}{about_nobody}{beyond})"
         failing = len({verdict.place for verdict in self.failures})
         return f"Audit({self.name}: UNSAFE in {failing} of {n_requirements} {noun})"
@@ -429,11 +428,11 @@ def _audit(
         scope = scope_of(release_counts.release, release_counts.shown_policy)
         verdicts, too_large = release_counts.verdicts(by_judge=by_judge)
     return Audit(
-        release_counts.policy,
-        release_counts.counts,
-        verdicts,
-        utility or utility_of(release_counts.counts),
-        name or release_counts.name,
+        policy=release_counts.policy,
+        counts=release_counts.counts,
+        verdicts=verdicts,
+        utility=utility or utility_of(release_counts.counts),
+        name=name or release_counts.name,
         scope=replace(scope, word=release_counts.word, open=release_counts.open),
         trials=trials_beside(release_counts.sight, release_counts.policy) if learned else None,
         counted=release_counts.requirement_counts,

@@ -286,8 +286,9 @@ def owned_of_each(release: Release, policy: Policy, visible: Release | Sight) ->
             combined = policy.combined(people, True)
             counts_of_tables[id(people)] = owners_counts(combined, groups, labels)
     for position, column in column_of_requirement.items():
-        table = tables[column]
-        owned[position] = Owned(*counts_of_tables[id(table[0])], table)
+        people, _, _ = tables[column]
+        counts, cases = counts_of_tables[id(people)]
+        owned[position] = Owned(counts, cases, tables[column])
     return owned
 
 
@@ -296,7 +297,7 @@ def _refuse_two_spellings_of_units(people: Microdata, policy: Policy) -> None:
     units = {requirement.unit for requirement in policy.requirements}
     units |= {*policy.needed_schema.case_persons}
     for column in sorted(filter(None, units)):
-        names = people.as_it_stands(column)[1]
+        _, names = people.as_it_stands(column)
         if is_text(names.type):
             refuse_two_spellings(names.to_pylist(), repr(column), repeated=True)
 
@@ -320,7 +321,7 @@ def _owners_tables(
     if not release.partly_left_out:  # all columns show the same people
         try:
             people = Microdata(release.raw, beside=other_columns)
-            people.times  # noqa: B018  # which reads its values
+            people.times  # noqa: B018  # only so that its values are read
         except UnreadColumn:
             if policy.by_row:
                 raise

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from foreknow.auditing.questions import Rows, encodable, ones, printed_column
+from foreknow.auditing.questions import Rows, encodable, printed_column, times_or_once
 from foreknow.data.arrays import IntArray
 from foreknow.data.counts import GroupCounts
 from foreknow.data.engines.table import free_name
@@ -26,10 +26,10 @@ def of_counts(counts: GroupCounts, secret: str, *, of_people: bool = False) -> C
     groups = [free_name("group", {*columns, secret, COUNT}), *columns]
     groups = groups[1:] if columns and of_people else groups
     return Counted(
-        "generalized",
-        groups,
-        secret,
-        {"people": None, "sensitive": None},
+        form="generalized",
+        groups=groups,
+        sensitive=secret,
+        tables={"people": None, "sensitive": None},
         semantics=counts.semantics,
         parts={secret: "sensitive"},
         rows=_CountsReader(counts, groups, secret),
@@ -51,7 +51,7 @@ class _CountsReader:
         """
         counts = self.counts
         if table == "people":  # one row for each group, which stands for all of its people
-            return self._labels(np.arange(counts.n_groups)), ones(counts.sizes, 0)
+            return self._labels(np.arange(counts.n_groups)), times_or_once(counts.sizes, 0)
         # Values that print alike are one to a reader, so their counts are added up.
         pairs = np.stack([counts.cell_groups, self._code_of_text[counts.codes]])
         distinct_pairs, pair_of_row = np.unique(pairs, axis=1, return_inverse=True)
@@ -61,17 +61,15 @@ class _CountsReader:
         columns = dict(zip(self.groups, self._labels(distinct_pairs[0]), strict=True))
         columns[self.secret] = printed_column(distinct_pairs[1], list(counts.values))
         columns[COUNT] = printed_column(amount_of_row, amount.tolist())
-        return [columns[name] for name in names], ones(None, distinct_pairs.shape[1])
+        return [columns[name] for name in names], times_or_once(None, distinct_pairs.shape[1])
 
     @property
     def _code_of_text(self) -> IntArray:
         """For each value, the position of the first value that prints alike."""
-        first: dict[str, int] = {}
+        first_code: dict[str, int] = {}
         texts = [encodable(str(value)) for value in self.counts.values]
-        return np.array(
-            [first.setdefault(text, code) for code, text in enumerate(texts)],
-            dtype=np.int64,
-        )
+        codes = [first_code.setdefault(text, code) for code, text in enumerate(texts)]
+        return np.array(codes, dtype=np.int64)
 
     def _labels(self, of_row: IntArray) -> list[Column]:
         """The columns that say the group of each row; `of_row` is the number of the group."""

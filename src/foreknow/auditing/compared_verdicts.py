@@ -11,9 +11,9 @@ from foreknow.auditing.audit_input import OwnersTable
 from foreknow.auditing.bare_counts import of_counts
 from foreknow.auditing.questions import (
     encodable,
-    of_held,
-    of_owner,
-    of_release,
+    rows_of_owner,
+    rows_of_release,
+    rows_of_several_values,
     share_rows,
     verdicts_on,
 )
@@ -35,7 +35,7 @@ from foreknow_judge.remarks.explanations import explained, unjudged
 from foreknow_judge.verdict import Verdict
 
 
-def judged(
+def verdicts_of_requirement(
     release: Release,
     policy: Policy,
     requirement_counts: RequirementCounts,
@@ -108,7 +108,7 @@ def findings_of(
     `position` is its place in the policy. `owners` is the owner's table, where only that shows what
     is asked; `memo` keeps what was counted for other requirements.
     """
-    counted_rows, values, layout = _written(release, policy, requirement, owners)
+    counted_rows, values, layout = _input_of_judge(release, policy, requirement, owners)
     columns = counted_rows.exact or counted_rows.groups
     counted_rows = replace(counted_rows, populations=_populations(requirement, columns))
     if memo is not None:
@@ -128,16 +128,10 @@ def with_witnesses(
     Findings are in the order of a policy file, which has points of one kind beside each other. If a
     finding and its explanation disagree, it is an internal error: one of the two has a mistake.
     """
-    # Requirement and kind, in the order in which they first come; then the order of the findings.
-    kinds = list(
-        dict.fromkeys((explanation.place, explanation.judged.key) for explanation in explanations)
-    )
-    order = sorted(
-        range(len(explanations)),
-        key=lambda position: kinds.index(
-            (explanations[position].place, explanations[position].judged.key)
-        ),
-    )
+    # Findings of one requirement and kind of knowledge are beside each other.
+    kinds = [(explanation.place, explanation.judged.key) for explanation in explanations]
+    distinct_kinds = list(dict.fromkeys(kinds))
+    order = sorted(range(len(kinds)), key=lambda position: distinct_kinds.index(kinds[position]))
     if len(order) != len(findings):
         raise InternalError(f"the judge has {len(findings)} findings, the audit {len(order)}")
     verdicts: dict[int, Verdict] = {}
@@ -154,12 +148,13 @@ def with_witnesses(
 
 def _refuse_values_written_alike(values: Sequence[Any]) -> None:
     """Refuse values that are different to Python, and alike where they are written: 1 and "1"."""
-    first: dict[str, Any] = {}
+    first_of_text: dict[str, Any] = {}
     for value in values:
-        if first.setdefault(encodable(str(value)), value) != value:
+        first = first_of_text.setdefault(encodable(str(value)), value)
+        if first != value:
             raise DataError(
-                f"{first[encodable(str(value))]!r} and {value!r} are written alike, so a reader "
-                "takes them for one value: give them other names, or one type"
+                f"{first!r} and {value!r} are written alike, so a reader takes them for one value: "
+                "give them other names, or one type"
             )
 
 
@@ -184,7 +179,7 @@ def _populations(requirement: Requirement, columns: Sequence[str]) -> dict[str, 
     return {population.digest(): population.written() for population in populations}
 
 
-def _written(
+def _input_of_judge(
     release: Release, policy: Policy, requirement: Requirement, owners: OwnersTable | None
 ) -> tuple[Counted, Any, Layout]:
     """The input of the judge for a requirement: counted rows, values of columns, and the layout.
@@ -197,7 +192,7 @@ def _written(
         people, groups, _ = owners
         schema, layout = policy.needed_schema, release.layout
         domains = {column.name: Labels(column.domain) for column in people.sensitives}
-        by_owner = of_owner(
+        by_owner = rows_of_owner(
             people,
             groups,
             schema.to_dict(),
@@ -216,6 +211,6 @@ def _written(
     domains = {name: counts.values for name, counts in release.by_column().items()}
     if visible.linked:  # people may have several values
         exact = requirement.subject.exact(release)
-        return of_held(visible, exact), domains, layout
+        return rows_of_several_values(visible, exact), domains, layout
     rules = {} if policy.schema is None else policy.to_dict()["schema"]
-    return of_release(release, visible, rules, of_people=of_people), domains, layout
+    return rows_of_release(release, visible, rules, of_people=of_people), domains, layout

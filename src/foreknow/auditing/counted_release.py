@@ -20,7 +20,7 @@ from foreknow.auditing.audit_input import (
     read_at_once,
     release_of,
 )
-from foreknow.auditing.compared_verdicts import judged
+from foreknow.auditing.compared_verdicts import verdicts_of_requirement
 from foreknow.auditing.named_values import held_by, refuse_misspelt
 from foreknow.data.columns.reading_rules import BLANKS, Reading
 from foreknow.data.counts import GroupCounts
@@ -76,8 +76,15 @@ class CountedRelease:
             if self.cases:
                 explanations = [*map(_of_cases, explanations)]
             if by_judge:
-                question = self.release, self.policy, requirement_counts, explanations
-                verdicts += judged(*question, table, memo, too_large)
+                verdicts += verdicts_of_requirement(
+                    self.release,
+                    self.policy,
+                    requirement_counts,
+                    explanations,
+                    owners=table,
+                    memo=memo,
+                    too_large=too_large,
+                )
             else:
                 verdicts += cast("list[Verdict]", explanations)
         return tuple(verdicts), tuple(too_large)
@@ -230,7 +237,7 @@ def _refuse_split_households(release: Release, schema: Schema, visible: Release 
         is_named = households < len(names) - names.null_count
         # The distinct pairs of a household and a release: a household in two pairs is split.
         pairs = np.stack([households[is_named], release_of_group[groups][is_named]])
-        household_of_pair = np.unique(pairs, axis=1)[0]
+        household_of_pair, _ = np.unique(pairs, axis=1)
         may_be_split = len(np.unique(household_of_pair)) < len(household_of_pair)
     if may_be_split:
         raise UnsupportedError(

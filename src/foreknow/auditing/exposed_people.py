@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import chain
 from typing import Any, Literal, TypeAlias
 
@@ -83,7 +83,9 @@ class Exposed:
     # who of the people with a prior has it
     about: Literal["people", "values", "suspected"] = "people"
     # what is over the limit
-    where: _OfCells | _OfGroups | _OfSecrets | None = field(default=None, repr=False)
+    where: _ExposedCells | _FailingGroups | _ExposedBySecrets | None = field(
+        default=None, repr=False
+    )
     # the column of the units that are counted instead of rows: persons or households
     unit: str | None = None
     limits: bool = True  # whether the requirement limits what is inferred about this table
@@ -124,25 +126,29 @@ def exposed_by(
 ) -> list[Exposed]:
     """Count who is exposed, for each verdict on one requirement; see `Exposed.limits`."""
     return [
-        replace(exposed, limits=limits) for exposed in _exposed_by(requirement_counts, verdicts)
+        replace(exposed, limits=limits)
+        for exposed in _exposed_by_requirement(requirement_counts, verdicts)
     ]
 
 
-def _exposed_by(requirement_counts: RequirementCounts, verdicts: Sequence[Judged]) -> list[Exposed]:
+def _exposed_by_requirement(
+    requirement_counts: RequirementCounts, verdicts: Sequence[Judged]
+) -> list[Exposed]:
     """How many people are over the limit of each verdict on one requirement.
 
     A requirement may have several secrets (sets of values): people are counted for each, and then
     put together.
     """
     if verdicts[0].of_groups:  # a criterion
-        return [_failing(verdict, requirement_counts.counts_by_policy) for verdict in verdicts]
+        return [
+            _exposed_by_criterion(verdict, requirement_counts.counts_by_policy)
+            for verdict in verdicts
+        ]
     if not requirement_counts.tells_people:
         return [Exposed(verdict) for verdict in verdicts]
-    by_secret = [_exposed(secret, verdicts) for secret in requirement_counts.secrets]
-    return [
-        _exposed_by_any(requirement_counts, of_verdict)
-        for of_verdict in zip(*by_secret, strict=True)
-    ]
+    by_secret = [_exposed_by_secret(secret, verdicts) for secret in requirement_counts.secrets]
+    by_verdict = zip(*by_secret, strict=True)
+    return [_exposed_by_any(requirement_counts, of_secrets) for of_secrets in by_verdict]
 
 
 def _exposed_by_any(requirement_counts: RequirementCounts, by_secret: Sequence[Exposed]) -> Exposed:
@@ -157,50 +163,54 @@ def _exposed_by_any(requirement_counts: RequirementCounts, by_secret: Sequence[E
         return Exposed(first.verdict)
     # For each secret, which values belong to it.
     values_of_secrets = [secret.meant.about for secret in requirement_counts.secrets]
-    where = _OfSecrets(by_secret, values_of_secrets, counts_of(requirement_counts.seen))
+    where = _ExposedBySecrets(by_secret, values_of_secrets, counts_of(requirement_counts.seen))
     groups = list(where.groups(first.verdict.required))
-    certain = [group for group in groups if group.certain]
+    certain_groups = [group for group in groups if group.certain]
     members = [*chain(*requirement_counts.meant.sets.values())]
-    steps: tuple[int, ...] = ()
+    by_chance: tuple[int, ...] = ()
     if len(set(members)) == len(members):  # else somebody may have a value of two sets
-        steps = tuple(map(sum, zip(*(exposed.by_chance for exposed in by_secret), strict=True)))
+        of_secrets = [exposed.by_chance for exposed in by_secret]
+        by_chance = tuple(map(sum, zip(*of_secrets, strict=True)))
+    over_by_secret = [exposed.over for exposed in by_secret]
+    certain_by_secret = [exposed.certain for exposed in by_secret]
     return Exposed(
         first.verdict,
-        _people_count(where.people(sure=False), groups, [exposed.over for exposed in by_secret]),
-        _people_count(where.people(sure=True), certain, [exposed.certain for exposed in by_secret]),
-        steps,
-        first.about,
-        where,
+        over=_united_count(where.people(sure=False), groups, over_by_secret),
+        certain=_united_count(where.people(sure=True), certain_groups, certain_by_secret),
+        by_chance=by_chance,
+        about=first.about,
+        where=where,
     )
 
 
-def _people_count(
-    people: int, groups: Sequence[ExposedGroup], counts: Sequence[PeopleCount | None]
+def _united_count(
+    people: int, groups: Sequence[ExposedGroup], by_secret: Sequence[PeopleCount | None]
 ) -> PeopleCount:
-    """The count of people and groups; a group may occur once for each secret."""
+    """The count for several secrets together; `groups` may have a group once for each secret.
+
+    It is only an upper bound if the count for some secret is.
+    """
     sizes = {group.label: group.size for group in groups}
-    at_most = any(count is not None and count.at_most for count in counts)
-    return PeopleCount(people, len(sizes), sum(sizes.values()), at_most)
+    at_most = any(count is not None and count.at_most for count in by_secret)
+    suspected = sum(sizes.values())
+    return PeopleCount(people, groups=len(sizes), suspected=suspected, at_most=at_most)
 
 
-def _exposed(secret: RequirementCounts, verdicts: Sequence[Judged]) -> list[Exposed]:
+def _exposed_by_secret(secret: RequirementCounts, verdicts: Sequence[Judged]) -> list[Exposed]:
     """The people who are exposed by one secret, for each verdict on it."""
     counts_by_policy, asked_values = secret.counts_by_policy, secret.asked
     counts = counts_of(counts_by_policy)
+    exposed = []
     if secret.people is not None:  # rows are cases, and it is known whose
         is_asked = np.asarray(asked_values)
-        of_each = [
-            secret.people.count_over(verdict.judged, verdict.required, counts_by_policy, is_asked)
-            for verdict in verdicts
-        ]
-        return [
-            Exposed(
-                verdict, PeopleCount(people, groups, people, at_most=True), unit=secret.people.name
+        for verdict in verdicts:
+            people, groups = secret.people.count_over(
+                verdict.judged, verdict.required, counts_by_policy, is_asked
             )
-            for verdict, (people, groups) in zip(verdicts, of_each, strict=True)
-        ]
+            over = PeopleCount(people, groups, suspected=people, at_most=True)
+            exposed.append(Exposed(verdict, over, unit=secret.people.name))
+        return exposed
     by_adversary: dict[Any, Chances | None] = {}
-    exposed = []
     for verdict in verdicts:
         adversary, limit = verdict.judged, verdict.required
         if adversary not in by_adversary:
@@ -214,22 +224,29 @@ def _exposed(secret: RequirementCounts, verdicts: Sequence[Judged]) -> list[Expo
         # A cell is the chance that the people of a group have a value: those of asked values.
         cells = np.flatnonzero(np.asarray(asked_values)[chances.value])
         if limit.relative:
-            over = chances.gaining(limit.amount, cells)
+            is_over = chances.gaining(limit.amount, cells)
         else:
-            over = chances.reaching(limit.amount, cells, limit.inclusive)
-        sure = chances.sure(cells)
-        where = _OfCells(counts, chances, cells[over], cells[sure])
-        people_counts = where.count(where.over), where.count(where.certain, certain=True)
+            is_over = chances.reaching(limit.amount, cells, limit.inclusive)
+        is_sure = chances.sure(cells)
+        where = _ExposedCells(counts, chances, over=cells[is_over], certain=cells[is_sure])
         # People who have the value, or people who are suspected of it; where somebody may have
         # several values, each of them counts.
-        counted_units: Any = "people" if chances.have_it else "suspected"
-        counted_units = "values" if chances.overlap else counted_units
-        steps = _by_chance(chances, cells, sure)
-        exposed.append(Exposed(verdict, *people_counts, steps, counted_units, where))
+        about: Any = "people" if chances.have_it else "suspected"
+        about = "values" if chances.overlap else about
+        exposed.append(
+            Exposed(
+                verdict,
+                over=where.count(where.over),
+                certain=where.count(where.certain, certain=True),
+                by_chance=_people_by_tenth(chances, cells, is_sure),
+                about=about,
+                where=where,
+            )
+        )
     return exposed
 
 
-def _failing(verdict: Judged, counts_by_policy: HasCounts) -> Exposed:
+def _exposed_by_criterion(verdict: Judged, counts_by_policy: HasCounts) -> Exposed:
     """The groups that fail a criterion; none are named if it does not fail by single groups."""
     criterion: Any = verdict.judged
     counts, classes = counts_of(counts_by_policy), classes_of(counts_by_policy)
@@ -251,30 +268,32 @@ def _failing(verdict: Judged, counts_by_policy: HasCounts) -> Exposed:
     # It fails, but no single group does, so there is none to name.
     if not len(failing) and not criterion.holds(counts):
         return names_no_group
-    where = _OfGroups(counts, failing, counts.units)
+    where = _FailingGroups(counts, failing, counts.units)
     return Exposed(verdict, where.count(), where=where, unit=verdict.requirement.unit)
 
 
-def _by_chance(chances: Chances, cells: IntArray, sure: BoolArray) -> tuple[int, ...]:
+def _people_by_tenth(chances: Chances, cells: IntArray, sure: BoolArray) -> tuple[int, ...]:
     """How many people an adversary is sure of to 0-10%, 10-20%, ... 90-100%, and for certain.
 
     `cells` are positions in `chances`, and `sure` says which of them are certain.
     """
     # The tenth of each chance; CLOSE, so that a float just below 0.3 counts as 0.3.
-    steps = np.minimum(np.floor((chances.chance[cells] + CLOSE) * _TENTHS), _TENTHS - 1)
-    steps = np.where(sure, _TENTHS, steps).astype(np.int64)
+    tenths = np.minimum(np.floor((chances.chance[cells] + CLOSE) * _TENTHS), _TENTHS - 1)
+    tenths = np.where(sure, _TENTHS, tenths).astype(np.int64)
     # For people who cannot be told apart by their values, the value with the highest chance.
     kinds, kind_of_cell = np.unique(chances.kind[cells], return_inverse=True)
+    kind_of_cell = kind_of_cell.reshape(-1)
     highest = np.zeros(len(kinds), dtype=np.int64)
-    np.maximum.at(highest, kind_of_cell.reshape(-1), steps)
+    np.maximum.at(highest, kind_of_cell, tenths)
     # Equal groups were computed once (a case): their people count as often as there are such.
+    n_groups = _groups_per_case(chances)[chances.case[cells]]
     people = np.zeros(len(kinds), dtype=np.int64)
-    people[kind_of_cell.reshape(-1)] = chances.people[cells] * _times(chances)[chances.case[cells]]
-    people_by_step = np.bincount(highest, weights=people, minlength=_TENTHS + 1)
-    return tuple(people_by_step.astype(np.int64).tolist())
+    people[kind_of_cell] = chances.people[cells] * n_groups
+    people_by_tenth = np.bincount(highest, weights=people, minlength=_TENTHS + 1)
+    return tuple(people_by_tenth.astype(np.int64).tolist())
 
 
-def _times(chances: Chances) -> IntArray:
+def _groups_per_case(chances: Chances) -> IntArray:
     """The number of groups of each case."""
     if chances.case_of is None:
         return np.ones(int(chances.case.max(initial=-1)) + 1, dtype=np.int64)
@@ -282,7 +301,7 @@ def _times(chances: Chances) -> IntArray:
 
 
 @dataclass(frozen=True, eq=False)
-class _OfSecrets:
+class _ExposedBySecrets:
     """Groups over the limit by any of several secrets; a group once for each."""
 
     by_secret: Sequence[Exposed]
@@ -298,8 +317,8 @@ class _OfSecrets:
         is_over = np.zeros(len(values.codes), dtype=bool)  # for each value that occurs in a group
         for exposed, values_of_secret in zip(self.by_secret, self.values_of_secrets, strict=True):
             cells = exposed.where
-            assert isinstance(cells, _OfCells)
-            over = cells.held_in(cells.certain if sure else cells.over)
+            assert isinstance(cells, _ExposedCells)
+            over = cells.groups_with(cells.certain if sure else cells.over)
             is_over |= over[values.cell_groups] & values_of_secret[values.codes]
         people = _sums(values.cell_groups[is_over], values.counts[is_over], values.n_groups)
         # Where somebody may have several values, at most everybody in the group.
@@ -311,7 +330,7 @@ class _OfSecrets:
 
 
 @dataclass(frozen=True, eq=False)
-class _OfGroups:
+class _FailingGroups:
     """Groups that fail a criterion."""
 
     counts: GroupCounts
@@ -319,17 +338,20 @@ class _OfGroups:
     sizes: IntArray  # people of each group, or different units, who may be in several
 
     def count(self) -> PeopleCount:
-        people, at_most = int(self.sizes[self.failing].sum()), self.sizes is not self.counts.sizes
-        return PeopleCount(people, len(self.failing), people, at_most)
+        people = int(self.sizes[self.failing].sum())
+        may_overlap = self.sizes is not self.counts.sizes
+        n_groups = len(self.failing)
+        return PeopleCount(people, groups=n_groups, suspected=people, at_most=may_overlap)
 
     def groups(self, limit: Limit) -> Iterator[ExposedGroup]:
         for group in self.failing.tolist():
             size = int(self.sizes[group])
-            yield ExposedGroup(self.counts.group_label(group), size, size, None, None)
+            label = self.counts.group_label(group)
+            yield ExposedGroup(label, size, people=size, certain=None, disclosure=None)
 
 
 @dataclass(frozen=True, eq=False)
-class _OfCells:
+class _ExposedCells:
     """Cells over a limit, and those that are certain."""
 
     counts: GroupCounts
@@ -343,24 +365,27 @@ class _OfCells:
         A cell is the chance of a value in a group; with `certain`, it is 1. Equal groups were
         computed once, as a case, and are counted here one by one.
         """
-        people, suspected, bounded = self._by_case(cells, certain)
-        case_of = self.chances.case_of  # the case of each group
-        if case_of is None:  # each group is a case
-            groups = np.flatnonzero(suspected)
-            holders, suspects, unsure = people, suspected, bounded
-        else:
-            groups = np.flatnonzero(suspected[case_of])
-            cases = case_of[groups]
-            holders, suspects, unsure = people[cases], suspected[cases], bounded[cases]
-        return PeopleCount(int(holders.sum()), len(groups), int(suspects.sum()), bool(unsure.any()))
+        people, suspected, bounded = self._people_by_case(cells, certain)
+        case_of = self.chances.case_of
+        if case_of is not None:  # from cases to groups; else each group is a case
+            people, suspected, bounded = people[case_of], suspected[case_of], bounded[case_of]
+        is_touched = suspected > 0
+        return PeopleCount(
+            people=int(people[is_touched].sum()),
+            groups=int(np.count_nonzero(is_touched)),
+            suspected=int(suspected.sum()),
+            at_most=bool(bounded[is_touched].any()),
+        )
 
-    def held_in(self, cells: IntArray) -> BoolArray:
+    def groups_with(self, cells: IntArray) -> BoolArray:
         """The groups that contain some of the cells."""
         cases = np.zeros(self._n_cases, dtype=bool)
         cases[self.chances.case[cells]] = True
         return cases if self.chances.case_of is None else cases[self.chances.case_of]
 
-    def _by_case(self, cells: IntArray, certain: bool) -> tuple[IntArray, IntArray, BoolArray]:
+    def _people_by_case(
+        self, cells: IntArray, certain: bool
+    ) -> tuple[IntArray, IntArray, BoolArray]:
         """For each case, the people found out, the people suspected, and if the first is a bound.
 
         A case is a kind of equal groups. Who is found out has the value that is suspected. A cell
@@ -384,18 +409,15 @@ class _OfCells:
             return people, people, np.zeros(n_cases, dtype=bool)
         suspected = people
         # Found out are at most as many as have one of the suspected values: each value once.
-        pairs = case[cells] * self.counts.n_values + chances.value[cells]
-        distinct, first = np.unique(pairs, return_index=True)
-        distinct_cells = cells[first]
-        people = np.minimum(
-            suspected, _sums(case[distinct_cells], chances.holders[distinct_cells], n_cases)
-        )
+        case_and_value = case[cells] * self.counts.n_values + chances.value[cells]
+        distinct, first = np.unique(case_and_value, return_index=True)
+        holders = _sums(case[cells[first]], chances.holders[cells[first]], n_cases)
+        people = np.minimum(suspected, holders)
         # If all people of a group are suspected of the same values, the number is exact.
-        kinds_of = self._kinds_of_case
-        complete = np.bincount(case[cells], minlength=n_cases) == kinds_of * np.bincount(
-            distinct // self.counts.n_values, minlength=n_cases
-        )
-        return people, suspected, touched & ~complete
+        n_values = np.bincount(distinct // self.counts.n_values, minlength=n_cases)
+        n_cells = np.bincount(case[cells], minlength=n_cases)
+        is_exact = n_cells == self._kinds_of_case * n_values
+        return people, suspected, touched & ~is_exact
 
     @cached_property
     def _n_cases(self) -> int:
@@ -427,24 +449,26 @@ class _OfCells:
             cell = worst[chances.case_of[groups]]
         ranked = np.lexsort((groups, -chances.chance[cell]))  # the surest first, then by position
         groups, cell = groups[ranked], cell[ranked]
-        people = self._by_case(self.over, certain=False)[0]
-        certain = self._by_case(self.certain, certain=True)[0]
-        exact = self._near_limit(np.unique(cell), limit)
+        people, _, _ = self._people_by_case(self.over, certain=False)
+        certain, _, _ = self._people_by_case(self.certain, certain=True)
+        fraction_of_cell = self._near_limit(np.unique(cell), limit)
         for group, worst_cell in zip(groups.tolist(), cell.tolist(), strict=True):
             case = int(chances.case[worst_cell])
-            value = self.counts.values[int(chances.value[worst_cell])]
-            prior = None if chances.prior is None else chances.prior(np.array([worst_cell]))[0]
+            prior: Fraction | None = None
+            if limit.relative and chances.prior is not None:
+                (prior,) = chances.prior(np.array([worst_cell]))
+            disclosure = Disclosure(
+                self.counts.values[int(chances.value[worst_cell])],
+                float(chances.chance[worst_cell]),
+                partial(fraction_of_cell.get, worst_cell),
+                prior=prior,
+            )
             yield ExposedGroup(
                 self.counts.group_label(group),
-                int(self.counts.sizes[group]),
-                int(people[case]),
-                int(certain[case]),
-                Disclosure(
-                    value,
-                    float(chances.chance[worst_cell]),
-                    lambda worst_cell=worst_cell: exact.get(worst_cell),  # type: ignore[misc]
-                    prior=prior if limit.relative else None,
-                ),
+                size=int(self.counts.sizes[group]),
+                people=int(people[case]),
+                certain=int(certain[case]),
+                disclosure=disclosure,
             )
 
     def _near_limit(self, cells: IntArray, limit: Limit) -> dict[int, Fraction | None]:

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from foreknow.data.arrays import IntArray
 from foreknow.data.columns.spellings import Spellings
 from foreknow.data.counts import GroupCounts
 from foreknow.data.engines.people.households import ELSEWHERE
@@ -35,18 +36,18 @@ def refuse_misspelt(
     named_in_column: dict[str, set[str]] = {name: set() for name in printed}
     # Each list of values: its requirement, column and texts, and all texts of the requirement.
     lists: list[tuple[Requirement, str, list[str], set[str]]] = []
-    # The values that some set has together with a value of a column.
-    together: dict[tuple[str, str], set[str]] = {}
+    # By column and value: the values that stand in some set together with it.
+    in_same_set: dict[tuple[str, str], set[str]] = {}
     for required in requirements:
         column = required.sensitive if required.sensitive in printed else main
         named_by_it = set[str]()
-        for values_named in required.target.texts:
-            texts = [*map(str, values_named)]
+        for named_values in required.target.texts:
+            texts = [*map(str, named_values)]
             named_by_it.update(texts)
             lists.append((required, column, texts, named_by_it))
             if required.about_sets:
                 for text in texts:
-                    together.setdefault((column, text), set()).update(texts)
+                    in_same_set.setdefault((column, text), set()).update(texts)
         named_in_column[column] |= named_by_it
     for required, column, texts, named_by_it in lists:
         printed_values = printed[column]
@@ -61,9 +62,9 @@ def refuse_misspelt(
             if column not in spellings:
                 spellings[column] = Spellings(printed_values)
             # Values that a policy names beside this one are surely meant as different ones.
-            passed_over = named_in_column[column] if is_idle_set else {*texts}
-            passed_over = passed_over | together.get((column, text), set())
-            similar = None if is_absent else spellings[column].near(text, but=passed_over)
+            meant_as_others = named_in_column[column] if is_idle_set else {*texts}
+            meant_as_others = meant_as_others | in_same_set.get((column, text), set())
+            similar = None if is_absent else spellings[column].near(text, but=meant_as_others)
             # a set would lack a value that the table writes otherwise, so `absent` excuses none
             otherwise = spellings[column].written_otherwise(text, but=named_by_it)
             if otherwise is not None:
@@ -134,42 +135,49 @@ def near_values(counts: GroupCounts) -> NearestValues | None:
         return None
     if any(map(is_code, numeric_texts)):  # such as 007: near codes mean nothing
         return None
-    # The position of each value on the line; -1 for one that is no number. An entry is a value
-    # that occurs in a group.
-    position_of_code = np.full(counts.n_values, -1, dtype=np.int64)
-    position_of_code[codes[numbers]] = line.place
-    position_of_entry = position_of_code[counts.codes]
-    group_of_entry = np.repeat(np.arange(counts.n_groups), np.diff(counts.offsets))[
-        position_of_entry >= 0
-    ]
-    position_of_entry = position_of_entry[position_of_entry >= 0]
-    lowest = np.full(counts.n_groups, len(line.units), dtype=np.int64)
-    highest = np.full(counts.n_groups, -1, dtype=np.int64)
-    np.minimum.at(lowest, group_of_entry, position_of_entry)
-    np.maximum.at(highest, group_of_entry, position_of_entry)
+    places = np.full(counts.n_values, -1, dtype=np.int64)  # on the line, by code
+    places[codes[numbers]] = line.place
+    lowest, highest = _ends_of_groups(counts, places)
     varied_groups = np.flatnonzero(lowest < highest)  # with at least two different numbers
     if not len(varied_groups):
         return None
-    lowest = lowest[varied_groups]
-    highest = highest[varied_groups]
+    lowest, highest = lowest[varied_groups], highest[varied_groups]
     sizes = counts.sizes[varied_groups]
-    numeric = line.kind == "number"
+    are_numbers = line.kind == "number"
     # Whether a window from the lowest value, as wide as is usual, reaches to the highest one.
-    is_narrow = line.reach(Width("10%" if numeric else "30 days"))[lowest] >= highest
+    is_narrow = line.reach(Width("10%" if are_numbers else "30 days"))[lowest] >= highest
     if not is_narrow.any() and len(line.units) <= _FEW_NUMBERS:
         return None
     units = np.array(line.units, dtype=np.float64)
-    spans = units[highest] - units[lowest]
+    low, high = units[lowest], units[highest]
+    spans = high - low
     # Numbers are compared by the span as a share of the end that is nearer to 0; a span that
     # includes 0 is no such share, so it counts as infinitely wide. Dates have no such 0.
-    ends = np.minimum(abs(units[lowest]), abs(units[highest])) * (
-        units[lowest] * units[highest] > 0
-    )
-    shares = np.divide(spans, ends, out=np.full(len(spans), np.inf), where=ends > 0)
+    nearer_end = np.where(low * high > 0, np.minimum(abs(low), abs(high)), 0.0)
+    shares = np.divide(spans, nearer_end, out=np.full(len(spans), np.inf), where=nearer_end > 0)
     # The narrowest group, and of equally narrow ones the largest, then the one of lowest numbers.
-    nearest = np.lexsort((lowest, -sizes, spans, shares if numeric else spans))[0]
+    nearest, *_ = np.lexsort((lowest, -sizes, spans, shares if are_numbers else spans))
     texts_at: dict[int, list[str]] = {}
-    for text, position_of_text in zip(numeric_texts, line.place, strict=True):
-        texts_at.setdefault(int(position_of_text), []).append(text)
-    first, last = (min(texts_at[int(end[nearest])]) for end in (lowest, highest))
-    return NearestValues(first, last, int(sizes[nearest]), int(is_narrow.sum()))
+    for text, place in zip(numeric_texts, line.place, strict=True):
+        texts_at.setdefault(int(place), []).append(text)
+    return NearestValues(
+        lowest=min(texts_at[int(lowest[nearest])]),
+        highest=min(texts_at[int(highest[nearest])]),
+        n_people=int(sizes[nearest]),
+        n_narrow_groups=int(is_narrow.sum()),
+    )
+
+
+def _ends_of_groups(counts: GroupCounts, places: IntArray) -> tuple[IntArray, IntArray]:
+    """The lowest and the highest place of each group's values; -1 for the highest if it has none.
+
+    `places` has the place of each value by its code, and -1 for values that have no place.
+    """
+    place_of_cell = places[counts.codes]
+    has_place = place_of_cell >= 0
+    groups, place_of_cell = counts.cell_groups[has_place], place_of_cell[has_place]
+    lowest = np.full(counts.n_groups, len(places), dtype=np.int64)
+    highest = np.full(counts.n_groups, -1, dtype=np.int64)
+    np.minimum.at(lowest, groups, place_of_cell)
+    np.maximum.at(highest, groups, place_of_cell)
+    return lowest, highest

@@ -48,9 +48,7 @@ def printed_column(codes: Any, labels: Sequence[Any]) -> Column:
     try:
         distinct, position_of_text = sorted_texts(texts)
     except UnicodeEncodeError:  # half characters, which no file can hold, become escapes
-        distinct, position_of_text = sorted_texts(
-            [None if t is None else encodable(t) for t in texts]
-        )
+        distinct, position_of_text = sorted_texts(encodable(texts))
     return Column(distinct, position_of_text[np.asarray(codes)])
 
 
@@ -63,7 +61,7 @@ def encodable(content: Any) -> Any:
     return [*map(encodable, content)] if isinstance(content, (list, tuple)) else content
 
 
-def ones(times: IntArray | None, n_rows: int) -> IntArray:
+def times_or_once(times: IntArray | None, n_rows: int) -> IntArray:
     """How often each row occurs: `times`, or once."""
     return np.ones(n_rows, np.int64) if times is None else times.astype(np.int64)
 
@@ -71,7 +69,7 @@ def ones(times: IntArray | None, n_rows: int) -> IntArray:
 # ---- tables -------------------------------------------------------------------------------------
 
 
-def of_release(
+def rows_of_release(
     release: ReleaseTables,
     visible: ReleaseTables,
     rules: Mapping[str, Any],
@@ -103,10 +101,10 @@ def of_release(
         names, semantics = ["people", *name_of_table.values()], release.semantics
         other_columns = release.people_columns
     return Counted(
-        "bucketized" if release.recognized and not release.by_values else "generalized",
-        release.group_columns,
-        secret,
-        dict.fromkeys(names),
+        form="bucketized" if release.recognized and not release.by_values else "generalized",
+        groups=release.group_columns,
+        sensitive=secret,
+        tables=dict.fromkeys(names),
         semantics=semantics,
         parts=table_of_column,
         exact=tuple(release.recognized),
@@ -118,7 +116,7 @@ def of_release(
     )
 
 
-def of_held(visible: ReleaseTables, exact: Sequence[str] = ()) -> Counted:
+def rows_of_several_values(visible: ReleaseTables, exact: Sequence[str] = ()) -> Counted:
     """A table whose people may have several values, as the judge counts it.
 
     `visible` is the table as one adversary sees it. With `exact` columns, people who look alike are
@@ -126,10 +124,10 @@ def of_held(visible: ReleaseTables, exact: Sequence[str] = ()) -> Counted:
     """
     rows = _HeldReader(cast("HeldRows", visible.tables))
     return Counted(
-        "bucketized" if exact else "generalized",
-        [name for name in visible.group_columns if name not in exact],
-        visible.sensitive,
-        {"people": None, "sensitive": None},
+        form="bucketized" if exact else "generalized",
+        groups=[name for name in visible.group_columns if name not in exact],
+        sensitive=visible.sensitive,
+        tables={"people": None, "sensitive": None},
         semantics=visible.semantics,
         parts={visible.sensitive: "sensitive"},
         exact=exact,
@@ -138,19 +136,22 @@ def of_held(visible: ReleaseTables, exact: Sequence[str] = ()) -> Counted:
 
 
 def share_rows(release: Counted, memo: dict[Any, Any]) -> None:
-    """Take what was counted for other requirements of equal rows, and keep what is counted."""
+    """Let a release use the counts of others with equal rows, and let later ones use its own.
+
+    `memo` has the memories of releases that were shared before, by a key of their rows.
+    """
     if isinstance(rows := release.rows, (_TableReader, _HeldReader)):
         # The rows are kept, too, so that no other table gets their id.
         shared, _ = memo.setdefault((rows.key, *release.exact), (release.memory, rows))
         release.memory.counted, release.memory.held = shared.counted, shared.held
 
 
-def _columns(rows: Any, names: Sequence[str]) -> list[Column]:
+def _printed_columns(rows: Any, names: Sequence[str]) -> list[Column]:
     """Columns of a table as they print."""
-    return [_column(name, *codes_of(rows.column(name))) for name in names]
+    return [_printed(name, *codes_of(rows.column(name))) for name in names]
 
 
-def _column(name: str, codes: Any, distinct: Any) -> Column:
+def _printed(name: str, codes: Any, distinct: Any) -> Column:
     return printed_column(codes, to_python(name, distinct))
 
 
@@ -184,12 +185,12 @@ class _TableReader:
         counted_names = [name for name in names if name != anything]
         rows, weights = visible.prepared(counted_names)
         encoded = [codes_of(rows.column(name)) for name in counted_names]
-        # Equal rows are counted here, since most tables have few different ones.
+        # Equal rows are counted here, since most tables have few different times_or_once.
         codes = [of_row for of_row, _ in encoded]
         kind, first = combine(codes, [len(distinct) for _, distinct in encoded])
         times = np.bincount(kind, weights, len(first)).astype(np.int64)
         columns = {
-            name: _column(name, of_row[first], distinct)
+            name: _printed(name, of_row[first], distinct)
             for name, (of_row, distinct) in zip(counted_names, encoded, strict=True)
         }
         columns[anything] = printed_column(np.zeros(len(first), np.int64), ["a value"])
@@ -214,26 +215,26 @@ class _HeldReader:
         """
         visible, values = self.visible, self.visible.values_of_people()
         columns = {
-            name: _column(name, *coded)
+            name: _printed(name, *coded)
             for name, coded in zip(visible.groups, values.groups, strict=True)
         }
         if table == "people":
             other_columns = [name for name in names if name not in columns]
             if other_columns:
                 raise no_signatures(visible.table, other_columns)
-            rows, amounts = _distinct(columns)
+            rows, amounts = _distinct_rows(columns)
             return [rows[name] for name in names], amounts
         # A row for each value that somebody has: the person's group, and the value. Equal rows are
         # counted; then their number is a column of its own, as in a written table.
         columns = {name: column.take(values.holders) for name, column in columns.items()}
-        columns[visible.sensitive] = _column(visible.sensitive, values.codes, values.distinct)
-        rows, amounts = _distinct(columns)
+        columns[visible.sensitive] = _printed(visible.sensitive, values.codes, values.distinct)
+        rows, amounts = _distinct_rows(columns)
         amount, position = np.unique(amounts, return_inverse=True)
         rows[COUNT] = printed_column(position, amount.tolist())
-        return [rows[name] for name in names], ones(None, len(amounts))
+        return [rows[name] for name in names], times_or_once(None, len(amounts))
 
 
-def _distinct(columns: Mapping[str, Column]) -> tuple[dict[str, Column], IntArray]:
+def _distinct_rows(columns: Mapping[str, Column]) -> tuple[dict[str, Column], IntArray]:
     """The different rows of some columns, and how often each occurs."""
     sizes = [len(column.texts) for column in columns.values()]
     of_row, first = combine([column.codes for column in columns.values()], sizes)
@@ -258,15 +259,15 @@ class _TallyReader:
             tally = cast("TallyRows", release.table_of(self.column_of[table]))
             headers = [tally.amount if name == COUNT else name for name in names]
             rows = fetch(tally.table, headers, tally.groups)
-            return _columns(rows, headers), ones(None, len(rows))
+            return _printed_columns(rows, headers), times_or_once(None, len(rows))
         tally = cast("TallyRows", release.tables)
         if tally.people is not None:
             rows, weights = count_equal_rows(tally.people.table, [*names], tally.groups)
-            return _columns(rows, names), ones(weights, len(rows))
+            return _printed_columns(rows, names), times_or_once(weights, len(rows))
         # Without a table of people, everybody has one value, so the counts say how many there are.
         rows = fetch(tally.table, [*names, tally.amount], tally.groups)
         amounts = amounts_of(tally.table, tally.amount, rows.column(tally.amount))
-        return _columns(rows, names), amounts.astype(np.int64)
+        return _printed_columns(rows, names), amounts.astype(np.int64)
 
 
 # ---- what only the owner has --------------------------------------------------------------------
@@ -303,7 +304,7 @@ class OwnersColumns(Protocol):
         """Whether a rule is about each of several rows that were counted."""
 
 
-def of_owner(
+def rows_of_owner(
     people: OwnersColumns,
     groups: IntArray,
     schema: Mapping[str, Any],
@@ -343,7 +344,7 @@ def of_owner(
     if people.times is None:
         rules = rules._replace(nodes=people.nodes, opaque=people.nodes)
     else:
-        rules = Rules(_by_class(rules))
+        rules = Rules(_rules_by_row(rules))
     sensitive = schema["sensitive"]
     sensitives = [sensitive] if isinstance(sensitive, str) else sensitive
     for name in multivalued_columns(schema.get("semantics", "single"), sensitives):
@@ -353,16 +354,17 @@ def of_owner(
                 "owner's table is not counted by it; leave it out of knowing"
             )
     other_columns = (*schema["quasi_identifiers"], *schema.get("other", ()), *known_columns)
+    rows = _OwnersReader(people, groups, group=group, unit=unit, by=by, n_rules=len(rules.tables))
     return Counted(
-        "generalized",
-        [group],
-        secret if by is None else unit,
-        {"release": None},
+        form="generalized",
+        groups=[group],
+        sensitive=secret if by is None else unit,
+        tables={"release": None},
         parts=dict.fromkeys(sensitives if by is None else (unit,), "release"),
         beside=(*other_columns, *rules.columns()),
         rules=rules if by is None else Rules(),
         shuffled={*sensitives} - {*linked},
-        rows=_OwnersReader(people, groups, group, unit, by, len(rules.tables)),
+        rows=rows,
         person=person,
     )
 
@@ -371,7 +373,7 @@ def _rule_name(position: int) -> str:
     return f"rule {position}"
 
 
-def _by_class(rules: Rules) -> list[dict[str, Any]]:
+def _rules_by_row(rules: Rules) -> list[dict[str, Any]]:
     """Rules of equal rows that were counted, of which it is kept which rules are about them."""
     return [
         {**table, "where": {_rule_name(position): ["yes"]}}
@@ -392,9 +394,9 @@ class _OwnersReader:
 
     def __call__(self, table: str, names: Sequence[str]) -> Rows:
         """The rows of these columns, and how many people or units each stands for."""
-        columns = [self._column(name) for name in names]
+        columns = [self._printed(name) for name in names]
         if self.by is None:
-            return columns, ones(self.people.times, len(self.groups))
+            return columns, times_or_once(self.people.times, len(self.groups))
         # A unit, such as a household, counts once in each group, however many rows it has there.
         codes, distinct = self.people.as_it_stands(self.by)
         unit = codes.astype(np.int64)
@@ -402,10 +404,10 @@ class _OwnersReader:
         nobody = np.flatnonzero(unit >= len(distinct) - distinct.null_count)
         unit[nobody] = len(distinct) + np.arange(len(nobody))  # each is a unit by itself
         keys = np.stack([unit, *(column.codes for column in columns)])
-        first = np.unique(keys, axis=1, return_index=True)[1]
-        return [column.take(first) for column in columns], ones(None, len(first))
+        _, first = np.unique(keys, axis=1, return_index=True)
+        return [column.take(first) for column in columns], times_or_once(None, len(first))
 
-    def _column(self, name: str) -> Column:
+    def _printed(self, name: str) -> Column:
         """A column of the table as the judge reads it: group, unit, sensitive, rule or other."""
         people = self.people
         if name == self.group:

@@ -42,15 +42,16 @@ def scope_of(release: Release, policy: Policy | None = None) -> Scope:
 def _question_of(required: Requirement, values: Labels) -> Question:
     """A requirement on the values of a table, as a question for the judge."""
     secret, absent = required.target.secret_for_judge(values), tuple(map(str, required.absent))
-    return Question(required.name, required.sensitive, secret, bool(required.points), absent)
+    is_limit = bool(required.points)
+    return Question(required.name, required.sensitive, secret, is_limit, absent)
 
 
 def _bags_of(counts: GroupCounts) -> GroupBags:
     """Counts in the judge's form; values that print alike are merged."""
-    names, code_of = np.unique([str(value) for value in counts.values], return_inverse=True)
+    texts, code_of_text = np.unique([str(value) for value in counts.values], return_inverse=True)
     unnamed = Column((), np.zeros(len(counts.sizes), np.int64))
-    codes = code_of[counts.codes]
-    bags = GroupBags([unnamed], names.tolist(), counts.cell_groups, codes, counts.counts)
+    codes = code_of_text[counts.codes]
+    bags = GroupBags([unnamed], texts.tolist(), counts.cell_groups, codes, counts.counts)
     bags.people = counts.sizes
     return bags
 

@@ -53,19 +53,19 @@ class Share(Plain):
         `right` and `people` are the numbers of right guesses and of people in each group. Guesses
         within a group depend on each other, so groups are what is drawn, and not people.
         """
-        n, share = float(people.sum()), float(right.sum() / max(people.sum(), 1))
+        n_people, share = float(people.sum()), float(right.sum() / max(people.sum(), 1))
         # The variance of a ratio of sums over groups; and how many independent guesses have the
         # same variance, at most as many as there are people. Without variance, a guess per group.
-        variance = float(((right - share * people) ** 2).sum()) / max(n, 1) ** 2
-        worth = (
-            min(share * (1 - share) / variance, n) if variance > 0 else float((people > 0).sum())
-        )
+        variance = float(((right - share * people) ** 2).sum()) / max(n_people, 1) ** 2
+        n_guesses = float((people > 0).sum())
+        if variance > 0:
+            n_guesses = min(share * (1 - share) / variance, n_people)
         # Wilson's interval for so many guesses.
-        middle = (share + _NORMAL**2 / (2 * worth)) / (1 + _NORMAL**2 / worth)
-        half = sqrt(share * (1 - share) / worth + _NORMAL**2 / (4 * worth**2))
-        half *= _NORMAL / (1 + _NORMAL**2 / worth)
+        middle = (share + _NORMAL**2 / (2 * n_guesses)) / (1 + _NORMAL**2 / n_guesses)
+        half = sqrt(share * (1 - share) / n_guesses + _NORMAL**2 / (4 * n_guesses**2))
+        half *= _NORMAL / (1 + _NORMAL**2 / n_guesses)
         low, high = max(middle - half, 0.0), min(middle + half, 1.0)
-        return cls(share, round(n), min(low, share), max(high, share))
+        return cls(share, people=round(n_people), low=min(low, share), high=max(high, share))
 
     def __float__(self) -> float:
         return self.share
@@ -250,11 +250,8 @@ def _asked_trials(
 
     Those are left out for which there is too little to learn from.
     """
-    learned, cohort, trials = (
-        load("foreknow.features.trials.learned"),
-        _cohort_of(visible),
-        list[Trial](),
-    )
+    learned, cohort = load("foreknow.features.trials.learned"), _cohort_of(visible)
+    trials = list[Trial]()
     # A width says how near a guessed number must be; None for values that are guessed exactly.
     subjects = [(column, width) for column in sensitives for width in policy.widths_of(column)]
     for attempt, (column, width) in product(policy.learning, subjects):

@@ -114,9 +114,11 @@ ASSUMED = Remark("assumed", _say_assumed, of_table=_count_assumed)
 
 def _count_beside(release: JudgedRelease) -> tuple[str, ...]:
     """Columns that no requirement looks at, several sensitive ones beside each other too."""
-    stand = [name for name in release.columns if name in release.table.beside]
-    unlooked = [name for name in stand if name not in release.looked_at]
-    return (*release.unseen, *(unlooked if stand[1:] and release.sights else ()))
+    sensitive_beside = [name for name in release.columns if name in release.table.beside]
+    if len(sensitive_beside) < 2 or not release.sights:
+        return tuple(release.unseen)
+    not_looked_at = [name for name in sensitive_beside if name not in release.looked_at]
+    return (*release.unseen, *not_looked_at)
 
 
 def _say_beside(columns: Iterable[str], reader: Reader) -> Iterator[str]:

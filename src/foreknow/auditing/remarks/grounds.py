@@ -63,17 +63,14 @@ def _count_cases(release: JudgedRelease) -> bool:
     return by_schema or bool(getattr(release.table, "cases", False))
 
 
-CASES = Remark(
-    "cases",
-    lambda _, reader: [
-        SEVERAL_CASES
-        if not reader.scope.word
-        else CASES_OF_PEOPLE
-        if reader.limits
-        else SIZES_OF_PEOPLE
-    ],
-    of_counts=_count_cases,
-)
+def _say_cases(_: bool, reader: Reader) -> Iterator[str]:
+    if not reader.scope.word:
+        yield SEVERAL_CASES
+    else:
+        yield CASES_OF_PEOPLE if reader.limits else SIZES_OF_PEOPLE
+
+
+CASES = Remark("cases", _say_cases, of_counts=_count_cases)
 
 
 def _say_numbers(columns: Sequence[str], reader: Reader) -> Iterator[str]:
