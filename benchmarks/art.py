@@ -28,10 +28,10 @@ from benchmarks.measure import heading
 from foreknow.adversaries.priors.priors import Priors
 from foreknow.adversaries.priors.signature_groups import PriorMatrix, matrix
 from foreknow.data.utility import utility_of
-from foreknow.features.methods.art import ART
-from foreknow.features.methods.art.exact_check import safe_groups
-from foreknow.features.methods.art.problem import ArtProblem
-from foreknow.features.methods.art.search import EVERY, best_grouping, robust_groups
+from foreknow.features.more_methods.art import ART
+from foreknow.features.more_methods.art.exact_check import safe_groups
+from foreknow.features.more_methods.art.problem import ArtProblem
+from foreknow.features.more_methods.art.search import EVERY, best_grouping, robust_groups
 
 ADULT = Path(__file__).resolve().parents[2] / "shared" / "data" / "adult.csv"
 SETS = {
@@ -123,7 +123,7 @@ def printed_alone(times: int, unique: bool) -> None:
 
 def success(times: int, unique: bool) -> None:
     """Of tables for which going through all groupings finds one, how many the search solves."""
-    import foreknow.features.methods.art.search as search
+    import foreknow.features.more_methods.art.search as search
 
     search.EVERY = 0
     try:

@@ -18,8 +18,8 @@ import pyarrow as pa
 import foreknow as fk
 from benchmarks.measure import heading, line, medians
 from foreknow.errors import BeyondReach
-from foreknow.features.methods.jump import Jump, Safe
-from foreknow.features.methods.jump.properties import MaxRatio
+from foreknow.features.more_methods.jump import Jump, Safe
+from foreknow.features.more_methods.jump.properties import MaxRatio
 
 HALF = MaxRatio("1/2")
 TABLE_1 = ["AB|CD|EF", "ABC|DEF", "ABCD|EF"]
@@ -127,7 +127,7 @@ def against_the_paper() -> None:
 
 def forget() -> None:
     """Drop what earlier runs found."""
-    from foreknow.features.methods.jump import run
+    from foreknow.features.more_methods.jump import run
 
     run._shared.cache_clear()
 

@@ -23,7 +23,7 @@ import pyarrow as pa
 
 import foreknow as fk
 from benchmarks.measure import heading, line, medians
-from foreknow.data.engines.writers import write
+from foreknow.data.tables.writers import write
 from foreknow_judge.certificate import digest_of
 
 QUASI = ("age", "sex", "zip", "school", "work")

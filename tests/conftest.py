@@ -14,7 +14,7 @@ from tests.examples import NIGHTLY
 
 from foreknow.atomic_files import write_whole
 from foreknow.auditing import audit, trial
-from foreknow.data.engines.tables import file_table
+from foreknow.data.tables.formats import file_table
 from foreknow.features import is_installed
 from foreknow.publishing import publish
 from foreknow.workers import Failure

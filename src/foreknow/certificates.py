@@ -11,7 +11,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from foreknow.hints import Plain
+from foreknow.call_hints import Plain
 from foreknow.wording import unit_counted
 from foreknow_judge._version import __version__
 from foreknow_judge.certificate import FORMAT, FORMAT_VERSION, IN_RELEASE

@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from foreknow.atomic_files import json_for_owner, write_json_for_owner, write_whole
-from foreknow.hints import Plain
-from foreknow.pages import page_of
+from foreknow.call_hints import Plain
+from foreknow.result_pages import page_of
 from foreknow_judge._version import __version__
 from foreknow_judge.errors import InputError
 

@@ -19,8 +19,8 @@ import foreknow as fk
 from foreknow.adversaries.disclosure import Disclosure, worst
 from foreknow.adversaries.priors import disclosure as priors_judged
 from foreknow.certificates import Certificate
-from foreknow.data.engines.sources import open_table
-from foreknow.data.engines.views.renamed_columns import Rearmed
+from foreknow.data.tables.sources import open_table
+from foreknow.data.tables.views.renamed_columns import Rearmed
 from foreknow.report.pages.audit import verdict_sentence
 from foreknow_judge.errors import CertificateError, DataError
 from foreknow_judge.files.written_release import Written

@@ -31,7 +31,7 @@ from tests.oracle.streamliner import outcomes, tables
 import foreknow as fk
 from foreknow.features.attacks.observation import numbered
 from foreknow.features.attacks.worlds import Worlds
-from foreknow.features.methods.streamliner.rda import groups_of_plan, plan_rda
+from foreknow.features.more_methods.streamliner.rda import groups_of_plan, plan_rda
 from foreknow.methods.anatomy import rounds_of
 from foreknow.methods.mondrian.replay import Replay
 from foreknow.methods.proof import FREQUENCIES_ONLY

@@ -14,7 +14,7 @@ from tests.examples import examples
 
 import foreknow as fk
 from foreknow.errors import SchemaError
-from foreknow.pages import page_of
+from foreknow.result_pages import page_of
 from foreknow_judge.errors import CertificateError, PolicyError, UnsupportedError
 
 

@@ -18,7 +18,7 @@ import foreknow as fk
 from foreknow.data.labels.windows import Width, Windows
 from foreknow.features.explore.release import ask as asked_in_explorer
 from foreknow.features.explore.session import Session
-from foreknow.releases.written_release import open_published
+from foreknow.written_releases.written_release import open_published
 from foreknow_judge.errors import CertificateError, PolicyError, UnsupportedError
 from foreknow_judge.files.written_release import Written
 from foreknow_judge.knowledge.impossible_values import Rules

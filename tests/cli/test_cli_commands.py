@@ -15,7 +15,7 @@ from tests.cli.desk import POLICY, TABLE, python
 import foreknow as fk
 from foreknow import sample
 from foreknow.cli.entry import app
-from foreknow.data.engines import sources
+from foreknow.data.tables import sources
 from foreknow.methods.registry import METHODS
 from foreknow.publishing import flat_table
 from foreknow_judge.errors import DataError, InputError
@@ -39,7 +39,7 @@ LIBRARIES = {"numpy", "duckdb", "pyarrow", "narwhals", "pydantic", "rich", "jinj
 IDLE = {
     *("narwhals", "pandas", "http.client", "urllib.request", "xml.sax.saxutils", "asyncio"),
     *("unittest", "foreknow.features.utility.models", "foreknow.features.utility.queries"),
-    *("foreknow.features.methods.jump.jump", "foreknow.features.methods.art.art"),
+    *("foreknow.features.more_methods.jump.jump", "foreknow.features.more_methods.art.art"),
 }
 
 

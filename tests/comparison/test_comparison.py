@@ -24,7 +24,7 @@ from foreknow.atomic_files import as_json
 from foreknow.features.comparison.comparison import scaled_time
 from foreknow.features.comparison.page import ComparisonPage, method_text
 from foreknow.needs import Need
-from foreknow.pages import page_of
+from foreknow.result_pages import page_of
 
 REQUIRED = [
     {"values": ["flu", "gout"], "facts": {"l": 1, "k": 1}, "below": "1/2"},

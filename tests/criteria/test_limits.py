@@ -14,10 +14,10 @@ from tests.cli.conftest import desk as desk
 from tests.report.reading import Reader
 
 import foreknow as fk
-from foreknow.pages import page_of
 from foreknow.report.blocks import Items, Table
 from foreknow.report.pages.audit import AuditPage
 from foreknow.report.pages.verification import VerificationPage
+from foreknow.result_pages import page_of
 from foreknow_judge.files.written_release import Written
 from foreknow_judge.output_lines import main as judge_alone
 from foreknow_judge.remarks.assumptions import ASSUMPTIONS, ONCE_CLAIMED

@@ -9,7 +9,7 @@ import pytest
 
 import foreknow as fk
 from foreknow.data.columns.reading_rules import with_part
-from foreknow.data.engines.sources import open_table
+from foreknow.data.tables.sources import open_table
 from foreknow.errors import OutputError
 from foreknow_judge.errors import CertificateError
 

@@ -24,12 +24,12 @@ from tests.frames.backends import (
 from tests.frames.workbooks import write_workbook
 
 import foreknow as fk
-from foreknow.data.engines import table as tables
-from foreknow.data.engines.columns import Relabel
-from foreknow.data.engines.sources import open_table
-from foreknow.data.engines.tables import parquet_table as parquet
 from foreknow.data.labels.labels import Labels
 from foreknow.data.members import Members
+from foreknow.data.tables import table as tables
+from foreknow.data.tables.columns import Relabel
+from foreknow.data.tables.formats import parquet_table as parquet
+from foreknow.data.tables.sources import open_table
 from foreknow.errors import SchemaError
 from foreknow.planning.suggestion.policy import suggest_policy
 from foreknow_judge.errors import DataError, InputError

@@ -23,9 +23,9 @@ import foreknow as fk
 from foreknow.data import arrays
 from foreknow.data.arrays import count_pairs
 from foreknow.data.counts import GroupCounts
-from foreknow.data.engines.columns import encode
 from foreknow.data.labels.label_meaning import Values, meanings_of
 from foreknow.data.labels.labels import is_missing
+from foreknow.data.tables.columns import encode
 from foreknow_judge.errors import DataError, InputError, UnsupportedError
 
 ARRAYS = {"sizes": [3, 2], "offsets": [0, 2, 4], "codes": [0, 1, 1, 2], "counts": [2, 1, 1, 1]}

@@ -25,8 +25,8 @@ from tests.frames.workbooks import COMPUTED, ERROR, UNCOMPUTED, write_workbook
 import foreknow as fk
 from foreknow.adversaries.priors.priors import Priors
 from foreknow.cli import main as run_process
-from foreknow.data.engines.priors import read_chances
-from foreknow.data.engines.sources import open_table
+from foreknow.data.tables.priors import read_chances
+from foreknow.data.tables.sources import open_table
 from foreknow_judge.errors import DataError, InputError
 
 PEOPLE = [

@@ -19,8 +19,8 @@ from tests.frames.backends import bags, parquet_folder, write
 from tests.frames.workbooks import write_workbook
 
 import foreknow as fk
-from foreknow.data.engines.sources import open_table
-from foreknow.data.engines.tables import workbook_bounds
+from foreknow.data.tables.formats import workbook_bounds
+from foreknow.data.tables.sources import open_table
 from foreknow_judge.errors import DataError, ForeknowError, PolicyError
 from foreknow_judge.files import bounds
 

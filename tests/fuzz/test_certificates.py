@@ -22,7 +22,7 @@ from tests.fuzz.rounds import (
 from tests.fuzz.test_files import bags, strictly_read
 
 import foreknow as fk
-from foreknow.releases.written_release import open_published
+from foreknow.written_releases.written_release import open_published
 
 WRITTEN = Path(__file__).parents[1] / "certificates"
 NAMES = sorted(path.name for path in WRITTEN.iterdir())

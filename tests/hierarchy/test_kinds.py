@@ -24,7 +24,7 @@ from foreknow.data.columns.hierarchy import (
     hierarchy_from,
 )
 from foreknow.errors import HierarchyError
-from foreknow.pages import page_of
+from foreknow.result_pages import page_of
 
 DISEASES = [
     ["flu", "viral", "lung", "*"],

@@ -15,7 +15,7 @@ import pytest
 from tests.examples import NIGHTLY
 
 import foreknow as fk
-from foreknow.data.engines.writers import write, write_in_parts
+from foreknow.data.tables.writers import write, write_in_parts
 from foreknow_judge.errors import CertificateError, DataError
 from foreknow_judge.files import parquet_layout as layout
 from foreknow_judge.files import release_files as judge_files

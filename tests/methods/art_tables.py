@@ -8,8 +8,8 @@ from types import SimpleNamespace
 import numpy as np
 
 from foreknow.adversaries.priors.signature_groups import PriorMatrix
-from foreknow.features.methods.art.limits import Limit, LimitTable
-from foreknow.features.methods.art.problem import ArtProblem
+from foreknow.features.more_methods.art.limits import Limit, LimitTable
+from foreknow.features.more_methods.art.problem import ArtProblem
 
 
 @dataclass(frozen=True)

@@ -20,9 +20,9 @@ import numpy as np
 import pytest
 from tests.oracle.decoy import Group, added, divided, placements, planned, worst
 
-from foreknow.features.methods.decoy import decoy, guards, search
-from foreknow.features.methods.decoy.decoy import Decoy
-from foreknow.features.methods.decoy.search import Outcome
+from foreknow.features.more_methods.decoy import decoy, guards, search
+from foreknow.features.more_methods.decoy.decoy import Decoy
+from foreknow.features.more_methods.decoy.search import Outcome
 
 
 @cache

@@ -16,13 +16,13 @@ import foreknow as fk
 from foreknow.adversaries.priors.priors import Priors
 from foreknow.adversaries.priors.signature_groups import PriorMatrix, matrix
 from foreknow.errors import NoSafeRelease, SchemaError
-from foreknow.features.methods.art import ART
-from foreknow.features.methods.art.exact_check import safe_groups, safe_lists
-from foreknow.features.methods.art.infeasibility import ArtNames, impossible
-from foreknow.features.methods.art.limits import LimitTable
-from foreknow.features.methods.art.mixer import Mixer, Way
-from foreknow.features.methods.art.problem import ArtProblem
-from foreknow.features.methods.art.search import robust_groups
+from foreknow.features.more_methods.art import ART
+from foreknow.features.more_methods.art.exact_check import safe_groups, safe_lists
+from foreknow.features.more_methods.art.infeasibility import ArtNames, impossible
+from foreknow.features.more_methods.art.limits import LimitTable
+from foreknow.features.more_methods.art.mixer import Mixer, Way
+from foreknow.features.more_methods.art.problem import ArtProblem
+from foreknow.features.more_methods.art.search import robust_groups
 from foreknow_judge.errors import DataError
 
 pytestmark = pytest.mark.usefixtures("tiny_tables")
@@ -203,7 +203,9 @@ def test_pools_are_divided(seed, n, times, semantics, monkeypatch):
     if semantics:  # nobody is grouped before: all are in the pool
         assert fk.audit(released(rows, np.zeros(n, dtype=np.int64), "d"), policy).safe
         everybody = [], np.arange(n)
-        monkeypatch.setattr("foreknow.features.methods.art.search._attempt", lambda *_: everybody)
+        monkeypatch.setattr(
+            "foreknow.features.more_methods.art.search._attempt", lambda *_: everybody
+        )
     groups = ART(times=times, priors=priors).partition(fk.Microdata(rows, schema), seed=0)
     assert fk.audit(released(rows, groups, "d"), policy).safe
 

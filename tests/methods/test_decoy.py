@@ -35,9 +35,9 @@ from tests.oracle.implications import group_by_group
 
 import foreknow as fk
 from foreknow.errors import NoSafeRelease
-from foreknow.features.methods.decoy import draws, search
-from foreknow.features.methods.decoy.decoy import Decoy
-from foreknow.features.methods.decoy.guards import AMOUNTS, Guards
+from foreknow.features.more_methods.decoy import draws, search
+from foreknow.features.more_methods.decoy.decoy import Decoy
+from foreknow.features.more_methods.decoy.guards import AMOUNTS, Guards
 from foreknow_judge.errors import DataError, PolicyError, UnsupportedError
 
 ONE = fk.Schema(quasi_identifiers=["x"], sensitive="v")

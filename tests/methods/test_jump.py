@@ -23,11 +23,11 @@ import foreknow as fk
 from foreknow.criteria.diversity import LDiversity, entropy_is_at_least
 from foreknow.criteria.size import KAnonymity
 from foreknow.errors import BeyondReach
-from foreknow.features.methods.jump import HALF, Jump, Naive, Safe, SecretChoice, bounds, run
-from foreknow.features.methods.jump.bounds import most_lost, surely_safe
-from foreknow.features.methods.jump.disclosure_set import EarlierNeed
-from foreknow.features.methods.jump.policy_property import property_of
-from foreknow.features.methods.jump.properties import (
+from foreknow.features.more_methods.jump import HALF, Jump, Naive, Safe, SecretChoice, bounds, run
+from foreknow.features.more_methods.jump.bounds import most_lost, surely_safe
+from foreknow.features.more_methods.jump.disclosure_set import EarlierNeed
+from foreknow.features.more_methods.jump.policy_property import property_of
+from foreknow.features.more_methods.jump.properties import (
     All,
     Distinct,
     Each,
@@ -38,7 +38,7 @@ from foreknow.features.methods.jump.properties import (
     as_property,
     survives,
 )
-from foreknow.features.methods.jump.run import case_of
+from foreknow.features.more_methods.jump.run import case_of
 from foreknow.methods.registry import method_of
 from foreknow_judge.errors import PolicyError, UnsupportedError
 

@@ -35,12 +35,12 @@ from tests.oracle.streamliner import (
 
 import foreknow as fk
 from foreknow.errors import NoSafeRelease
-from foreknow.features.methods.streamliner import Streamliner
-from foreknow.features.methods.streamliner import gsa as streamliner_gsa
-from foreknow.features.methods.streamliner.gda import Runs, plan_gda
-from foreknow.features.methods.streamliner.gsa import groups_of_gsa, transversals
-from foreknow.features.methods.streamliner.rda import groups_of_plan, plan_rda
-from foreknow.features.methods.streamliner.ria import groups_of_ria, partner_colours
+from foreknow.features.more_methods.streamliner import Streamliner
+from foreknow.features.more_methods.streamliner import gsa as streamliner_gsa
+from foreknow.features.more_methods.streamliner.gda import Runs, plan_gda
+from foreknow.features.more_methods.streamliner.gsa import groups_of_gsa, transversals
+from foreknow.features.more_methods.streamliner.rda import groups_of_plan, plan_rda
+from foreknow.features.more_methods.streamliner.ria import groups_of_ria, partner_colours
 
 
 @pytest.fixture(autouse=True)

@@ -16,7 +16,7 @@ from tests.cli.desk import Desk
 from tests.policies.test_way_out import deaths
 
 import foreknow as fk
-from foreknow.data.engines.profile.column_profile import Profile
+from foreknow.data.tables.profile.column_profile import Profile
 from foreknow.planning.suggestion.missing_codes import missing_codes
 from foreknow.planning.suggestion.personal import looks_personal
 

@@ -18,8 +18,8 @@ import pytest
 from tests.examples import NIGHTLY
 
 import foreknow as fk
-from foreknow.data.engines.sources import open_table
-from foreknow.data.engines.tables.duckdb_table import DuckTable
+from foreknow.data.tables.formats.duckdb_table import DuckTable
+from foreknow.data.tables.sources import open_table
 from foreknow.errors import SchemaError
 from foreknow_judge.errors import DataError, InputError, UnsupportedError
 

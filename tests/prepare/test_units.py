@@ -18,10 +18,10 @@ from tests.crossings.worlds import Facts, Member, added_up, sure_of
 from tests.examples import NIGHTLY
 
 import foreknow as fk
-from foreknow.data.engines.people import repeated_people as repeated
-from foreknow.data.engines.people import units
-from foreknow.data.engines.tables.duckdb_table import DuckTable
+from foreknow.data.people import repeated_people as repeated
+from foreknow.data.people import units
 from foreknow.data.person_names import refuse_two_spellings
+from foreknow.data.tables.formats.duckdb_table import DuckTable
 from foreknow.errors import SchemaError
 from foreknow_judge.files.written_release import Written
 from foreknow_judge.knowledge.cases import chances_by_facts, worst_sum

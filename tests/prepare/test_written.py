@@ -19,7 +19,7 @@ from tests.examples import NIGHTLY
 
 import foreknow as fk
 from foreknow.cli.entry import app
-from foreknow.data.engines.views.typed_columns import type_of, typed
+from foreknow.data.tables.views.typed_columns import type_of, typed
 from foreknow.errors import InternalError, NoSafeRelease
 from foreknow.publishing import distinct_rows as entries
 from foreknow.publishing import formats

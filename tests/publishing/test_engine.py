@@ -20,7 +20,7 @@ from tests.examples import examples
 import foreknow as fk
 from foreknow.certificates import Certificate
 from foreknow.publishing import tables
-from foreknow.releases.members import OF_COUNTS, named_release
+from foreknow.written_releases.members import OF_COUNTS, named_release
 
 FACTS = {"facts": {"l": 1, "k": 2, "m": 1}, "below": 0.9}
 HOSPITAL = {

@@ -36,7 +36,7 @@ from foreknow.publishing.label_extents import Extents
 from foreknow.publishing.notes import NOT_MINIMAL
 from foreknow.publishing.tables import group_ids
 from foreknow.randomness import SecretGenerator
-from foreknow.releases.written_release import open_published
+from foreknow.written_releases.written_release import open_published
 from foreknow_judge.certificate import digest_of
 from foreknow_judge.errors import CertificateError
 

@@ -20,10 +20,10 @@ import foreknow as fk
 from foreknow import pages as pages_module
 from foreknow.atomic_files import as_json
 from foreknow.methods.fulldomain.lattice import Lattice
-from foreknow.pages import PAGES
 from foreknow.report import render
 from foreknow.report.pages import lattice as lattice_page
 from foreknow.result import Result
+from foreknow.result_pages import PAGES
 from foreknow_judge.errors import InputError
 from foreknow_judge.files.printable import visible
 

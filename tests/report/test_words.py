@@ -20,7 +20,6 @@ from tests.report.reading import Reader
 import foreknow as fk
 from foreknow.adversaries.disclosure import Disclosure
 from foreknow.features.attacks.page import interval_text
-from foreknow.figures import percentage, significant
 from foreknow.report import render
 from foreknow.report.chart import Axis, Chart, Series, round_numbers
 from foreknow.report.console import progress
@@ -30,6 +29,7 @@ from foreknow.report.words import (
     measure_text,
     percent,
 )
+from foreknow.shown_numbers import percentage, significant
 
 
 def shown(exact, limit, digits=0):

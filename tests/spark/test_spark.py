@@ -19,7 +19,7 @@ import foreknow as fk
 from foreknow import sample
 from foreknow.features.spark import lookup
 from foreknow.features.spark.spark_table import SparkTable
-from foreknow.releases.members import named_release
+from foreknow.written_releases.members import named_release
 
 pytest.importorskip("pyspark", reason="PySpark is absent")
 

@@ -70,7 +70,7 @@ def imports(module):
             names = [alias.name for alias in node.names]
         elif isinstance(node, ast.ImportFrom):
             assert node.level == 0, f"{module}: relative import"
-            # `from foreknow.data.engines import x` may mean a module or something in a package
+            # `from foreknow.data.tables import x` may mean a module or something in a package
             names = [node.module]
             if node.module.partition(".")[2].split(".")[0] in {"", *FOLDERS}:
                 inner = [f"{node.module}.{alias.name}" for alias in node.names]
@@ -183,7 +183,7 @@ def test_only_doors_look_up():
         upwards |= {
             module for package in packages if LAYER_OF[package] >= LAYER_OF[package_of(module)]
         }
-    assert upwards == {"pages"}  # a name in place of an import hides it
+    assert upwards == {"result_pages"}  # a name in place of an import hides it
 
 
 def test_nobody_imports_a_leaf():
@@ -197,7 +197,7 @@ def test_nobody_imports_a_leaf():
 
 LIBRARIES = {"pandas", "polars", "pyarrow", "duckdb", "narwhals", "pyspark"}
 ENGINES_ALLOWED = (
-    "data.engines",
+    "data.tables",
     "features.spark",
     "data.microdata",
     "data.raw_rows",
@@ -217,18 +217,18 @@ ENGINES_ALLOWED = (
 )
 
 
-def test_engines_in_few_packages():
+def test_libraries_in_few_packages():
     used = {m: {name.split(".")[0] for name, _ in all_imports()[m]} & LIBRARIES for m in trees()}
     wrong = {
         module: libraries
         for module, libraries in used.items()
-        if not module.startswith(("data.engines", "features.spark"))
+        if not module.startswith(("data.tables", "data.people", "features.spark"))
         and libraries - ({"pyarrow", "duckdb"} if module.startswith(ENGINES_ALLOWED) else set())
     }
     assert not wrong
 
 
-def test_an_adversary_knows_no_engines():
+def test_an_adversary_knows_no_libraries():
     allowed = {
         "data.arrays",
         "data.counts",
@@ -238,13 +238,13 @@ def test_an_adversary_knows_no_engines():
         "data.members",
         "atomic_files",
         "errors",
-        "figures",
-        "hints",
+        "shown_numbers",
+        "call_hints",
         "features",
     }
-    allowed |= {"toml", "needs", "numbers", "plugins", "settings", "worlds"}
+    allowed |= {"toml", "needs", "numbers", "plugins", "settings", "possible_worlds"}
     # a table of probabilities, wherever it is
-    tables = {("adversaries.priors.priors", "data.engines.priors")}
+    tables = {("adversaries.priors.priors", "data.tables.priors")}
     wrong = [
         (module, target)
         for module, target, _ in steps()
@@ -255,7 +255,7 @@ def test_an_adversary_knows_no_engines():
     assert not wrong
 
 
-METHOD_PACKAGES = {"methods", "features.methods"}
+METHOD_PACKAGES = {"methods", "features.more_methods"}
 
 
 def test_a_method_knows_no_adversary():
@@ -267,10 +267,11 @@ def test_a_method_knows_no_adversary():
         and target.removeprefix("adversaries.") not in {"adversary", "release_counts", "disclosure"}
         # ART is made for priors
         and not (
-            module.startswith("features.methods.art") and target.startswith("adversaries.priors")
+            module.startswith("features.more_methods.art")
+            and target.startswith("adversaries.priors")
         )
         # says which adversaries are properties of worlds
-        and module != "features.methods.jump.policy_property"
+        and module != "features.more_methods.jump.policy_property"
     ]
     assert not wrong
 

@@ -40,13 +40,13 @@ print(json.dumps([leaf for leaf in LEAVES if not is_installed(leaf)]))
 """
 # What asks for each leaf.
 ENTRIES = {
-    "foreknow.features.methods.art": "fk.ART",
-    "foreknow.features.methods.streamliner": "fk.Streamliner",
-    "foreknow.features.methods.jump": "fk.publish(table, policy, method='jump')",
-    "foreknow.features.methods.decoy": "fk.publish(table, policy, method='decoy')",
+    "foreknow.features.more_methods.art": "fk.ART",
+    "foreknow.features.more_methods.streamliner": "fk.Streamliner",
+    "foreknow.features.more_methods.jump": "fk.publish(table, policy, method='jump')",
+    "foreknow.features.more_methods.decoy": "fk.publish(table, policy, method='decoy')",
     "foreknow.features.statements": "fk.Statements",
     "foreknow.features.attacks": "fk.attack",
-    "foreknow.features.trials": "fk.learned_report",
+    "foreknow.features.learned_attacks": "fk.learned_report",
     "foreknow.features.utility": "fk.utility_report",
     "foreknow.features.comparison": "fk.compare",
     "foreknow.features.risk": "fk.Policy.from_dict({'require': [{'k_map': {'k': 2}}]})",

@@ -21,11 +21,11 @@ from foreknow.data.labels.labels import Labels
 from foreknow.data.labels.windows import Line, Width
 from foreknow.data.sights import Sight
 from foreknow.errors import NoSafeRelease
-from foreknow.features.trials import fit as fitting
-from foreknow.features.trials import trees
-from foreknow.features.trials.expectation import LEARNING, CaseLayout
-from foreknow.features.trials.fit import Kinds, fits
-from foreknow.features.trials.trees import Forest, features_of
+from foreknow.features.learned_attacks import fit as fitting
+from foreknow.features.learned_attacks import trees
+from foreknow.features.learned_attacks.expectation import LEARNING, CaseLayout
+from foreknow.features.learned_attacks.fit import Kinds, fits
+from foreknow.features.learned_attacks.trees import Forest, features_of
 from foreknow.policy.trials import Try
 from foreknow_judge.errors import PolicyError
 

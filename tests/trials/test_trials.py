@@ -19,9 +19,9 @@ import foreknow as fk
 from foreknow import sample
 from foreknow.auditing.trial import Tried
 from foreknow.data.sights import Sight
-from foreknow.features.trials import learned as attack
-from foreknow.features.trials.learned import learned_trial
-from foreknow.features.trials.trees import Forest
+from foreknow.features.learned_attacks import learned as attack
+from foreknow.features.learned_attacks.learned import learned_trial
+from foreknow.features.learned_attacks.trees import Forest
 from foreknow.policy.trials import Try
 from foreknow.report.trial import trial_notes, trial_sentences
 from foreknow_judge.errors import DataError, PolicyError, UnsupportedError

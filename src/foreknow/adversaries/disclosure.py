@@ -10,9 +10,9 @@ from itertools import compress
 from operator import le, lt
 from typing import Any, Protocol
 
+from foreknow.call_hints import Plain
 from foreknow.data.labels.labels import Label
-from foreknow.figures import significant
-from foreknow.hints import Plain
+from foreknow.shown_numbers import significant
 from foreknow_judge.errors import InputError
 from foreknow_judge.numbers import CLOSE, Number, as_fraction
 from foreknow_judge.verdict import Limit

@@ -14,16 +14,16 @@ from foreknow.auditing.counted_release import counted_release
 from foreknow.auditing.scope import scope_of, unprotected_codes
 from foreknow.auditing.trial import Trial, trials_beside
 from foreknow.data.counts import GroupCounts
-from foreknow.data.engines.views.plain_columns import frame_of
 from foreknow.data.labels.labels import Label
 from foreknow.data.release import Release
+from foreknow.data.tables.views.plain_columns import frame_of
 from foreknow.data.utility import Utility, utility_of
-from foreknow.pages import page_of
 from foreknow.plugins import package_of
 from foreknow.policy.call_arguments import Arguments, hinted_with_keys, policy_of
 from foreknow.policy.policy import Policy
 from foreknow.policy.requirement_counts import RequirementCounts
 from foreknow.result import Result
+from foreknow.result_pages import page_of
 from foreknow_judge.errors import InputError, memory_for
 from foreknow_judge.remarks.scope import Scope
 from foreknow_judge.remarks.sentences import OF_EACH_CASE, OF_PEOPLE_OPEN, without_limit

@@ -11,21 +11,21 @@ import numpy as np
 from foreknow.data.arrays import IntArray, count_pairs
 from foreknow.data.columns.reading_rules import Reading
 from foreknow.data.counts import GroupCounts
-from foreknow.data.engines.columns import Missing, UnreadColumn
-from foreknow.data.engines.people.households import ELSEWHERE, Shared
-from foreknow.data.engines.sources import is_records
-from foreknow.data.engines.table import is_text
 from foreknow.data.microdata import Microdata
+from foreknow.data.people.households import ELSEWHERE, Shared
 from foreknow.data.person_names import refuse_two_spellings
 from foreknow.data.prepare import refuse_as_written
 from foreknow.data.release import Release
 from foreknow.data.schema import Schema
 from foreknow.data.sights import Sight
+from foreknow.data.tables.columns import Missing, UnreadColumn
+from foreknow.data.tables.sources import is_records
+from foreknow.data.tables.table import is_text
 from foreknow.errors import SchemaError
 from foreknow.features import load
 from foreknow.policy.person_limits import CaseOwners, owners_counts
 from foreknow.policy.policy import Policy
-from foreknow.releases.written_release import open_published
+from foreknow.written_releases.written_release import open_published
 from foreknow_judge.errors import DataError, PolicyError
 from foreknow_judge.files.file_names import CERTIFICATE
 

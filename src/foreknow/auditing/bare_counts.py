@@ -10,8 +10,8 @@ import numpy as np
 from foreknow.auditing.questions import Rows, encodable, printed_column, times_or_once
 from foreknow.data.arrays import IntArray
 from foreknow.data.counts import GroupCounts
-from foreknow.data.engines.table import free_name
 from foreknow.data.release_tables import COUNT
+from foreknow.data.tables.table import free_name
 from foreknow_judge.counts.group_bags import Column
 from foreknow_judge.counts.owner_counts import Counted
 

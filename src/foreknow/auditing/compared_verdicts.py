@@ -17,10 +17,10 @@ from foreknow.auditing.questions import (
     share_rows,
     verdicts_on,
 )
-from foreknow.data.engines.rows import changed_table_error
 from foreknow.data.labels.labels import Labels
 from foreknow.data.layout import Layout
 from foreknow.data.release import Release
+from foreknow.data.tables.rows import changed_table_error
 from foreknow.errors import InternalError
 from foreknow.needs import Need
 from foreknow.policy.explanation import Explanation

@@ -24,12 +24,12 @@ from foreknow.auditing.compared_verdicts import verdicts_of_requirement
 from foreknow.auditing.named_values import held_by, refuse_misspelt
 from foreknow.data.columns.reading_rules import BLANKS, Reading
 from foreknow.data.counts import GroupCounts
-from foreknow.data.engines.people.households import Shared
-from foreknow.data.engines.profile.column_advice import refuse_misread
 from foreknow.data.microdata import Microdata
+from foreknow.data.people.households import Shared
 from foreknow.data.release import Release
 from foreknow.data.schema import Schema
 from foreknow.data.sights import Possible, Sight, seen_with
+from foreknow.data.tables.profile.column_advice import refuse_misread
 from foreknow.policy.explanation import Explanation
 from foreknow.policy.policy import Policy
 from foreknow.policy.requirement_counts import RequirementCounts

@@ -22,11 +22,11 @@ from foreknow.adversaries.adversary import HasCounts
 from foreknow.adversaries.chances import Chances
 from foreknow.adversaries.disclosure import Disclosure
 from foreknow.adversaries.release_counts import counts_of
+from foreknow.call_hints import Plain
 from foreknow.criteria.group_criterion import classes_of
 from foreknow.data.arrays import BoolArray, IntArray
 from foreknow.data.counts import GroupCounts
 from foreknow.data.labels.labels import Label
-from foreknow.hints import Plain
 from foreknow.policy.explanation import Explanation
 from foreknow.policy.requirement_counts import RequirementCounts
 from foreknow_judge.numbers import CLOSE

@@ -11,9 +11,9 @@ import numpy as np
 from foreknow.data.arrays import IntArray
 from foreknow.data.columns.spellings import Spellings
 from foreknow.data.counts import GroupCounts
-from foreknow.data.engines.people.households import ELSEWHERE
 from foreknow.data.labels.labels import Labels, is_pattern, matching, spelt_otherwise
 from foreknow.data.labels.windows import Line, Width
+from foreknow.data.people.households import ELSEWHERE
 from foreknow.policy.requirement import Requirement
 from foreknow_judge.errors import PolicyError, UnsupportedError
 from foreknow_judge.numbers import is_code

@@ -13,12 +13,12 @@ from typing import Any, Protocol, TypeAlias, cast
 import numpy as np
 
 from foreknow.data.arrays import IntArray, combine
-from foreknow.data.engines.columns import codes_of, fetch, sorted_texts, to_python
-from foreknow.data.engines.people.values_of_people import HeldRows
-from foreknow.data.engines.rows import TallyRows, ValuesRows, count_equal_rows, no_signatures
-from foreknow.data.engines.table import Table, free_name
-from foreknow.data.engines.tally import amounts_of
+from foreknow.data.people.values_of_people import HeldRows
 from foreknow.data.release_tables import COUNT, ReleaseTables
+from foreknow.data.tables.columns import codes_of, fetch, sorted_texts, to_python
+from foreknow.data.tables.rows import TallyRows, ValuesRows, count_equal_rows, no_signatures
+from foreknow.data.tables.table import Table, free_name
+from foreknow.data.tables.tally import amounts_of
 from foreknow_judge.counts.group_bags import Column
 from foreknow_judge.counts.layout import multivalued_columns
 from foreknow_judge.counts.owner_counts import Counted

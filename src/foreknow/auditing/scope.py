@@ -10,8 +10,8 @@ from foreknow.auditing.remarks.remark import JudgedRelease
 from foreknow.auditing.remarks.remarks import counted_of
 from foreknow.data.arrays import IntArray
 from foreknow.data.counts import GroupCounts
-from foreknow.data.engines.people.households import ELSEWHERE
 from foreknow.data.labels.labels import Labels
+from foreknow.data.people.households import ELSEWHERE
 from foreknow.data.release import Release
 from foreknow.policy.policy import Policy
 from foreknow.policy.requirement import Requirement

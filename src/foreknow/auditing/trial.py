@@ -17,11 +17,11 @@ from typing import Any
 from numpy.typing import NDArray
 
 from foreknow.auditing.scope import unprotected_codes
+from foreknow.call_hints import Plain
 from foreknow.data.labels.labels import Label
 from foreknow.data.release import Release
 from foreknow.data.sights import Sight
 from foreknow.features import is_installed, load
-from foreknow.hints import Plain
 from foreknow.policy.policy import Policy
 from foreknow.policy.trials import Try
 from foreknow.result import Result
@@ -238,7 +238,7 @@ def trials_beside(visible: Release | Sight | None, policy: Policy) -> tuple[Tria
         return ()
     if policy.learning:
         return _asked_trials(visible, policy, policy.schema.sensitives)
-    if len(policy.schema.sensitives) > 1 or not is_installed("foreknow.features.trials"):
+    if len(policy.schema.sensitives) > 1 or not is_installed("foreknow.features.learned_attacks"):
         return ()
     return _trials_by_default(visible, policy, policy.schema.quasi_identifiers)
 
@@ -250,7 +250,7 @@ def _asked_trials(
 
     Those are left out for which there is too little to learn from.
     """
-    learned, cohort = load("foreknow.features.trials.learned"), _cohort_of(visible)
+    learned, cohort = load("foreknow.features.learned_attacks.learned"), _cohort_of(visible)
     trials = list[Trial]()
     # A width says how near a guessed number must be; None for values that are guessed exactly.
     subjects = [(column, width) for column in sensitives for width in policy.widths_of(column)]
@@ -285,7 +285,7 @@ def _trials_by_default(
     for code, value in enumerate(visible.counts.values):
         if code not in unprotected:
             limited_values.append(value)
-    learned_beside = load("foreknow.features.trials.learned:learned_beside")
+    learned_beside = load("foreknow.features.learned_attacks.learned:learned_beside")
     trials = []
     for width in policy.widths_of(visible.sensitive):
         trials.append(

@@ -70,9 +70,9 @@ def audit(
         Print how each column was read: as numbers, dates or texts.
     """
     from foreknow.auditing import audit as auditing
-    from foreknow.data.engines.tables.databases import limit_memory
     from foreknow.data.microdata import Microdata
-    from foreknow.pages import page_of
+    from foreknow.data.tables.formats.databases import limit_memory
+    from foreknow.result_pages import page_of
 
     limit_memory(memory)
     is_beside = columns.sensitive is not None and columns.policy is not None
@@ -148,8 +148,8 @@ def sql(
     it. The release is a table or view with one row for each person; names are written as the
     policy and --table have them, in quotes.
     """
-    from foreknow.data.engines.tally import counting_query
     from foreknow.data.release_tables import COUNT
+    from foreknow.data.tables.tally import counting_query
 
     columns = tally_columns(policy_at(policy))
     # The column of counts gets a name that no other column has.

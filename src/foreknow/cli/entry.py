@@ -19,7 +19,7 @@ from click.shell_completion import shell_complete
 from foreknow.cli.completion import COMPLETE, SHELL, install, script
 from foreknow.cli.options import BAD_INPUT, BUG, UNSAFE
 from foreknow.cli.process import INTERRUPTED, Interrupts, prepare_memory, streams
-from foreknow.data.engines.tables.database_address import hidden
+from foreknow.data.tables.formats.database_address import hidden
 from foreknow.errors import InternalError, NoSafeRelease, NotSettled, StatementError
 from foreknow.features import LEAVES, is_installed, leaf_of, load
 from foreknow.names import COMMANDS as COMMON
@@ -55,7 +55,7 @@ COMMANDS: dict[str, dict[str, str]] = {
         "ask": "foreknow.features.statements.command",
         "risk": "foreknow.features.risk.command",
         "attack": "foreknow.features.attacks.command",
-        "learned": "foreknow.features.trials.command",
+        "learned": "foreknow.features.learned_attacks.command",
     },
     "Working with a release": {
         "read": "foreknow.cli.flat_table",

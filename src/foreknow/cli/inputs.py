@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, cast
 from foreknow.cli.options import Files, Only, among
 from foreknow.cli.terminal import print_plain
 from foreknow.cli.typed_words import listed
-from foreknow.data.engines.tables.database_address import spoken
+from foreknow.data.tables.formats.database_address import spoken
 from foreknow.errors import SchemaError, did_you_mean
 from foreknow.features import is_installed, load
 from foreknow.needs import ONE_BY_ONE, refuse_rules
@@ -23,10 +23,10 @@ from foreknow_judge.text import some
 
 if TYPE_CHECKING:
     from foreknow.data.columns.reading_rules import Reading
-    from foreknow.data.engines.columns import Missing
     from foreknow.data.microdata import Microdata
     from foreknow.data.release import Release
     from foreknow.data.schema import Schema
+    from foreknow.data.tables.columns import Missing
     from foreknow.needs import Needs
     from foreknow.policy.policy import Policy
 
@@ -96,7 +96,7 @@ class Columns(Files):
         by its certificate.
         """
         from foreknow.data.release import Release
-        from foreknow.releases.written_release import open_published
+        from foreknow.written_releases.written_release import open_published
 
         policy = policy or self.given
         if policy is None and not is_published(path):
@@ -157,7 +157,7 @@ class Columns(Files):
     def own(self, path: Path, members: Path | None, table: Path | None = None) -> Release:
         """Open a published folder with the names of its people; with `table`, also their values."""
         from foreknow.data.microdata import Microdata
-        from foreknow.releases.members import OwnRelease
+        from foreknow.written_releases.members import OwnRelease
 
         self._refuse_beside_certificate(path, but=("person",))
         schema = None if self.given is None else self.given.needed_schema
@@ -190,9 +190,9 @@ class Columns(Files):
 
         `count` is the column of counts; None: "count".
         """
-        from foreknow.data.engines.sources import open_table
         from foreknow.data.release import Release
         from foreknow.data.release_tables import COUNT
+        from foreknow.data.tables.sources import open_table
 
         if is_published(path):
             raise SchemaError(
@@ -276,11 +276,11 @@ class Columns(Files):
 
     def _table(self, path: Path, *, with_people: bool = False) -> Release:
         """Open a table by its columns; with `with_people`, one of them names people."""
-        from foreknow.data.engines.sources import open_table
-        from foreknow.data.engines.table import require
         from foreknow.data.release import Release
         from foreknow.data.schema import Schema
         from foreknow.data.semantics import check_semantics
+        from foreknow.data.tables.sources import open_table
+        from foreknow.data.tables.table import require
 
         missing = self.sensitive is None or (with_people and self.person is None)
         if missing or (self.group is None) == (self.quasi_identifiers is None):
@@ -329,7 +329,7 @@ class Judging(Columns):
     def judge_size(self, table: Path) -> tuple[bool, str]:
         """Whether so many people share the rarest values of the columns, and a sentence on it."""
         from foreknow.criteria.measures import k_anonymity
-        from foreknow.data.engines.sources import open_table
+        from foreknow.data.tables.sources import open_table
 
         columns = self._columns_of(table, self.names)
         size = k_anonymity(open_table(table, self.reading), columns)
@@ -349,7 +349,7 @@ class Judging(Columns):
     def rules(self, table: Path) -> Policy:
         """The policy for a table; without one, an error that says how to name the columns."""
         from foreknow.data.columns.reading_rules import STDIN, is_address
-        from foreknow.data.engines.sources import open_table
+        from foreknow.data.tables.sources import open_table
         from foreknow.planning.suggestion.call import guessed_roles, options_of
         from foreknow.policy.call_arguments import policy_of
 
@@ -400,7 +400,7 @@ class Judging(Columns):
         Names stay as they are where the table cannot be read twice.
         """
         from foreknow.data.columns.reading_rules import STDIN, is_address
-        from foreknow.data.engines.sources import open_table
+        from foreknow.data.tables.sources import open_table
 
         if str(table) == STDIN or is_address(table) or is_published(table) or not table.exists():
             return names

@@ -11,7 +11,7 @@ from foreknow.cli.options import Files, ForwardedOptions, Output, Quiet, Raw
 from foreknow.cli.terminal import console, print_plain, progress
 from foreknow.cli.typed_words import listed
 from foreknow.data.columns.reading_rules import STDIN
-from foreknow.data.engines.tables.database_address import spoken
+from foreknow.data.tables.formats.database_address import spoken
 from foreknow_judge.files.printable import visible
 from foreknow_judge.text import some
 
@@ -120,7 +120,7 @@ def priors(
         A CSV file to write.
     """
     from foreknow.adversaries.priors.priors import Priors
-    from foreknow.data.engines.sources import open_table
+    from foreknow.data.tables.sources import open_table
 
     Output(json=out).refuse(table)
     with progress("Counting", quiet):

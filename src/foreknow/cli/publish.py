@@ -62,9 +62,9 @@ class Folder:
         `policy` is the path of the policy file, if it has one.
         """
         from foreknow.atomic_files import require_new
-        from foreknow.pages import page_of
         from foreknow.publishing.publish import publish as make
         from foreknow.publishing.signature import Signer
+        from foreknow.result_pages import page_of
         from foreknow_judge.files import file_names
 
         out = _release_folder(table, self.out)
@@ -163,13 +163,13 @@ def publish(
     it may be published. Writes the folder OUT.owner, for you only: the key of the source's digest,
     who is in which group, and what the method reports about the table.
     """
-    from foreknow.data.engines.tables.databases import limit_memory
+    from foreknow.data.tables.formats.databases import limit_memory
 
     limit_memory(memory)
     folder.publish(table, choice.over(rules.rules(table)), rules.policy, **forwarded)
 
 
-@command("foreknow.releases.members:forget")
+@command("foreknow.written_releases.members:forget")
 def forget(
     folder: Annotated[Path, "A folder of foreknow publish."],
     *,
@@ -186,7 +186,7 @@ def forget(
     members
         The owner's members.parquet (default FOLDER.owner/members.parquet).
     """
-    from foreknow.releases.members import forget as erase
+    from foreknow.written_releases.members import forget as erase
 
     erase(folder, person, members=members)
 
@@ -238,9 +238,9 @@ def verify_release(
     """
     from rich.console import Console
 
-    from foreknow.pages import page_of
     from foreknow.publishing.signature import check_signature
     from foreknow.publishing.verification import judge, load_signed
+    from foreknow.result_pages import page_of
     from foreknow_judge.files.file_names import CERTIFICATE
 
     # The certificate may be named by its folder, or by any file beside it.

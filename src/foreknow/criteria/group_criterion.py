@@ -16,12 +16,12 @@ from numpy.typing import NDArray
 
 from foreknow.adversaries.adversary import HasCounts, Ledger
 from foreknow.adversaries.release_counts import asked_of
+from foreknow.call_hints import Plain
 from foreknow.data.arrays import BoolArray, FloatArray, IntArray
 from foreknow.data.counts import GroupCounts, Semantics
 from foreknow.data.labels.labels import Label
-from foreknow.figures import significant
-from foreknow.hints import Plain
 from foreknow.needs import Need, Needs, require, several_values
+from foreknow.shown_numbers import significant
 from foreknow_judge.errors import DataError, InputError
 from foreknow_judge.files.json_values import plain
 from foreknow_judge.numbers import Number, as_fraction

@@ -9,17 +9,17 @@ from math import log
 from typing import Any
 
 from foreknow.adversaries.release_counts import counts_of
+from foreknow.call_hints import hinted
 from foreknow.criteria.closeness import BetaLikeness, DeltaDisclosure, TCloseness
 from foreknow.criteria.diversity import AlphaK, LDiversity
 from foreknow.criteria.group_criterion import classes_of
 from foreknow.data.counts import GroupCounts
-from foreknow.data.engines.group_counts import combinations_of
-from foreknow.data.engines.sources import open_table
 from foreknow.data.labels.labels import Label
 from foreknow.data.microdata import Microdata
 from foreknow.data.release import Release
 from foreknow.data.schema import Schema
-from foreknow.hints import hinted
+from foreknow.data.tables.group_counts import combinations_of
+from foreknow.data.tables.sources import open_table
 from foreknow.needs import RULES, Need, Needs, refuse_rules, require
 from foreknow.numbers import whole_number
 from foreknow_judge.errors import InputError

@@ -27,9 +27,9 @@ from foreknow.criteria.group_criterion import (
 from foreknow.criteria.size import Anybody
 from foreknow.data.arrays import BoolArray, IntArray
 from foreknow.data.counts import GroupCounts, Semantics
-from foreknow.figures import significant
 from foreknow.needs import Need, Needs
 from foreknow.settings import with_examples
+from foreknow.shown_numbers import significant
 from foreknow.wording import people_text
 from foreknow_judge.errors import InputError
 from foreknow_judge.frozen_fields import set_fields

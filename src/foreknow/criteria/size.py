@@ -13,6 +13,7 @@ from pydantic import Field
 
 from foreknow import numbers
 from foreknow.adversaries.adversary import HasCounts, KnowledgeReach
+from foreknow.call_hints import hints
 from foreknow.criteria.group_criterion import (
     Attained,
     OfGroups,
@@ -24,7 +25,6 @@ from foreknow.data.arrays import BoolArray, IntArray
 from foreknow.data.counts import GroupCounts, Semantics, UnitCounts
 from foreknow.data.labels.labels import GroupLabels
 from foreknow.errors import did_you_mean
-from foreknow.hints import hints
 from foreknow.needs import Need, Needs
 from foreknow.wording import people_text
 from foreknow_judge.errors import InputError, UnsupportedError

@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 
 from foreknow.data.arrays import IntArray, combine
 from foreknow.data.counts import bags_of
-from foreknow.data.engines.columns import Column, narrowest
 from foreknow.data.impossible.possible_values import Classes
 from foreknow.data.impossible.rules_in_force import excluded_values
 from foreknow.data.labels.joint_labels import Bags, JointLabels
@@ -19,6 +18,7 @@ from foreknow.data.labels.labels import Labels
 from foreknow.data.layout import Layout
 from foreknow.data.members import CASES, units_column
 from foreknow.data.microdata import Microdata
+from foreknow.data.tables.columns import Column, narrowest
 
 
 def combined(

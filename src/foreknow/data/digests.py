@@ -11,10 +11,10 @@ from typing import Any
 import numpy as np
 
 from foreknow.data.arrays import IntArray, blocks, combine
-from foreknow.data.engines.columns import (
+from foreknow.data.microdata import Microdata
+from foreknow.data.tables.columns import (
     Column,
 )
-from foreknow.data.microdata import Microdata
 
 # A number as it is written without a zero before it.
 _NUMBER = re.compile(r"-?(0|[1-9]\d*)(\.\d+)?([eE][-+]?\d{1,3})?")

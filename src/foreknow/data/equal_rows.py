@@ -6,9 +6,9 @@ from dataclasses import replace
 
 import pyarrow as pa
 
-from foreknow.data.engines.columns import codes_of, dictionary_of
 from foreknow.data.keys import RowKeys, nearly_all_differ
 from foreknow.data.raw_rows import RowsRead
+from foreknow.data.tables.columns import codes_of, dictionary_of
 
 
 def by_equal_rows(table_read: RowsRead) -> tuple[RowKeys, RowsRead] | None:

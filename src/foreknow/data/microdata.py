@@ -25,29 +25,29 @@ from foreknow.data.columns.rare_values import (
 )
 from foreknow.data.columns.reading_rules import Dialect, Reading
 from foreknow.data.counts import GroupCounts, Semantics
-from foreknow.data.engines.columns import (
+from foreknow.data.equal_rows import by_equal_rows
+from foreknow.data.impossible.rules_in_force import RuleClasses
+from foreknow.data.keys import RowKeys
+from foreknow.data.labels.labels import GroupLabels, Labels, text_of
+from foreknow.data.people.missing_values import LeftOut
+from foreknow.data.people.person_numbers import Coded, coded_values, people_of
+from foreknow.data.people.units import shared
+from foreknow.data.people.values_of_people import Holdings
+from foreknow.data.prepare import Prepared, prepare
+from foreknow.data.raw_rows import RowsRead, RowsReader, hierarchies_with_nodes
+from foreknow.data.schema import Schema
+from foreknow.data.tables.columns import (
     Codes,
     Column,
     codes_of,
     fetch,
 )
-from foreknow.data.engines.people.missing_values import LeftOut
-from foreknow.data.engines.people.person_numbers import Coded, coded_values, people_of
-from foreknow.data.engines.people.units import shared
-from foreknow.data.engines.people.values_of_people import Holdings
-from foreknow.data.engines.profile.column_advice import described, doubts, refuse_dates
-from foreknow.data.engines.table import Snapshot, Table, require
-from foreknow.data.engines.views.typed_columns import read_as
-from foreknow.data.equal_rows import by_equal_rows
-from foreknow.data.impossible.rules_in_force import RuleClasses
-from foreknow.data.keys import RowKeys
-from foreknow.data.labels.labels import GroupLabels, Labels, text_of
-from foreknow.data.prepare import Prepared, prepare
-from foreknow.data.raw_rows import RowsRead, RowsReader, hierarchies_with_nodes
-from foreknow.data.schema import Schema
+from foreknow.data.tables.profile.column_advice import described, doubts, refuse_dates
+from foreknow.data.tables.table import Snapshot, Table, require
+from foreknow.data.tables.views.typed_columns import read_as
 from foreknow.errors import InternalError, SchemaError, refuse_other_type
 from foreknow.needs import Lacks
-from foreknow.pages import page_of
+from foreknow.result_pages import page_of
 from foreknow_judge.errors import DataError, UnsupportedError
 
 
@@ -57,7 +57,7 @@ class Microdata:
     Parameters
     ----------
     source : path, frame or Prepared
-        The table; see `foreknow.data.engines.open_table`. Rows keep the order of the source; the
+        The table; see `foreknow.data.tables.open_table`. Rows keep the order of the source; the
         index of a pandas frame is never used. Under ``single``, one row per person; under ``set``
         and ``multiset``, one row per person and value, or one per person with a list of values.
     schema : Schema

@@ -13,18 +13,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from foreknow.data.columns.reading_rules import BLANKS, Reading
-from foreknow.data.engines.columns import Relabel, UnreadColumn, alike_texts, fetch
-from foreknow.data.engines.people.households import Shared, ShownOnce
-from foreknow.data.engines.people.missing_values import Presence
-from foreknow.data.engines.people.persons import refuse_repeats, require_person
-from foreknow.data.engines.people.repeated_people import (
+from foreknow.data.people.households import Shared, ShownOnce
+from foreknow.data.people.missing_values import Presence
+from foreknow.data.people.persons import refuse_repeats, require_person
+from foreknow.data.people.repeated_people import (
     refuse_repeated,
     refuse_rows_of_one,
     refuse_spelt_twice,
     unique_identifiers,
 )
-from foreknow.data.engines.sources import open_table
-from foreknow.data.engines.table import (
+from foreknow.data.schema import Schema
+from foreknow.data.tables.columns import Relabel, UnreadColumn, alike_texts, fetch
+from foreknow.data.tables.sources import open_table
+from foreknow.data.tables.table import (
     Selected,
     Snapshot,
     Table,
@@ -33,9 +34,8 @@ from foreknow.data.engines.table import (
     require,
     stable,
 )
-from foreknow.data.engines.views.read_values import ReadValues, read_otherwise
-from foreknow.data.engines.views.stacked_tables import Below
-from foreknow.data.schema import Schema
+from foreknow.data.tables.views.read_values import ReadValues, read_otherwise
+from foreknow.data.tables.views.stacked_tables import Below
 from foreknow.errors import SchemaError
 from foreknow_judge.policy.grammar import Kind
 
@@ -249,7 +249,7 @@ def prepare(
     Parameters
     ----------
     source : path, frame or Prepared
-        See `foreknow.data.engines.open_table`.
+        See `foreknow.data.tables.open_table`.
     schema : Schema
     reading : Reading, optional
         How the file is written, where the schema's `reading` does not say so or is to be overruled.

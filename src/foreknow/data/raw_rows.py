@@ -12,20 +12,6 @@ import pyarrow as pa
 from foreknow.data.arrays import IntArray
 from foreknow.data.columns.hierarchy import DateLevels, Hierarchy, Intervals, Ordered, Tree
 from foreknow.data.columns.reading_rules import Reading
-from foreknow.data.engines.columns import (
-    Column,
-    Missing,
-    codes_of,
-    encode,
-    fetch,
-)
-from foreknow.data.engines.people.missing_values import LeftOut, resolve_missing
-from foreknow.data.engines.people.person_rows import read_distinct_person_values
-from foreknow.data.engines.people.persons import People
-from foreknow.data.engines.people.units import request_hashes
-from foreknow.data.engines.people.values_of_people import Holdings
-from foreknow.data.engines.profile.column_advice import refuse_misread
-from foreknow.data.engines.views.missing_spellings import is_untyped
 from foreknow.data.impossible.rules_in_force import (
     RuleClasses,
     classify_by_rules,
@@ -33,8 +19,22 @@ from foreknow.data.impossible.rules_in_force import (
     refuse_unfit,
 )
 from foreknow.data.labels.labels import Labels, text_of
+from foreknow.data.people.missing_values import LeftOut, resolve_missing
+from foreknow.data.people.person_rows import read_distinct_person_values
+from foreknow.data.people.persons import People
+from foreknow.data.people.units import request_hashes
+from foreknow.data.people.values_of_people import Holdings
 from foreknow.data.prepare import Prepared
 from foreknow.data.schema import Schema
+from foreknow.data.tables.columns import (
+    Column,
+    Missing,
+    codes_of,
+    encode,
+    fetch,
+)
+from foreknow.data.tables.profile.column_advice import refuse_misread
+from foreknow.data.tables.views.missing_spellings import is_untyped
 from foreknow.errors import InternalError
 from foreknow_judge.errors import DataError
 from foreknow_judge.policy.grammar import Kind

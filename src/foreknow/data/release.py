@@ -10,37 +10,37 @@ from html import escape
 from types import MappingProxyType
 from typing import Any, NamedTuple, Self, cast
 
+from foreknow.call_hints import Plain, hinted
 from foreknow.data.arrays import IntArray, combine_encoded
 from foreknow.data.columns.reading_rules import Reading
 from foreknow.data.counts import GroupCounts, Semantics
-from foreknow.data.engines.columns import (
-    Missing,
-    codes_of,
-    fetch,
-)
-from foreknow.data.engines.combinations import Combinations
-from foreknow.data.engines.given_counts import GivenCounts
-from foreknow.data.engines.group_counts import HeldTable, PeopleTable, TallyTable, ValuesTable
-from foreknow.data.engines.people.missing_values import LeftOut, Presence
-from foreknow.data.engines.people.person_numbers import coded_values, people_of
-from foreknow.data.engines.people.person_rows import PersonRows
-from foreknow.data.engines.people.persons import refuse_repeats
-from foreknow.data.engines.people.units import shared
-from foreknow.data.engines.people.values_of_people import Holdings
-from foreknow.data.engines.profile.column_advice import described
-from foreknow.data.engines.sources import open_table
-from foreknow.data.engines.table import Table, require, stable
-from foreknow.data.engines.tally import Tally
-from foreknow.data.engines.views.renamed_columns import Renamed
-from foreknow.data.engines.views.stacked_tables import bare_rows
 from foreknow.data.labels.labels import GroupLabels, Label, in_order
 from foreknow.data.members import Members, Signatures
+from foreknow.data.people.missing_values import LeftOut, Presence
+from foreknow.data.people.person_numbers import coded_values, people_of
+from foreknow.data.people.person_rows import PersonRows
+from foreknow.data.people.persons import refuse_repeats
+from foreknow.data.people.units import shared
+from foreknow.data.people.values_of_people import Holdings
 from foreknow.data.prepare import Prepared, header_of_shuffled, prepare
 from foreknow.data.release_tables import COUNT, ReleaseTables
 from foreknow.data.schema import PLAIN, Schema
 from foreknow.data.semantics import check_semantics
+from foreknow.data.tables.columns import (
+    Missing,
+    codes_of,
+    fetch,
+)
+from foreknow.data.tables.combinations import Combinations
+from foreknow.data.tables.given_counts import GivenCounts
+from foreknow.data.tables.group_counts import HeldTable, PeopleTable, TallyTable, ValuesTable
+from foreknow.data.tables.profile.column_advice import described
+from foreknow.data.tables.sources import open_table
+from foreknow.data.tables.table import Table, require, stable
+from foreknow.data.tables.tally import Tally
+from foreknow.data.tables.views.renamed_columns import Renamed
+from foreknow.data.tables.views.stacked_tables import bare_rows
 from foreknow.errors import SchemaError, did_you_mean, listing
-from foreknow.hints import Plain, hinted
 from foreknow_judge.errors import UnsupportedError, nearest
 
 # How a table is counted of which a person has one value, a set, or a bag of values.
@@ -175,7 +175,7 @@ class Release(ReleaseTables, Plain):
         Parameters
         ----------
         frame : path or frame
-            A table that `foreknow.data.engines.open_table` reads. Under ``single`` it has one row
+            A table that `foreknow.data.tables.open_table` reads. Under ``single`` it has one row
             per person; under ``set`` and ``multiset``, one row per person and value, or one row per
             person with a list.
         group : str

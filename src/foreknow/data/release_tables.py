@@ -10,9 +10,9 @@ from copy import copy
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Self
 
-from foreknow.data.engines.rows import TallyRows, ValuesRows
 from foreknow.data.layout import Layout, RowLayout
 from foreknow.data.semantics import semantics_of_each
+from foreknow.data.tables.rows import TallyRows, ValuesRows
 from foreknow.errors import SchemaError, did_you_mean
 
 if TYPE_CHECKING:

@@ -9,17 +9,17 @@ from pathlib import Path
 from textwrap import shorten
 from typing import Any, cast, get_args
 
+from foreknow.call_hints import hints
 from foreknow.data.columns.hierarchy import Hierarchy, hierarchy_from
 from foreknow.data.columns.level_limits import Level
 from foreknow.data.columns.reading_rules import Reading
-from foreknow.data.engines.columns import Missing, Relabel, as_missing, refuse_missing
-from foreknow.data.engines.people.households import Shared
 from foreknow.data.impossible.rules import Rule
+from foreknow.data.people.households import Shared
 from foreknow.data.semantics import semantics_of_each
+from foreknow.data.tables.columns import Missing, Relabel, as_missing, refuse_missing
 from foreknow.errors import SchemaError, did_you_mean, listing, refuse_other
-from foreknow.hints import hints
 from foreknow.needs import Lacks, Need
-from foreknow.pages import page_of
+from foreknow.result_pages import page_of
 from foreknow_judge.counts.layout import multivalued_columns
 from foreknow_judge.policy.grammar import Kind, SchemaTable, Semantics, Unit
 

@@ -13,8 +13,6 @@ from numpy.typing import NDArray
 from foreknow.data.arrays import IntArray, combine, combine_encoded, count_pairs
 from foreknow.data.columns.attribute import Attribute
 from foreknow.data.counts import GroupCounts
-from foreknow.data.engines.sources import open_table
-from foreknow.data.engines.table import require
 from foreknow.data.impossible.possible_values import Classes, JointCells
 from foreknow.data.impossible.rules_in_force import (
     RuleClasses,
@@ -29,6 +27,8 @@ from foreknow.data.members import Signature, Signatures, printed
 from foreknow.data.microdata import Microdata
 from foreknow.data.release import Release
 from foreknow.data.schema import PLAIN, Schema
+from foreknow.data.tables.sources import open_table
+from foreknow.data.tables.table import require
 from foreknow.errors import did_you_mean
 from foreknow.wording import people_text
 from foreknow_judge.counts.layout import Seen

@@ -8,14 +8,14 @@ from typing import Any
 
 import numpy as np
 
+from foreknow.call_hints import Plain
 from foreknow.data.arrays import IntArray
 from foreknow.data.counts import GroupCounts, counts_of
 from foreknow.data.labels.generalization import coarsened, style_of
 from foreknow.data.microdata import Microdata
 from foreknow.data.release import Release
 from foreknow.errors import refuse_other_type
-from foreknow.hints import Plain
-from foreknow.pages import page_of
+from foreknow.result_pages import page_of
 from foreknow_judge.errors import InputError
 
 

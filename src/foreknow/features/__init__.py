@@ -13,13 +13,13 @@ from foreknow_judge.errors import UnsupportedError
 
 # The folder of each leaf, and what it is called in messages.
 LEAVES: dict[str, str] = {
-    "foreknow.features.methods.art": "the method ART",
-    "foreknow.features.methods.streamliner": "the method Streamliner",
-    "foreknow.features.methods.jump": "the methods Jump, Safe and Naive",
-    "foreknow.features.methods.decoy": "the method Decoy",
+    "foreknow.features.more_methods.art": "the method ART",
+    "foreknow.features.more_methods.streamliner": "the method Streamliner",
+    "foreknow.features.more_methods.jump": "the methods Jump, Safe and Naive",
+    "foreknow.features.more_methods.decoy": "the method Decoy",
     "foreknow.features.statements": "asking what follows from statements",
     "foreknow.features.attacks": "the attack of somebody who knows the method",
-    "foreknow.features.trials": "the attack of somebody who learns from a release",
+    "foreknow.features.learned_attacks": "the attack of somebody who learns from a release",
     "foreknow.features.utility": "measuring utility",
     "foreknow.features.comparison": "comparing methods",
     "foreknow.features.risk": "measuring risk",

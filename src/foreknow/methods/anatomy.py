@@ -13,10 +13,10 @@ from typing import Annotated, ClassVar
 import numpy as np
 from pydantic import Field
 
+from foreknow.call_hints import hints
 from foreknow.data.arrays import IntArray, ranges
-from foreknow.data.engines.columns import Codes
 from foreknow.data.microdata import Microdata
-from foreknow.hints import hints
+from foreknow.data.tables.columns import Codes
 from foreknow.methods.eligibility import ADVICE, WithL, by_value, settled_l
 from foreknow.methods.proof import by_values_alone
 from foreknow.methods.protocol import (

@@ -17,7 +17,6 @@ from numpy.typing import NDArray
 from foreknow.data.arrays import IntArray
 from foreknow.data.microdata import Microdata
 from foreknow.errors import NoSafeRelease
-from foreknow.figures import percentage
 from foreknow.methods.protocol import (
     Grouper,
     in_its_form,
@@ -28,6 +27,7 @@ from foreknow.methods.protocol import (
 from foreknow.numbers import whole_number
 from foreknow.policy.policy import Policy
 from foreknow.policy.requirement import Requirement
+from foreknow.shown_numbers import percentage
 from foreknow_judge.errors import InputError, PolicyError
 from foreknow_judge.frozen_fields import set_fields
 

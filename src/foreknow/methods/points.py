@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 
 from foreknow.data.arrays import IntArray, blocks, count_pairs, starts_of
 from foreknow.data.counts import GroupCounts
-from foreknow.data.engines.columns import Codes, narrowest
 from foreknow.data.keys import RowKeys, nearly_all_differ
 from foreknow.data.microdata import Microdata
+from foreknow.data.tables.columns import Codes, narrowest
 
 
 @dataclass(frozen=True, eq=False)

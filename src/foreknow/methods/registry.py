@@ -24,14 +24,14 @@ if TYPE_CHECKING:
 # What each is called, and its class: entered when it is first asked for.
 OURS: tuple[tuple[str, str], ...] = (
     ("mondrian", "foreknow.methods.mondrian.mondrian:Mondrian"),
-    ("decoy", "foreknow.features.methods.decoy.decoy:Decoy"),
+    ("decoy", "foreknow.features.more_methods.decoy.decoy:Decoy"),
     ("fulldomain", "foreknow.methods.fulldomain.fulldomain:FullDomain"),
     ("anatomy", "foreknow.methods.anatomy:Anatomy"),
-    ("art", "foreknow.features.methods.art.art:ART"),
-    ("streamliner", "foreknow.features.methods.streamliner.streamliner:Streamliner"),
-    ("jump", "foreknow.features.methods.jump.jump:Jump"),
-    ("safe", "foreknow.features.methods.jump.jump:Safe"),
-    ("naive", "foreknow.features.methods.jump.jump:Naive"),
+    ("art", "foreknow.features.more_methods.art.art:ART"),
+    ("streamliner", "foreknow.features.more_methods.streamliner.streamliner:Streamliner"),
+    ("jump", "foreknow.features.more_methods.jump.jump:Jump"),
+    ("safe", "foreknow.features.more_methods.jump.jump:Safe"),
+    ("naive", "foreknow.features.more_methods.jump.jump:Naive"),
 )
 # Those that consult a policy, publish one table, and have a proof against who knows them.
 PROVED = ("decoy",)

@@ -8,11 +8,11 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, ParamSpec, TypedDict, TypeVar
 
+from foreknow.call_hints import hinted
 from foreknow.criteria.registry import CRITERIA
 from foreknow.data.microdata import Microdata
 from foreknow.data.schema import Schema
 from foreknow.errors import CallError, SchemaError
-from foreknow.hints import hinted
 from foreknow.policy.policy import Policy
 from foreknow.policy.requirement import Requirement
 from foreknow.settings import known_keys

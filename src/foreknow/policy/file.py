@@ -77,9 +77,14 @@ def policy_settings(methods: Mapping[str, Any], required: Collection[str] = ()) 
     kinds = _loaded(adversaries.ADVERSARIES, adversaries.OURS, required)
     criterion_kinds = _loaded(criteria.CRITERIA, criteria.OURS, required)
     tried: tuple[tuple[str, Any], ...] = ()
-    if is_installed("foreknow.features.trials"):
+    if is_installed("foreknow.features.learned_attacks"):
         needed = not required or _LEARNED in required
-        tried = ((_LEARNED, load("foreknow.features.trials.learned:Learned") if needed else None),)
+        tried = (
+            (
+                _LEARNED,
+                load("foreknow.features.learned_attacks.learned:Learned") if needed else None,
+            ),
+        )
     named = {key: made for key, made in methods.items() if not _belongs_to_pydantic(key)}
     return _tables(kinds, criterion_kinds, tried, tuple(named.items()))
 
@@ -146,7 +151,7 @@ def read_tables(table: Mapping[str, Any], name: str) -> Any:
         raise PolicyError(f"{name}: expected the tables of a policy, not {type(table).__name__}")
     _refuse_kinds(table, name)
     if table.get("try"):
-        load("foreknow.features.trials.learned")  # which is refused if it is not installed
+        load("foreknow.features.learned_attacks.learned")  # which is refused if it is not installed
     publish = table.get("publish")
     methods = []  # a table in [publish] that is no option has the settings of a method
     for key, settings in publish.items() if isinstance(publish, Mapping) else ():
@@ -202,7 +207,7 @@ def _check_missing_columns(schema: Schema) -> None:
 def _try(trial: Any) -> Try:
     """Somebody who learns by some columns from a release, or an estimate by weights."""
     settings = getattr(trial, _LEARNED, None)
-    attack = settings and load("foreknow.features.trials.learned:Learned")(settings.by)
+    attack = settings and load("foreknow.features.learned_attacks.learned:Learned")(settings.by)
     return Try(attack, trial.stop, trial.sensitive, trial.individual_risk)
 
 

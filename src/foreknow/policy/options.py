@@ -12,11 +12,11 @@ from typing import Any, get_args
 import numpy as np
 from numpy.typing import NDArray
 
+from foreknow.call_hints import hints
 from foreknow.data.columns.reading_rules import DELIMITERS, Dialect
 from foreknow.data.prepare import header_of_shuffled
 from foreknow.data.schema import Schema
 from foreknow.errors import did_you_mean, refuse_other
-from foreknow.hints import hints
 from foreknow.names import EXPORTS
 from foreknow.numbers import nearest_multiple, whole_number
 from foreknow.policy.tables import PublishTable, Style

@@ -14,6 +14,7 @@ from typing import Any, ClassVar
 
 from foreknow.adversaries.adversary import HasCounts
 from foreknow.atomic_files import write_new
+from foreknow.call_hints import hints
 from foreknow.data.columns.grids import SHARED
 from foreknow.data.columns.level_limits import Level
 from foreknow.data.combined_columns import combined
@@ -26,9 +27,7 @@ from foreknow.data.members import CASES
 from foreknow.data.microdata import Microdata
 from foreknow.data.schema import PLAIN, Schema
 from foreknow.errors import CallError, SchemaError, did_you_mean
-from foreknow.hints import hints
 from foreknow.needs import Need
-from foreknow.pages import page_of
 from foreknow.policy.aliases import in_our_tables
 from foreknow.policy.codes import with_codes
 from foreknow.policy.file import parts_of, read_tables, tables_of, text_of
@@ -37,6 +36,7 @@ from foreknow.policy.options import PublishOptions
 from foreknow.policy.requirement import Point, Requirement, check_agreement, columns_of_priors
 from foreknow.policy.requirement_counts import RequirementCounts
 from foreknow.policy.trials import Try, check_survey
+from foreknow.result_pages import page_of
 from foreknow.toml import from_toml
 from foreknow_judge.errors import ForeknowError, InputError, PolicyError, UnsupportedError
 from foreknow_judge.frozen_fields import set_fields

@@ -12,27 +12,27 @@ from typing import Any, NamedTuple, cast
 from foreknow.adversaries.adversary import Adversary, Gaining, HasCounts, check_adversary
 from foreknow.adversaries.disclosure import Disclosure, worst, worst_by_prior
 from foreknow.adversaries.release_counts import counts_of
+from foreknow.call_hints import hints
 from foreknow.criteria.criterion import Criterion, check_criterion, refuse_cases
 from foreknow.data.columns.hierarchy import Hierarchy
 from foreknow.data.counts import Semantics
-from foreknow.data.engines.people.households import ELSEWHERE
 from foreknow.data.impossible.rules import Rule
 from foreknow.data.labels.labels import Label, Labels
 from foreknow.data.labels.ranges import Range
 from foreknow.data.labels.windows import Width
 from foreknow.data.layout import Layout
+from foreknow.data.people.households import ELSEWHERE
 from foreknow.data.schema import Schema
 from foreknow.data.sights import Possible
 from foreknow.errors import did_you_mean
-from foreknow.hints import hints
 from foreknow.names import own_name
 from foreknow.needs import Need, require
-from foreknow.pages import page_of
 from foreknow.policy.kinds import keys_of_kinds, kind_of
 from foreknow.policy.requirement_counts import RequirementCounts
 from foreknow.policy.subjects import Values, subject_of
 from foreknow.policy.tables import SECRET, PolicyTable, Secret, Sets
 from foreknow.policy.targets import NO_SUM, EachValue, TargetValues, target_of
+from foreknow.result_pages import page_of
 from foreknow.settings import read
 from foreknow.toml import toml_value
 from foreknow_judge.counts.layout import Seen

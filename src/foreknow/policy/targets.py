@@ -20,10 +20,10 @@ from foreknow.data.arrays import BoolArray, IntArray
 from foreknow.data.columns.hierarchy import Hierarchy
 from foreknow.data.columns.spellings import Spellings
 from foreknow.data.counts import GroupCounts, Semantics, refuse_sets
-from foreknow.data.engines.people.households import ELSEWHERE
 from foreknow.data.labels.labels import Labels, chosen, is_pattern, matching, name_of_set
 from foreknow.data.labels.ranges import Range
 from foreknow.data.labels.windows import Windows
+from foreknow.data.people.households import ELSEWHERE
 from foreknow.errors import HierarchyError, did_you_mean
 from foreknow_judge.errors import InputError, PolicyError, UnsupportedError
 from foreknow_judge.files.json_values import plain

@@ -37,7 +37,7 @@ class Try:
 
     Examples
     --------
-    >>> from foreknow.features.trials.learned import Learned
+    >>> from foreknow.features.learned_attacks.learned import Learned
     >>> Try(Learned(["job"]), stop="17/20").to_dict()
     {'learned': {'by': ['job']}, 'stop': '17/20'}
     """

@@ -25,10 +25,10 @@ from foreknow.adversaries.disclosure import Disclosure
 from foreknow.adversaries.release_counts import counts_of
 from foreknow.data.labels.labels import is_pattern, matching
 from foreknow.errors import NoSafeRelease
-from foreknow.figures import significant
 from foreknow.policy.policy import Policy
 from foreknow.policy.requirement import Point, Requirement
 from foreknow.policy.tables import SECRET
+from foreknow.shown_numbers import significant
 from foreknow.toml import toml_value
 from foreknow_judge.errors import InputError
 from foreknow_judge.files.printable import visible

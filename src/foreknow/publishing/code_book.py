@@ -14,13 +14,13 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from foreknow.data.arrays import IntArray
-from foreknow.data.engines.views.renamed_columns import rearmed
-from foreknow.data.engines.views.typed_columns import type_of
 from foreknow.data.prepare import header_of_shuffled
 from foreknow.data.release_tables import COUNT
+from foreknow.data.tables.views.renamed_columns import rearmed
+from foreknow.data.tables.views.typed_columns import type_of
 from foreknow.publishing.label_extents import About, Extents
-from foreknow.releases.written_release import hints_of, is_text
 from foreknow.wording import unit_counted
+from foreknow.written_releases.written_release import hints_of, is_text
 from foreknow_judge.certificate import Certificate
 from foreknow_judge.errors import CertificateError, InputError
 from foreknow_judge.files.documents import decode_utf8, from_json, read_bytes

@@ -27,14 +27,14 @@ from foreknow.certificates import Certificate
 from foreknow.data.arrays import IntArray, combine
 from foreknow.data.counts import GroupCounts
 from foreknow.data.digests import digest_of_counts, digest_of_rows
-from foreknow.data.engines.columns import codes_of, plain_table
-from foreknow.data.engines.sources import Source, counted_where_it_lives, open_table
-from foreknow.data.engines.table import Table, free_name
-from foreknow.data.engines.tables.databases import machine_memory, memory_limit
-from foreknow.data.engines.tables.duckdb_table import DuckTable, OutOfOrder
-from foreknow.data.engines.writers import parts_of_parquet, write_in_parts, write_parts
 from foreknow.data.microdata import Microdata
 from foreknow.data.raw_rows import counted_by
+from foreknow.data.tables.columns import codes_of, plain_table
+from foreknow.data.tables.formats.databases import machine_memory, memory_limit
+from foreknow.data.tables.formats.duckdb_table import DuckTable, OutOfOrder
+from foreknow.data.tables.sources import Source, counted_where_it_lives, open_table
+from foreknow.data.tables.table import Table, free_name
+from foreknow.data.tables.writers import parts_of_parquet, write_in_parts, write_parts
 from foreknow.errors import InternalError, OutputError, refuse_other
 from foreknow.methods.protocol import traits_of
 from foreknow.policy.options import PublishOptions
@@ -42,7 +42,7 @@ from foreknow.policy.policy import Policy
 from foreknow.publishing.drawn_rows import Drawing
 from foreknow.publishing.formats import Parquet, format_of
 from foreknow.publishing.tables import ROW
-from foreknow.releases.members import KEYED, OF_COUNTS
+from foreknow.written_releases.members import KEYED, OF_COUNTS
 from foreknow_judge.certificate import digest_of
 from foreknow_judge.errors import DataError, InputError, UnsupportedError, short_of_memory
 from foreknow_judge.files.duckdb_files import new_folder

@@ -21,20 +21,20 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from foreknow.atomic_files import replaced
+from foreknow.call_hints import hinted
 from foreknow.data.arrays import IntArray, combine
-from foreknow.data.engines.columns import codes_of
-from foreknow.data.engines.table import free_name
-from foreknow.data.engines.views.plain_columns import frame_of
-from foreknow.data.engines.views.typed_columns import typed
-from foreknow.data.engines.writers import write_csv, write_parts
 from foreknow.data.labels.label_meaning import AMONG, quote
 from foreknow.data.prepare import SHUFFLED, header_of_shuffled
 from foreknow.data.release_tables import COUNT
+from foreknow.data.tables.columns import codes_of
+from foreknow.data.tables.table import free_name
+from foreknow.data.tables.views.plain_columns import frame_of
+from foreknow.data.tables.views.typed_columns import typed
+from foreknow.data.tables.writers import write_csv, write_parts
 from foreknow.errors import OutputError
-from foreknow.hints import hinted
 from foreknow.publishing.label_extents import Extent, Extents
 from foreknow.randomness import generator
-from foreknow.releases.written_release import Published, hints_of, is_text, open_published
+from foreknow.written_releases.written_release import Published, hints_of, is_text, open_published
 from foreknow_judge.counts.layout import multivalued_columns
 from foreknow_judge.errors import CertificateError, memory_for
 

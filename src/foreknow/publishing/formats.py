@@ -10,10 +10,10 @@ from typing import Any, ClassVar
 import pyarrow as pa
 
 from foreknow.certificates import Certificate
-from foreknow.data.engines.views.plain_columns import bare
-from foreknow.data.engines.writers import write_csv, write_in_parts
 from foreknow.data.microdata import Microdata
 from foreknow.data.prepare import header_of_shuffled
+from foreknow.data.tables.views.plain_columns import bare
+from foreknow.data.tables.writers import write_csv, write_in_parts
 from foreknow.errors import OutputError
 from foreknow.policy.options import PublishOptions
 from foreknow.policy.policy import Policy

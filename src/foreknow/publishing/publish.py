@@ -25,25 +25,25 @@ from foreknow.auditing.compared_verdicts import with_witnesses
 from foreknow.auditing.named_values import refuse_misspelt
 from foreknow.auditing.remarks.remarks import for_readers
 from foreknow.auditing.trial import Trial
+from foreknow.call_hints import P, hinted
 from foreknow.certificates import Certificate
 from foreknow.data.arrays import IntArray
 from foreknow.data.columns.reading_rules import UTF8, Dialect, Reading
 from foreknow.data.counts import GroupCounts
-from foreknow.data.engines.columns import fetch
-from foreknow.data.engines.profile.column_digests import column_digests
-from foreknow.data.engines.table import Table, unshown
-from foreknow.data.engines.views.plain_columns import bare, frame_of
-from foreknow.data.engines.writers import write_csv, write_in_parts
 from foreknow.data.labels.generalization import Coarsened, KnownLabels
 from foreknow.data.labels.labels import GroupLabels, Label, Labels
 from foreknow.data.microdata import Microdata
 from foreknow.data.prepare import header_of_shuffled
 from foreknow.data.release import Release
 from foreknow.data.sights import Sight
+from foreknow.data.tables.columns import fetch
+from foreknow.data.tables.profile.column_digests import column_digests
+from foreknow.data.tables.table import Table, unshown
+from foreknow.data.tables.views.plain_columns import bare, frame_of
+from foreknow.data.tables.writers import write_csv, write_in_parts
 from foreknow.data.utility import Utility, utility_of
 from foreknow.errors import InternalError, NoSafeRelease, SchemaError, refuse_other_type
 from foreknow.features import load
-from foreknow.hints import P, hinted
 from foreknow.methods.proof import NOT_JUDGED
 from foreknow.methods.protocol import (
     Anonymizer,
@@ -58,7 +58,6 @@ from foreknow.methods.protocol import (
 from foreknow.methods.registry import METHODS, key_of, kind_of, method_of, refuse_other_settings
 from foreknow.names import CALLS_OF_TABLE, TABLE_OF
 from foreknow.numbers import whole_number
-from foreknow.pages import page_of
 from foreknow.planning.advice import advice_of
 from foreknow.planning.costs import KeptDetail
 from foreknow.planning.suggestion.call import call_of
@@ -95,10 +94,11 @@ from foreknow.publishing.verification import (
     write_certificate,
 )
 from foreknow.randomness import generator
-from foreknow.releases.members import rows_of_people
-from foreknow.releases.written_release import as_release
+from foreknow.result_pages import page_of
 from foreknow.settings import known_keys
 from foreknow.wording import in_cases, people_text
+from foreknow.written_releases.members import rows_of_people
+from foreknow.written_releases.written_release import as_release
 from foreknow_judge.certificate import digest_of
 from foreknow_judge.errors import CertificateError, InputError, UnsupportedError, memory_for
 from foreknow_judge.files.duckdb_files import in_threads

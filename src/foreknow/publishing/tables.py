@@ -16,11 +16,11 @@ from numpy.typing import NDArray
 
 from foreknow.data.arrays import IntArray, combine, count_pairs, order_of
 from foreknow.data.columns.attribute import Attribute
-from foreknow.data.engines.columns import Column, codes_of
 from foreknow.data.labels.generalization import Coarsened, coarsened, exact_labels, style_of
 from foreknow.data.microdata import Microdata
 from foreknow.data.prepare import header_of_shuffled
 from foreknow.data.release_tables import COUNT
+from foreknow.data.tables.columns import Column, codes_of
 from foreknow.errors import NoSafeRelease, SchemaError
 from foreknow.publishing.drawn_rows import Bag, Drawing, Run
 from foreknow_judge.certificate import parts_of_sensitive

@@ -18,12 +18,12 @@ import numpy as np
 
 from foreknow.atomic_files import as_json, write_whole
 from foreknow.auditing.named_values import refuse_misspelt
+from foreknow.call_hints import hinted
 from foreknow.certificates import Certificate
 from foreknow.data.counts import GroupCounts
 from foreknow.data.impossible.rules_in_force import refuse_unmet
 from foreknow.data.labels.labels import GroupLabels, Labels
 from foreknow.errors import refuse_other_type
-from foreknow.hints import hinted
 from foreknow.methods.proof import NOT_JUDGED
 from foreknow.methods.protocol import traits_of
 from foreknow.methods.registry import METHODS, kind_of
@@ -31,9 +31,9 @@ from foreknow.policy.kinds import registered_kinds
 from foreknow.policy.policy import Policy
 from foreknow.publishing.code_book import contradictions_of
 from foreknow.publishing.signature import check_signature
-from foreknow.releases.written_release import refuse_other_schema, require_folder, schema_of
 from foreknow.result import Result
 from foreknow.wording import unit_counted
+from foreknow.written_releases.written_release import refuse_other_schema, require_folder, schema_of
 from foreknow_judge import verify as judges
 from foreknow_judge.certificate import Certificate as CertificateRead
 from foreknow_judge.certificate import (

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 
 from foreknow.names import CallableModule
-from foreknow.pages import page_of
+from foreknow.result_pages import page_of
 
 sys.modules[__name__].__class__ = CallableModule
 

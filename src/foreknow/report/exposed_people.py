@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator
 from io import StringIO
 from typing import TYPE_CHECKING
 
-from foreknow.data.engines.views.renamed_columns import disarm_name
+from foreknow.data.tables.views.renamed_columns import disarm_name
 from foreknow.report.blocks import Block, Cell, Figure, Heading, Sentence, Table, mood_of
 from foreknow.report.chart import LIMIT, OWN, Axis, Bar, Chart, Rule, amounts, bar_table
 from foreknow.report.words import group_text, limit_text, percent, required_text

@@ -13,7 +13,6 @@ from foreknow.adversaries.adversary import prior_tables
 from foreknow.adversaries.disclosure import Disclosure, worst
 from foreknow.data.counts import GroupCounts
 from foreknow.data.utility import Utility, optimal_discernibility
-from foreknow.figures import percentage
 from foreknow.report.blocks import Cell, Figure, Row, Table, bar_cell, mood_of
 from foreknow.report.chart import LIMIT, STYLES, Bar, Chart, Series, amounts, bar_table, shares
 from foreknow.report.knowledge import Terms
@@ -25,6 +24,7 @@ from foreknow.report.words import (
     required_text,
     signature_words,
 )
+from foreknow.shown_numbers import percentage
 from foreknow_judge.files.printable import visible
 from foreknow_judge.text import number, some
 from foreknow_judge.verdict import Limit, Verdict

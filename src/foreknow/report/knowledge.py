@@ -12,8 +12,8 @@ from foreknow.adversaries.facts.facts import Facts, FactsWitness
 from foreknow.data.counts import Semantics
 from foreknow.data.labels.labels import Label
 from foreknow.features import load
-from foreknow.figures import significant
 from foreknow.report.words import group_words, named, plural, singular
+from foreknow.shown_numbers import significant
 from foreknow.wording import listing
 from foreknow_judge.files.printable import visible
 from foreknow_judge.text import number, some

@@ -6,8 +6,8 @@ from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from foreknow.auditing.trial import LEAST_GROUPS, Share, Trial
-from foreknow.figures import percentage
 from foreknow.report.words import limit_text, named
+from foreknow.shown_numbers import percentage
 from foreknow.wording import listing, noun_of
 from foreknow_judge.files.printable import visible
 from foreknow_judge.text import some

@@ -12,9 +12,9 @@ from foreknow.adversaries.disclosure import Disclosure
 from foreknow.data.labels.labels import GroupLabel, Label
 from foreknow.data.labels.ranges import Range
 from foreknow.data.labels.windows import Width, Window
-from foreknow.figures import percentage
 from foreknow.numbers import Rounding, fixed, rounded
 from foreknow.policy.tables import Secret
+from foreknow.shown_numbers import percentage
 from foreknow.wording import PLURALS, listing, noun_of
 from foreknow_judge.files.printable import quoted, visible
 from foreknow_judge.numbers import CLOSE

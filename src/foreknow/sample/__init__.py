@@ -36,7 +36,7 @@ def load(library: str = "pandas") -> Any:
     >>> load("arrow").num_rows
     4000
     """
-    from foreknow.data.engines.tables.frames import read_table
+    from foreknow.data.tables.formats.frames import read_table
 
     return read_table(table_path(), library)
 

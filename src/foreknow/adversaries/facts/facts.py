@@ -35,12 +35,12 @@ from foreknow.adversaries.facts.settings import FactsSettings
 from foreknow.adversaries.facts.windows import WindowsMeasure, worst_window
 from foreknow.adversaries.ledger import MinLedger
 from foreknow.adversaries.release_counts import asked_of, code_of
+from foreknow.call_hints import hints
 from foreknow.data.arrays import BoolArray, FloatArray, IntArray
 from foreknow.data.counts import GroupCounts, Semantics
 from foreknow.data.impossible.possible_values import JointMembers
 from foreknow.data.labels.labels import Label
 from foreknow.data.labels.windows import Windows
-from foreknow.hints import hints
 from foreknow.needs import Need, Needs
 from foreknow_judge.errors import UnsupportedError
 from foreknow_judge.frozen_fields import set_fields

@@ -34,10 +34,10 @@ from foreknow.adversaries.implications.minima import (
 )
 from foreknow.adversaries.ledger import MinLedger
 from foreknow.adversaries.release_counts import asked_of, code_of
+from foreknow.call_hints import Plain, hints
 from foreknow.data.arrays import BoolArray, IntArray
 from foreknow.data.counts import GroupCounts, Semantics
 from foreknow.data.labels.labels import Label, in_order
-from foreknow.hints import Plain, hints
 from foreknow.needs import Need, Needs, require, several_values
 from foreknow.settings import with_examples
 from foreknow_judge.frozen_fields import set_fields

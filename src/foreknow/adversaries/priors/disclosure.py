@@ -29,11 +29,11 @@ from foreknow.adversaries.priors.signature_groups import (
 )
 from foreknow.adversaries.priors.table import PriorTable
 from foreknow.adversaries.release_counts import asked_of, signatures_of
+from foreknow.call_hints import Plain
 from foreknow.data.arrays import FloatArray, IntArray, order_of
 from foreknow.data.counts import GroupCounts
 from foreknow.data.labels.labels import Label, Labels
 from foreknow.data.members import Signature, Signatures
-from foreknow.hints import Plain
 from foreknow_judge.errors import DataError, UnsupportedError
 from foreknow_judge.numbers import CLOSE
 

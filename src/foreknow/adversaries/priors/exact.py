@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from foreknow.adversaries.priors.signature_groups import PriorMatrix, SignatureGroups, ValueMode
-from foreknow.worlds import lattice, world_weights
+from foreknow.possible_worlds import lattice, world_weights
 from foreknow_judge.errors import UnsupportedError
 
 # States that fractions go through at most, unless said otherwise; seconds of work.

@@ -18,7 +18,7 @@ from foreknow.adversaries.priors.signature_groups import (
     equal_rows,
 )
 from foreknow.data.arrays import FloatArray, IntArray, ranges
-from foreknow.worlds import Lattice, lattice, world_weights
+from foreknow.possible_worlds import Lattice, lattice, world_weights
 from foreknow_judge.errors import UnsupportedError
 
 # States that a group is gone through at most; above, it is bounded. Half a million states of

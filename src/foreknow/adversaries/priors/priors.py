@@ -195,7 +195,7 @@ class Priors:
         >>> Priors.learn(table, ["sex"], "disease").tables[0].prior(("m",), "HIV")
         Fraction(1, 2)
         """
-        from foreknow.data.engines.priors import count_chances
+        from foreknow.data.tables.priors import count_chances
 
         added = as_fraction(smoothing)
         if added < 0:
@@ -257,7 +257,9 @@ class Priors:
         >>> float(learned.tables[0].prior(("clerk",), "gout")) > 0.9, learned.fit.converged
         (True, True)
         """
-        table, fit = load("foreknow.features.trials.fit:likeliest_table")(release, by, people)
+        table, fit = load("foreknow.features.learned_attacks.fit:likeliest_table")(
+            release, by, people
+        )
         learned = cls(table)
         set_fields(learned, fit=fit)
         return learned
@@ -418,7 +420,7 @@ def _table(source: Any) -> PriorTable:
     """A table of priors as it is, or read from a path or frame."""
     if isinstance(source, PriorTable):
         return source
-    from foreknow.data.engines.priors import read_chances
+    from foreknow.data.tables.priors import read_chances
 
     return PriorTable(*read_chances(source))
 

@@ -15,8 +15,8 @@ from foreknow.auditing.remarks.remark import (
     of_column,
     on_each,
 )
-from foreknow.data.engines.profile.column_advice import separator_of
-from foreknow.data.engines.profile.reading_options import amount_marks, has_decimal_commas
+from foreknow.data.tables.profile.column_advice import separator_of
+from foreknow.data.tables.profile.reading_options import amount_marks, has_decimal_commas
 from foreknow.wording import capital, few, listing
 from foreknow_judge.files.printable import quoted, visible
 from foreknow_judge.numbers import read_number

@@ -21,13 +21,13 @@ from foreknow.data.columns.levels import (
     reached_ends,
     with_open_ends,
 )
-from foreknow.data.engines.columns import (
+from foreknow.data.schema import Schema
+from foreknow.data.tables.columns import (
     Column,
     narrowest,
 )
-from foreknow.data.schema import Schema
 from foreknow.errors import SchemaError
-from foreknow.figures import days_of
+from foreknow.shown_numbers import days_of
 
 
 def attribute_of(column: Column, schema: Schema, row_of: Callable[[int], int]) -> Attribute:

@@ -23,8 +23,8 @@ from foreknow.data.columns.hierarchy import (
     not_a_number,
     period_of,
 )
-from foreknow.figures import common_unit, read_moment
 from foreknow.numbers import decimal_text
+from foreknow.shown_numbers import common_unit, read_moment
 from foreknow_judge.numbers import exact
 
 Grid: TypeAlias = Intervals | DateLevels

@@ -25,8 +25,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from foreknow.data.arrays import IntArray
 from foreknow.errors import HierarchyError, did_you_mean, refuse_other_type
-from foreknow.figures import common_unit, read_moment
 from foreknow.numbers import decimal_text, floor_of
+from foreknow.shown_numbers import common_unit, read_moment
 from foreknow.toml import read_text
 from foreknow_judge.numbers import USUAL_DIGITS, exact, is_long, read_number
 

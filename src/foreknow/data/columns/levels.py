@@ -16,15 +16,15 @@ import numpy as np
 
 from foreknow.data.columns.hierarchy import DateLevels, Intervals, Tree
 from foreknow.data.columns.level_limits import Level
-from foreknow.data.engines.columns import narrowest
 from foreknow.data.labels.label_meaning import MISSING, UP_TO, from_on, meanings_of, up_to
 from foreknow.data.labels.labels import text_of
+from foreknow.data.tables.columns import narrowest
 from foreknow.errors import SchemaError
 from foreknow_judge.numbers import exact
 
 if TYPE_CHECKING:
     from foreknow.data.columns.attribute import Attribute
-    from foreknow.data.engines.columns import Column
+    from foreknow.data.tables.columns import Column
 
 
 def coded_at_ends(column: Column, level: Level) -> tuple[Column, Level]:
@@ -32,7 +32,7 @@ def coded_at_ends(column: Column, level: Level) -> tuple[Column, Level]:
 
     `level` says from which value on the former are, and up to which value the latter.
 
-    >>> from foreknow.data.engines.columns import Column
+    >>> from foreknow.data.tables.columns import Column
     >>> ages = Column("age", np.array([0, 1, 2, 3]), [17, 18, 60, 95], "number", True)
     >>> coded_at_ends(ages, Level(top=90, bottom=20))[0].domain
     [20, 60, 90]

@@ -10,12 +10,12 @@ from numpy.typing import NDArray
 
 from foreknow.data.arrays import IntArray
 from foreknow.data.columns.attribute import Attribute, GridCells
-from foreknow.data.engines.columns import (
-    narrowest,
-)
-from foreknow.data.engines.profile.column_advice import doubts
 from foreknow.data.impossible.rules_in_force import OTHER
 from foreknow.data.labels.labels import text_of
+from foreknow.data.tables.columns import (
+    narrowest,
+)
+from foreknow.data.tables.profile.column_advice import doubts
 from foreknow.errors import SchemaError
 
 

@@ -21,7 +21,7 @@ import numpy as np
 from foreknow.data.arrays import BoolArray
 from foreknow.data.labels.labels import text_of
 from foreknow.errors import did_you_mean
-from foreknow.figures import read_moment
+from foreknow.shown_numbers import read_moment
 from foreknow_judge.errors import DataError
 from foreknow_judge.numbers import is_code, read_number
 

@@ -11,7 +11,7 @@ from typing import Any, Literal, Self, TypeAlias
 import numpy as np
 
 from foreknow.data.labels.labels import Label, text_of
-from foreknow.figures import read_moment
+from foreknow.shown_numbers import read_moment
 from foreknow_judge.errors import InputError, UnsupportedError
 from foreknow_judge.numbers import read_number, shown
 

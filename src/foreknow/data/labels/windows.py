@@ -24,9 +24,9 @@ from foreknow.data.columns.hierarchy import integers
 from foreknow.data.counts import GroupCounts
 from foreknow.data.labels.labels import Labels
 from foreknow.data.labels.ranges import Kind, number_or_date
-from foreknow.figures import common_unit, percentage
 from foreknow.needs import refuse_rules, require, several_values
 from foreknow.numbers import Rounding, decimal_text, rounded
+from foreknow.shown_numbers import common_unit, percentage
 from foreknow.toml import toml_value
 from foreknow_judge.errors import InputError, UnsupportedError
 from foreknow_judge.numbers import as_fraction, shown

@@ -23,10 +23,10 @@ from foreknow.adversaries.disclosure import Disclosure, worst
 from foreknow.adversaries.release_counts import asked_of, counts_of, signatures_of
 from foreknow.data.arrays import IntArray
 from foreknow.data.counts import Semantics
-from foreknow.data.engines.tables.arrow_table import table_of_texts
 from foreknow.data.labels.labels import Label
 from foreknow.data.microdata import Microdata
 from foreknow.data.schema import Schema
+from foreknow.data.tables.formats.arrow_table import table_of_texts
 from foreknow.features.attacks.exact_posteriors import NoWorldError, Posteriors, enumerated, proved
 from foreknow.features.attacks.method_runner import Runs, messages_once, name_of, settings_of
 from foreknow.features.attacks.parts import by_parts

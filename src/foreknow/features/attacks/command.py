@@ -155,7 +155,7 @@ def _cost(microdata: Microdata, policy: Policy) -> str:
 
 def _groups(microdata: Microdata, column: str | None) -> Any:
     """The group of each row, from a column of the table; None without a column."""
-    from foreknow.data.engines.columns import fetch
+    from foreknow.data.tables.columns import fetch
     from foreknow.features.attacks.observation import groups_from
 
     if column is None:
@@ -165,7 +165,7 @@ def _groups(microdata: Microdata, column: str | None) -> Any:
 
 def _names(microdata: Microdata, person: str | None) -> list[object]:
     """The names of all people, by row of the table."""
-    from foreknow.data.engines.columns import fetch
+    from foreknow.data.tables.columns import fetch
 
     column = microdata.schema.naming(person).person
     assert column is not None
@@ -225,7 +225,7 @@ def _run(path: Path) -> Any:
     folder = str(path.resolve().parent)
     if folder not in sys.path:
         sys.path.append(folder)
-    from foreknow.data.engines.tables.databases import admit_pandas
+    from foreknow.data.tables.formats.databases import admit_pandas
 
     admit_pandas()
     # No __pycache__ is left in the user's folder.

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from foreknow.data.arrays import IntArray
-from foreknow.worlds import taken_at_random
+from foreknow.possible_worlds import taken_at_random
 
 # Shape (ways, cells, values).
 Tables: TypeAlias = NDArray[np.int32]

@@ -19,9 +19,9 @@ from numpy.typing import NDArray
 
 from foreknow.criteria.group_criterion import OfGroups
 from foreknow.data.arrays import IntArray
-from foreknow.data.engines.tables.arrow_table import with_column_from
 from foreknow.data.labels.labels import text_of
 from foreknow.data.microdata import Microdata
+from foreknow.data.tables.formats.arrow_table import with_column_from
 from foreknow.errors import BeyondReach, NoSafeRelease, refuse_other_type
 from foreknow.features.attacks.observation import Observation, Reader, numbered, read_returned
 from foreknow.features.attacks.worlds import ATTACK, Codes

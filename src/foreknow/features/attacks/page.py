@@ -6,10 +6,10 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from foreknow.features.attacks.results import Attack, PersonBelief
-from foreknow.figures import percentage
 from foreknow.report.blocks import Block, Heading, Mood, Sentence, Table
 from foreknow.report.page import Page
 from foreknow.report.words import chance_text
+from foreknow.shown_numbers import percentage
 from foreknow_judge.files.printable import visible
 from foreknow_judge.text import number, some
 

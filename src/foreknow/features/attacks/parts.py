@@ -39,7 +39,7 @@ from foreknow.features.attacks.exact_posteriors import Posteriors
 from foreknow.features.attacks.sampled_worlds import Sampled
 from foreknow.features.attacks.worlds import Worlds
 from foreknow.methods.protocol import Decision
-from foreknow.worlds import components
+from foreknow.possible_worlds import components
 
 _log = logging.getLogger(__name__)
 # Assignments by which a decision is tried before all are looked at; drawn at once; numbers in

@@ -21,7 +21,7 @@ from foreknow.methods.protocol import traits_of
 from foreknow.needs import refuse_rules, require, several_columns, several_values
 from foreknow.policy.options import PublishOptions
 from foreknow.policy.policy import Policy
-from foreknow.releases.members import OwnRelease, groups_of, table_schema
+from foreknow.written_releases.members import OwnRelease, groups_of, table_schema
 from foreknow_judge.certificate import has_kept_priors
 from foreknow_judge.errors import InputError
 from foreknow_judge.files.documents import from_json

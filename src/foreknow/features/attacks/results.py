@@ -11,19 +11,19 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from foreknow.call_hints import Plain
 from foreknow.data.arrays import IntArray
-from foreknow.data.engines.columns import fetch
 from foreknow.data.labels.labels import Label, Labels, name_of_set
 from foreknow.data.microdata import Microdata
+from foreknow.data.tables.columns import fetch
 from foreknow.features.attacks.exact_posteriors import Posteriors
 from foreknow.features.attacks.observation import What
 from foreknow.features.attacks.worlds import ATTACK, ONE_COLUMN_REMEDY, amount_text
-from foreknow.figures import significant
-from foreknow.hints import Plain
 from foreknow.needs import Need, require, several_columns
 from foreknow.policy.policy import Policy
 from foreknow.policy.requirement_counts import RequirementCounts
 from foreknow.result import Result
+from foreknow.shown_numbers import significant
 from foreknow_judge.errors import InputError, UnsupportedError
 
 # Cases that are written out.

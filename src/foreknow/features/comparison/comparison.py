@@ -17,12 +17,12 @@ import numpy as np
 from foreknow.auditing.audit import Audit, audit
 from foreknow.auditing.named_values import refuse_misspelt
 from foreknow.auditing.trial import Trial
+from foreknow.call_hints import Plain
 from foreknow.criteria.registry import CRITERIA
-from foreknow.data.engines.views.plain_columns import frame_of
 from foreknow.data.microdata import Microdata
+from foreknow.data.tables.views.plain_columns import frame_of
 from foreknow.errors import NoSafeRelease, did_you_mean
 from foreknow.features import load
-from foreknow.hints import Plain
 from foreknow.methods.registry import METHODS, OURS, key_of
 from foreknow.numbers import whole_number
 from foreknow.policy.call_arguments import Arguments, hinted_with_keys, policy_of
@@ -598,7 +598,7 @@ def _trial(publication: Publication, microdata: Microdata) -> Trial | None:
     if publication.certificate.form != "bucketized":
         return None
     try:
-        trial: Trial = load("foreknow.features.trials.measured_guesses:learned_report")(
+        trial: Trial = load("foreknow.features.learned_attacks.measured_guesses:learned_report")(
             publication, people=microdata
         )
         return trial

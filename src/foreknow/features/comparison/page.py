@@ -9,7 +9,6 @@ from itertools import chain
 from foreknow.adversaries.disclosure import Disclosure
 from foreknow.features import load
 from foreknow.features.comparison.comparison import Candidate, Comparison
-from foreknow.figures import percentage
 from foreknow.methods.proof import AS_REQUIRED, AT_MOST, NOT_JUDGED
 from foreknow.policy.policy import Policy
 from foreknow.policy.requirement import Requirement
@@ -17,6 +16,7 @@ from foreknow.report.blocks import Block, Cell, Figure, Heading, Mood, Row, Sent
 from foreknow.report.chart import LIMIT, STYLES, Chart, Series, shares
 from foreknow.report.page import Page
 from foreknow.report.words import limit_text, measure_text, percent
+from foreknow.shown_numbers import percentage
 from foreknow.wording import listing
 from foreknow_judge.files.printable import visible
 from foreknow_judge.remarks.sentences import UNLIMITED

@@ -10,23 +10,23 @@ from typing import Any
 import numpy as np
 
 from foreknow.auditing.audit import Audit, audit
+from foreknow.call_hints import hinted
 from foreknow.certificates import Certificate
 from foreknow.data.microdata import Microdata
 from foreknow.data.release import Release
 from foreknow.features import load
-from foreknow.hints import hinted
-from foreknow.pages import page_of
 from foreknow.policy.policy import Policy
 from foreknow.publishing.verification import Verification, judge, load_signed, names_population
-from foreknow.releases.members import is_source, shown_of, table_schema
-from foreknow.releases.written_release import (
+from foreknow.result import Result
+from foreknow.result_pages import page_of
+from foreknow.written_releases.members import is_source, shown_of, table_schema
+from foreknow.written_releases.written_release import (
     Published,
     open_published,
     refuse_other_schema,
     require_folder,
     schema_of,
 )
-from foreknow.result import Result
 from foreknow_judge.certificate import (
     has_kept_priors,
     map_prior_tables,

@@ -13,10 +13,9 @@ from typing import Any
 from foreknow.auditing.exposed_people import Exposed
 from foreknow.auditing.remarks.grounds import OTHER_RELEASES
 from foreknow.auditing.remarks.remark import Reader
+from foreknow.call_hints import Plain
 from foreknow.features import load
 from foreknow.features.evidence.evidence import EvidenceReport
-from foreknow.figures import percentage, significant
-from foreknow.hints import Plain
 from foreknow.report.blocks import (
     Block,
     Cell,
@@ -58,6 +57,7 @@ from foreknow.report.scope import (
 )
 from foreknow.report.trial import lacking_for_trial, trial_notes
 from foreknow.report.words import average_text, nouns_of, setting_text
+from foreknow.shown_numbers import percentage, significant
 from foreknow.toml import from_toml
 from foreknow.wording import CASES, PEOPLE, listing, people_text
 from foreknow_judge.files.file_names import CERTIFICATE, CODE_BOOK, REPORT

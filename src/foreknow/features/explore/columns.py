@@ -13,8 +13,8 @@ from foreknow.adversaries.registry import ADVERSARIES
 from foreknow.criteria.registry import CRITERIA
 from foreknow.data.columns.hierarchy import hierarchy_from
 from foreknow.data.columns.reading_rules import Reading
-from foreknow.data.engines.profile.column_profile import Profile, profiles, reading_of
-from foreknow.data.engines.sources import open_table
+from foreknow.data.tables.profile.column_profile import Profile, profiles, reading_of
+from foreknow.data.tables.sources import open_table
 from foreknow.errors import HierarchyError, SchemaError
 from foreknow.features.explore.decisions import (
     Decision,

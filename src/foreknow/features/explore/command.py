@@ -13,7 +13,7 @@ from foreknow.cli.command import command
 from foreknow.cli.options import Files, More
 from foreknow.cli.terminal import print_plain
 from foreknow.data.columns.reading_rules import NOTHING, is_address, named_part
-from foreknow.data.engines.tables.database_address import spoken
+from foreknow.data.tables.formats.database_address import spoken
 from foreknow.errors import OutputError
 from foreknow_judge.errors import InputError, UnsupportedError
 

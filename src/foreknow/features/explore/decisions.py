@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from foreknow.data.engines.profile.column_profile import Profile
+from foreknow.data.tables.profile.column_profile import Profile
 from foreknow.planning.suggestion.policy import PolicySuggestion
 from foreknow.policy.tables import SECRET
 from foreknow.toml import from_toml, toml_key, toml_value

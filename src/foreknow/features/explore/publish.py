@@ -17,18 +17,16 @@ from typing import Any
 from foreknow.atomic_files import name_both, scratch_folder, write_whole
 from foreknow.auditing.audit import Audit
 from foreknow.certificates import Certificate
-from foreknow.data.engines.columns import Relabel
-from foreknow.data.engines.sources import open_table
-from foreknow.data.engines.writers import read_noted
 from foreknow.data.microdata import Microdata
+from foreknow.data.tables.columns import Relabel
+from foreknow.data.tables.sources import open_table
+from foreknow.data.tables.writers import read_noted
 from foreknow.errors import NoSafeRelease, OutputError, did_you_mean
 from foreknow.features import load
 from foreknow.features.explore.security import is_device
 from foreknow.features.explore.session import Draft, Session
-from foreknow.figures import percentage
 from foreknow.methods.proof import AS_REQUIRED, FREQUENCIES
 from foreknow.methods.registry import METHODS, key_of, kind_of
-from foreknow.pages import page_of
 from foreknow.policy.policy import Policy
 from foreknow.publishing.publish import publish
 from foreknow.report.blocks import Cell, Mood, Row, Table
@@ -41,7 +39,9 @@ from foreknow.report.pages.audit import (
 )
 from foreknow.report.values import block_values, table_values
 from foreknow.report.words import average_text
+from foreknow.result_pages import page_of
 from foreknow.settings import known_keys
+from foreknow.shown_numbers import percentage
 from foreknow.toml import from_toml
 from foreknow.workers import Failure, side_by_side, start
 from foreknow_judge.errors import InputError

@@ -15,15 +15,12 @@ from foreknow.adversaries.release_counts import counts_of
 from foreknow.auditing.audit import audit
 from foreknow.auditing.exposed_people import Exposed, exposed_by
 from foreknow.data.columns.reading_rules import Reading
-from foreknow.data.engines.sources import open_table
 from foreknow.data.release import Release
+from foreknow.data.tables.sources import open_table
 from foreknow.features import load
 from foreknow.features.explore.session import Dial, JudgedSource
 from foreknow.numbers import whole_number
-from foreknow.pages import page_of
 from foreknow.policy.requirement_counts import RequirementCounts
-from foreknow.releases.members import OwnRelease
-from foreknow.releases.written_release import open_published
 from foreknow.report.blocks import Cell, Row, Table, mood_of
 from foreknow.report.exposed_people import MEANING, exposed_sentence, exposed_table
 from foreknow.report.figures import worst_cell
@@ -38,6 +35,9 @@ from foreknow.report.pages.audit import (
 )
 from foreknow.report.values import block_values, table_values
 from foreknow.report.words import answer_texts, group_text, limit_of, limit_text, named
+from foreknow.result_pages import page_of
+from foreknow.written_releases.members import OwnRelease
+from foreknow.written_releases.written_release import open_published
 from foreknow_judge.errors import InputError
 from foreknow_judge.files.printable import visible
 from foreknow_judge.numbers import as_threshold, read_number, shown

@@ -24,7 +24,7 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, JSONResponse, RedirectResponse, Response
 from starlette.routing import Route
 
-from foreknow.data.engines.tables.databases import new_file
+from foreknow.data.tables.formats.databases import new_file
 from foreknow.errors import OutputError
 from foreknow.features.explore import columns, policy, release, trials
 from foreknow.features.explore.publish import Press

@@ -19,9 +19,9 @@ from foreknow.auditing.audit import Audit, audit
 from foreknow.auditing.audit_input import release_of
 from foreknow.certificates import Certificate
 from foreknow.data.columns.reading_rules import Reading, named_part, with_part
-from foreknow.data.engines.sources import parts_of
 from foreknow.data.labels.labels import Label, is_pattern
 from foreknow.data.labels.windows import Windows
+from foreknow.data.tables.sources import parts_of
 from foreknow.features.explore.security import inside
 from foreknow.methods.registry import key_of, policy_schema, settings_for
 from foreknow.planning.suggestion.policy import PolicySuggestion, suggest_policy

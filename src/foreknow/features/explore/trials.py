@@ -9,9 +9,9 @@ from typing import Any
 from foreknow.auditing.audit import audit
 from foreknow.features import load
 from foreknow.features.explore.session import JudgedSource, Session
-from foreknow.pages import page_of
 from foreknow.report.values import block_values
 from foreknow.result import Result
+from foreknow.result_pages import page_of
 from foreknow_judge.errors import InputError, UnsupportedError
 from foreknow_judge.files.documents import from_json
 from foreknow_judge.files.file_names import OWNER, owners_folder
@@ -59,7 +59,7 @@ def run_learned(session: Session, inputs: Mapping[str, Any]) -> dict[str, Any]:
     # A folder has the owner's file beside it, which says who is in which group.
     release = looked.path if looked.published else looked.release
     policy = looked.policy if people is not None else None
-    learned_report = load("foreknow.features.trials.measured_guesses:learned_report")
+    learned_report = load("foreknow.features.learned_attacks.measured_guesses:learned_report")
     try:
         trial = learned_report(release, columns or None, people=people, policy=policy)
     except UnsupportedError as error:

@@ -7,12 +7,12 @@ from pathlib import Path
 from typing import Any, Literal, TypeAlias, get_args
 
 from foreknow.atomic_files import replaced
-from foreknow.data.engines.writers import disarmed
+from foreknow.call_hints import hinted
+from foreknow.data.tables.writers import disarmed
 from foreknow.errors import OutputError, did_you_mean
 from foreknow.features.exports.writers import LONGEST_TITLE, write_statistics, write_workbook
-from foreknow.hints import hinted
 from foreknow.publishing.verification import load_signed, verify
-from foreknow.releases.written_release import Published, open_published
+from foreknow.written_releases.written_release import Published, open_published
 from foreknow_judge.errors import CertificateError, InputError
 from foreknow_judge.files.documents import decode_utf8, from_json, read_bytes
 from foreknow_judge.files.file_names import CODE_BOOK

@@ -16,8 +16,8 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from foreknow.data.engines.views.plain_columns import frame_of, simple
-from foreknow.data.engines.views.typed_columns import type_of
+from foreknow.data.tables.views.plain_columns import frame_of, simple
+from foreknow.data.tables.views.typed_columns import type_of
 from foreknow.errors import OutputError
 from foreknow_judge.errors import InputError
 

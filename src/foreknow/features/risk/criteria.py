@@ -230,7 +230,7 @@ class Population:
         """The population for a verifier: the file as it is, or the columns as texts."""
         if self.path is not None and self.path.suffix.lower() in (".csv", ".parquet"):
             return self.path
-        from foreknow.data.engines.priors import texts_of_everybody
+        from foreknow.data.tables.priors import texts_of_everybody
 
         points = self._points(self.columns)
         texts = [values.texts for values in points.values]
@@ -384,7 +384,7 @@ class Population:
         """The people of the population by their values in these columns; read once, and kept."""
         key = tuple(columns)
         if key not in self._read:
-            from foreknow.data.engines.priors import read_everybody
+            from foreknow.data.tables.priors import read_everybody
 
             codes: list[NDArray[Any]] = []
             values: list[Values] = []

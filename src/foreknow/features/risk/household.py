@@ -15,13 +15,13 @@ from math import prod
 
 import numpy as np
 
+from foreknow.call_hints import Plain
 from foreknow.data.arrays import FloatArray
-from foreknow.data.engines.columns import codes_of, fetch
-from foreknow.data.engines.table import Table, require
 from foreknow.data.person_names import refuse_two_spellings
+from foreknow.data.tables.columns import codes_of, fetch
+from foreknow.data.tables.table import Table, require
 from foreknow.errors import SchemaError
 from foreknow.features.risk.individual import class_of_rows
-from foreknow.hints import Plain
 from foreknow_judge.numbers import CLOSE
 
 

@@ -15,12 +15,12 @@ from typing import Any
 
 import numpy as np
 
+from foreknow.call_hints import Plain
 from foreknow.data.arrays import FloatArray, IntArray, combine
 from foreknow.data.columns.reading_rules import Reading
-from foreknow.data.engines.columns import as_plain_texts, codes_of, fetch
-from foreknow.data.engines.table import Table, require
+from foreknow.data.tables.columns import as_plain_texts, codes_of, fetch
+from foreknow.data.tables.table import Table, require
 from foreknow.errors import SchemaError
-from foreknow.hints import Plain
 from foreknow_judge.errors import DataError
 
 _MOST_PEOPLE = 1e12  # whom a row stands for

@@ -12,7 +12,6 @@ from foreknow.features.risk.household import HouseholdRisk
 from foreknow.features.risk.individual import IndividualRisk
 from foreknow.features.risk.population import SMALL, UniquesEstimate
 from foreknow.features.risk.risk import ColumnSet, Contribution, PopulationUniques, Risk, RiskReport
-from foreknow.figures import percentage
 from foreknow.report.blocks import (
     Block,
     Cell,
@@ -26,6 +25,7 @@ from foreknow.report.blocks import (
 from foreknow.report.chart import LIMIT, OWN, Axis, Bar, Chart, amounts, bar_table
 from foreknow.report.page import Page
 from foreknow.report.words import limit_text
+from foreknow.shown_numbers import percentage
 from foreknow.wording import listing
 from foreknow_judge.files.printable import visible
 from foreknow_judge.numbers import as_fraction

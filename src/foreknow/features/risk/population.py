@@ -16,8 +16,8 @@ from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
+from foreknow.call_hints import Plain
 from foreknow.data.arrays import FloatArray, IntArray
-from foreknow.hints import Plain
 
 Model: TypeAlias = Literal["pitman", "zayatz", "snb"]
 

@@ -7,8 +7,8 @@ from fractions import Fraction
 import numpy as np
 
 from foreknow.data.counts import GroupCounts
-from foreknow.data.engines.columns import fetch
 from foreknow.data.microdata import Microdata
+from foreknow.data.tables.columns import fetch
 from foreknow.features.risk.individual import (
     IndividualRisk,
     class_of_rows,

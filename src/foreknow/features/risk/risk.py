@@ -18,18 +18,19 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from foreknow.auditing.audit_input import release_of
+from foreknow.call_hints import Plain, hinted
 from foreknow.data.arrays import IntArray
 from foreknow.data.columns.reading_rules import Reading
 from foreknow.data.counts import GroupCounts
-from foreknow.data.engines.columns import fetch
-from foreknow.data.engines.combinations import Combinations
-from foreknow.data.engines.group_counts import combinations_of
-from foreknow.data.engines.priors import naming_of, refuse_named_twice
-from foreknow.data.engines.sources import open_table
-from foreknow.data.engines.table import Table, require
 from foreknow.data.microdata import Microdata
 from foreknow.data.release import Release
 from foreknow.data.schema import PLAIN
+from foreknow.data.tables.columns import fetch
+from foreknow.data.tables.combinations import Combinations
+from foreknow.data.tables.group_counts import combinations_of
+from foreknow.data.tables.priors import naming_of, refuse_named_twice
+from foreknow.data.tables.sources import open_table
+from foreknow.data.tables.table import Table, require
 from foreknow.errors import SchemaError, unknown_column
 from foreknow.features.risk.household import HouseholdRisk, household_risk
 from foreknow.features.risk.individual import IndividualRisk, individual_risk
@@ -41,7 +42,6 @@ from foreknow.features.risk.population import (
     inverse_sizes,
 )
 from foreknow.features.risk.suda import SpecialUniques, levels, special_uniques
-from foreknow.hints import Plain, hinted
 from foreknow.numbers import whole_number
 from foreknow.policy.policy import Policy
 from foreknow.result import Result

@@ -17,9 +17,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from foreknow.call_hints import Plain
 from foreknow.data.arrays import FloatArray, IntArray
-from foreknow.data.engines.combinations import Combinations
-from foreknow.hints import Plain
+from foreknow.data.tables.combinations import Combinations
 
 _LISTED = 10  # people of the highest scores, in JSON
 

@@ -17,26 +17,26 @@ from typing import Any
 import numpy as np
 
 from foreknow.auditing.audit import Audit, audit
+from foreknow.call_hints import Plain
 from foreknow.certificates import Certificate
 from foreknow.data.arrays import BoolArray, IntArray
-from foreknow.data.engines.columns import fetch
-from foreknow.data.engines.people.households import Shared
 from foreknow.data.labels.labels import Labels
 from foreknow.data.microdata import Microdata
+from foreknow.data.people.households import Shared
 from foreknow.data.person_names import refuse_two_spellings
 from foreknow.data.release import Release
 from foreknow.data.schema import Schema
 from foreknow.data.sights import Register, Sight
+from foreknow.data.tables.columns import fetch
 from foreknow.errors import NoSafeRelease, SchemaError
 from foreknow.features.several_releases.joined_cohorts import places_in, united, widened
 from foreknow.features.several_releases.joint import OwnPart, members_by_known_names, refuse_twice
-from foreknow.hints import Plain
 from foreknow.policy.kinds import registered_kinds
 from foreknow.policy.policy import Policy
 from foreknow.policy.way_out import ASK_SOMETHING, no_safe_release
 from foreknow.publishing.distinct_rows import Placed
-from foreknow.releases.members import OwnRelease, alike_but_for_marks, refuse_alike
 from foreknow.wording import people_text
+from foreknow.written_releases.members import OwnRelease, alike_but_for_marks, refuse_alike
 from foreknow_judge.certificate import digest_of
 from foreknow_judge.errors import InputError
 from foreknow_judge.files.file_names import CERTIFICATE, MEMBERS, owners_folder

@@ -12,9 +12,9 @@ from typing import Any, cast
 import numpy as np
 
 from foreknow.data.counts import Semantics
-from foreknow.data.engines.table import free_name
-from foreknow.data.engines.views.stacked_tables import id_of, stacked, with_texts
 from foreknow.data.release import Parts, Release
+from foreknow.data.tables.table import free_name
+from foreknow.data.tables.views.stacked_tables import id_of, stacked, with_texts
 from foreknow.errors import InternalError
 from foreknow_judge.counts.cohorts import UNKNOWN
 from foreknow_judge.errors import UnsupportedError

@@ -16,24 +16,24 @@ from typing import Any
 
 import numpy as np
 
+from foreknow.call_hints import Plain, hinted
 from foreknow.data.arrays import IntArray
 from foreknow.data.counts import GroupCounts
-from foreknow.data.engines.combinations import Combinations
-from foreknow.data.engines.group_counts import TallyTable
-from foreknow.data.engines.sources import open_table
-from foreknow.data.engines.table import free_name
-from foreknow.data.engines.views.stacked_tables import called, codes_of_names, joined
 from foreknow.data.labels.labels import Labels
 from foreknow.data.members import Members
 from foreknow.data.release import Release
 from foreknow.data.release_tables import COUNT
 from foreknow.data.schema import OF_PEOPLE, PLAIN, Schema
+from foreknow.data.tables.combinations import Combinations
+from foreknow.data.tables.group_counts import TallyTable
+from foreknow.data.tables.sources import open_table
+from foreknow.data.tables.table import free_name
+from foreknow.data.tables.views.stacked_tables import called, codes_of_names, joined
 from foreknow.errors import NotSettled
 from foreknow.features.several_releases.crossing_groups import ABSENT, CrossedGroups
 from foreknow.features.several_releases.joined_cohorts import united
-from foreknow.hints import Plain, hinted
-from foreknow.releases.members import OwnRelease, alike_but_for_marks, printed, refuse_alike
 from foreknow.wording import people_text
+from foreknow.written_releases.members import OwnRelease, alike_but_for_marks, printed, refuse_alike
 from foreknow_judge.certificate import digest_of
 from foreknow_judge.errors import InputError, UnsupportedError
 from foreknow_judge.files.file_names import CERTIFICATE

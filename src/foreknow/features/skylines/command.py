@@ -117,8 +117,8 @@ def _print_each(
     """
     from foreknow.features.skylines import named_people
     from foreknow.features.skylines.skyline_page import value_blocks, worst_case
-    from foreknow.pages import page_of
     from foreknow.report.terminal import Laid
+    from foreknow.result_pages import page_of
 
     page = page_of(report)
     for value in report.values:

@@ -11,10 +11,10 @@ from foreknow.adversaries.adversary import whole_amount
 from foreknow.adversaries.disclosure import Disclosure
 from foreknow.adversaries.implications.implications import Implications, Negations
 from foreknow.adversaries.release_counts import counts_of
+from foreknow.call_hints import hinted
 from foreknow.data.counts import GroupCounts
 from foreknow.data.labels.labels import Label
 from foreknow.features.skylines.skyline_input import open_release
-from foreknow.hints import hinted
 from foreknow.policy.policy import Policy
 from foreknow.result import Result
 from foreknow_judge.errors import DataError, InputError

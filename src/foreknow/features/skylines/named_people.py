@@ -10,15 +10,15 @@ import numpy as np
 
 from foreknow.adversaries.disclosure import Disclosure
 from foreknow.adversaries.facts.facts import FactsWitness
+from foreknow.call_hints import Plain
 from foreknow.data.counts import GroupCounts, Semantics
 from foreknow.data.labels.labels import Label
 from foreknow.data.labels.windows import Window
 from foreknow.data.release import Release
 from foreknow.errors import InternalError, refuse_other_type
 from foreknow.features import load
-from foreknow.figures import significant
-from foreknow.hints import Plain
-from foreknow.pages import page_of
+from foreknow.result_pages import page_of
+from foreknow.shown_numbers import significant
 from foreknow_judge.errors import InputError
 
 

@@ -17,6 +17,7 @@ from foreknow.adversaries.facts.facts import Facts
 from foreknow.adversaries.facts.fronts import front
 from foreknow.adversaries.facts.minima import theorem2_terms
 from foreknow.adversaries.release_counts import counts_of
+from foreknow.call_hints import hinted
 from foreknow.data.counts import GroupCounts
 from foreknow.data.labels.labels import Label
 from foreknow.data.labels.windows import Width, Window, Windows
@@ -28,7 +29,6 @@ from foreknow.features.skylines.knowledge_skyline import (
     near_skyline,
 )
 from foreknow.features.skylines.skyline_input import open_release
-from foreknow.hints import hinted
 from foreknow.policy.policy import Policy
 from foreknow.policy.requirement import Requirement
 from foreknow.result import Result

@@ -12,11 +12,11 @@ import numpy as np
 from foreknow.adversaries.adversary import whole_amount
 from foreknow.adversaries.disclosure import Disclosure
 from foreknow.adversaries.implications.implications import Implications, Negations
+from foreknow.call_hints import Plain
 from foreknow.data.arrays import FloatArray, IntArray
 from foreknow.data.counts import GroupCounts
 from foreknow.data.labels.labels import Label
 from foreknow.errors import refuse_other
-from foreknow.hints import Plain
 from foreknow.methods.fulldomain.lattice import Lattice, Node, label_of_level
 from foreknow.methods.fulldomain.rollup import Rollup
 from foreknow.needs import Analysis, Need, refuse_rules, require, several_values

@@ -22,9 +22,9 @@ import pyarrow as pa
 
 from foreknow.data.arrays import IntArray
 from foreknow.data.columns.reading_rules import BLANKS
-from foreknow.data.engines.table import check_columns, with_signs
-from foreknow.data.engines.tables.duckdb_table import Distinct, distinct_from, values_of
-from foreknow.data.engines.writers import part_of, write_parts
+from foreknow.data.tables.formats.duckdb_table import Distinct, distinct_from, values_of
+from foreknow.data.tables.table import check_columns, with_signs
+from foreknow.data.tables.writers import part_of, write_parts
 from foreknow.features.spark import lookup
 from foreknow_judge.errors import DataError
 from foreknow_judge.files.duckdb_files import new_folder

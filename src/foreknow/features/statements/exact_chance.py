@@ -30,7 +30,7 @@ from math import prod
 from typing import TypeAlias
 
 from foreknow.features.statements.model import FALSE, TRUE, Model, Node
-from foreknow.worlds import components
+from foreknow.possible_worlds import components
 
 # Coefficients by monomial.
 Polynomial: TypeAlias = dict[int, int]

@@ -9,9 +9,9 @@ from html import escape
 from itertools import islice
 from typing import Any
 
+from foreknow.call_hints import Plain
 from foreknow.data.labels.labels import Label, Labels
-from foreknow.figures import significant
-from foreknow.hints import Plain
+from foreknow.shown_numbers import significant
 from foreknow_judge.numbers import Number, as_fraction
 
 # Rows of a table in a notebook.

@@ -15,6 +15,7 @@ import numpy as np
 
 from foreknow.adversaries.adversary import HasCounts
 from foreknow.adversaries.disclosure import Disclosure, worst
+from foreknow.call_hints import Plain
 from foreknow.data.counts import GroupCounts, Semantics
 from foreknow.data.labels.labels import Label, name_of_set
 from foreknow.errors import ContradictionError, StatementError
@@ -29,10 +30,9 @@ from foreknow.features.statements.model import (
 )
 from foreknow.features.statements.posterior import Posterior, Posteriors, PosteriorsOfOne
 from foreknow.features.statements.weighted_worlds import WeighedCase, require_weights
-from foreknow.hints import Plain
 from foreknow.needs import Need, Needs, require, several_values
 from foreknow.numbers import whole_number
-from foreknow.worlds import components
+from foreknow.possible_worlds import components
 from foreknow_judge.errors import InputError, UnsupportedError
 from foreknow_judge.frozen_fields import set_fields
 from foreknow_judge.numbers import CLOSE

@@ -21,7 +21,7 @@ from foreknow.adversaries.priors.priors import Priors
 from foreknow.errors import ContradictionError
 from foreknow.features.statements.model import Model
 from foreknow.features.statements.posterior import Posterior
-from foreknow.worlds import components
+from foreknow.possible_worlds import components
 from foreknow_judge.errors import DataError, InputError, UnsupportedError
 
 

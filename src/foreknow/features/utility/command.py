@@ -57,8 +57,8 @@ def utility(
     from foreknow.data.microdata import Microdata
     from foreknow.data.release import Release
     from foreknow.features.utility.report import utility_report
-    from foreknow.releases.members import table_schema
-    from foreknow.releases.written_release import open_published
+    from foreknow.written_releases.members import table_schema
+    from foreknow.written_releases.written_release import open_published
 
     if is_published(table) and not is_published(release):  # given in the other order
         release, table = table, release

@@ -18,19 +18,19 @@ from typing import Any, Literal, NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from foreknow.call_hints import Plain
 from foreknow.data.arrays import FloatArray, IntArray
 from foreknow.data.columns.hierarchy import DateLevels, Intervals
-from foreknow.data.engines.views.typed_columns import read_as
 from foreknow.data.labels.labels import text_of
 from foreknow.data.microdata import Microdata
+from foreknow.data.tables.views.typed_columns import read_as
 from foreknow.errors import did_you_mean
-from foreknow.figures import days_of, read_moment
-from foreknow.hints import Plain
 from foreknow.numbers import whole_number
 from foreknow.publishing.flat_table import Coded, Flat
 from foreknow.publishing.publish import Publication
 from foreknow.randomness import generator
-from foreknow.releases.written_release import Published
+from foreknow.shown_numbers import days_of, read_moment
+from foreknow.written_releases.written_release import Published
 from foreknow_judge.errors import InputError
 from foreknow_judge.numbers import read_number
 

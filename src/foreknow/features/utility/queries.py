@@ -34,9 +34,9 @@ from foreknow.policy.call_arguments import microdata_of
 from foreknow.policy.options import weights_of
 from foreknow.policy.policy import Policy
 from foreknow.publishing.publish import Publication
-from foreknow.releases.members import shown_of
-from foreknow.releases.written_release import Published, as_opened
 from foreknow.wording import people_text
+from foreknow.written_releases.members import shown_of
+from foreknow.written_releases.written_release import Published, as_opened
 from foreknow_judge.errors import DataError, InputError
 from foreknow_judge.files.file_names import CERTIFICATE
 from foreknow_judge.policy.grammar import Form

@@ -11,6 +11,7 @@ from typing import Any, Unpack, get_args
 import numpy as np
 from numpy.typing import NDArray
 
+from foreknow.call_hints import Plain
 from foreknow.data.arrays import FloatArray, IntArray
 from foreknow.data.columns.attribute import Attribute
 from foreknow.data.microdata import Microdata
@@ -26,10 +27,9 @@ from foreknow.features.utility.queries import (
     shown_by_groups,
     true_answers,
 )
-from foreknow.figures import percentage
-from foreknow.hints import Plain
 from foreknow.policy.call_arguments import Arguments, hinted_with_keys
 from foreknow.policy.policy import Policy
+from foreknow.shown_numbers import percentage
 from foreknow_judge.errors import InputError
 from foreknow_judge.policy.grammar import Form
 

@@ -14,11 +14,11 @@ from foreknow.data.utility import Utility, optimal_discernibility, utility_of
 from foreknow.features.utility.models import Models, models_of
 from foreknow.features.utility.queries import Boxes, draw_queries, release_and_table, release_reader
 from foreknow.features.utility.query_error import QueryError, compared, one_group
-from foreknow.figures import percentage
 from foreknow.policy.call_arguments import Arguments, hinted_with_keys
 from foreknow.policy.policy import Policy
-from foreknow.releases.written_release import as_opened
 from foreknow.result import Result
+from foreknow.shown_numbers import percentage
+from foreknow.written_releases.written_release import as_opened
 from foreknow_judge.errors import InputError
 from foreknow_judge.policy.grammar import Form
 

@@ -20,7 +20,7 @@ from foreknow.data.labels.generalization import Coarsened, Codes, Style, coarsen
 from foreknow.data.labels.label_meaning import is_open_ended
 from foreknow.data.labels.labels import text_of
 from foreknow.data.microdata import Microdata
-from foreknow.figures import common_unit, read_moment
+from foreknow.shown_numbers import common_unit, read_moment
 from foreknow_judge.errors import DataError
 from foreknow_judge.numbers import exact, is_usual
 

@@ -14,9 +14,9 @@ from typing import Annotated, Any, ClassVar, Literal
 import numpy as np
 from pydantic import Field
 
+from foreknow.call_hints import hints
 from foreknow.data.microdata import Microdata
 from foreknow.errors import InternalError, NoSafeRelease, did_you_mean
-from foreknow.hints import hints
 from foreknow.methods.fulldomain.bestfirst import BestFirst
 from foreknow.methods.fulldomain.lattice import SAFE, Lattice, LatticeResult, level_names
 from foreknow.methods.fulldomain.losses import OBJECTIVES, Loss

@@ -17,10 +17,10 @@ from numpy.typing import NDArray
 
 from foreknow.data.arrays import IntArray, combine, count_pairs
 from foreknow.data.counts import GroupCounts
-from foreknow.data.engines.columns import narrowest
 from foreknow.data.keys import RowKeys
 from foreknow.data.labels.labels import GroupLabels
 from foreknow.data.microdata import Microdata
+from foreknow.data.tables.columns import narrowest
 from foreknow.errors import did_you_mean
 from foreknow.methods.fulldomain.lattice import SUPPRESSED, Node, label_of_level, levels_of
 from foreknow.methods.points import Points

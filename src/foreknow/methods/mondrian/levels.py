@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 
 from foreknow.data.arrays import IntArray, count_pairs, order_of, ranges
 from foreknow.data.counts import GroupCounts
-from foreknow.data.engines.columns import narrowest
 from foreknow.data.microdata import Microdata
+from foreknow.data.tables.columns import narrowest
 from foreknow.methods.mondrian.cuts import Cuts, PartedCounts, cuts_of, sides, whole_proposals
 from foreknow.methods.points import Points
 from foreknow.policy.ledger import PolicyEvaluation, PolicyLedger

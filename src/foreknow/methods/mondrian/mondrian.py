@@ -18,10 +18,10 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import BeforeValidator, Field
 
+from foreknow.call_hints import hints
 from foreknow.data.arrays import IntArray
 from foreknow.data.counts import GroupCounts
 from foreknow.data.microdata import Microdata
-from foreknow.hints import hints
 from foreknow.methods.mondrian.cuts import widths
 from foreknow.methods.mondrian.levels import Choice, Level
 from foreknow.methods.mondrian.local_suppression import Division, LocalSuppression

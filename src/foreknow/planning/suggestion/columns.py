@@ -9,14 +9,14 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
+from foreknow.call_hints import Plain
 from foreknow.data.columns.reading_rules import BLANKS, Reading
-from foreknow.data.engines.people.number_names import are_codes, is_of_rows
-from foreknow.data.engines.profile.column_advice import doubts, separator_of
-from foreknow.data.engines.profile.column_profile import Profile
-from foreknow.data.engines.profile.column_words import words_of
-from foreknow.data.engines.profile.reading_options import has_pointed_thousands
+from foreknow.data.people.number_names import are_codes, is_of_rows
 from foreknow.data.schema import Schema
-from foreknow.hints import Plain
+from foreknow.data.tables.profile.column_advice import doubts, separator_of
+from foreknow.data.tables.profile.column_profile import Profile
+from foreknow.data.tables.profile.column_words import words_of
+from foreknow.data.tables.profile.reading_options import has_pointed_thousands
 from foreknow.planning.suggestion.hierarchies import HierarchyFile, hierarchy_of
 from foreknow.planning.suggestion.missing_codes import missing_codes, question_of
 from foreknow.planning.suggestion.roles import (

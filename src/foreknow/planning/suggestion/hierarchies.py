@@ -11,8 +11,8 @@ from typing import Any, NamedTuple
 
 from foreknow.data.columns.hierarchy import Tree
 from foreknow.data.columns.reading_rules import STDIN, is_address, named_part
-from foreknow.data.engines.profile.column_profile import Profile
-from foreknow.data.engines.profile.column_words import WORDS, words_of
+from foreknow.data.tables.profile.column_profile import Profile
+from foreknow.data.tables.profile.column_words import WORDS, words_of
 from foreknow_judge.errors import InputError
 
 # Up to so many values are few; and so many numbers.

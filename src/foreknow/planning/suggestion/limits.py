@@ -15,14 +15,14 @@ from foreknow.adversaries.disclosure import Disclosure, worst
 from foreknow.adversaries.facts.facts import Facts
 from foreknow.criteria.size import KAnonymity
 from foreknow.data.counts import GroupCounts
-from foreknow.data.engines.people.units import largest
-from foreknow.data.engines.profile.column_profile import Profile
-from foreknow.data.engines.table import Table
-from foreknow.figures import percentage
+from foreknow.data.people.units import largest
+from foreknow.data.tables.profile.column_profile import Profile
+from foreknow.data.tables.table import Table
 from foreknow.planning.suggestion.columns import DECIDE
 from foreknow.planning.suggestion.hierarchies import FEW
 from foreknow.planning.suggestion.roles import FIRST_K, Rows
 from foreknow.policy.requirement import Requirement
+from foreknow.shown_numbers import percentage
 from foreknow.toml import toml_value
 from foreknow.wording import people_text
 from foreknow_judge.errors import DataError, PolicyError, UnsupportedError

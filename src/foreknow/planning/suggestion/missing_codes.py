@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 from decimal import Decimal
 from typing import Any
 
-from foreknow.data.engines.profile.column_profile import Profile
+from foreknow.data.tables.profile.column_profile import Profile
 from foreknow_judge.numbers import read_number
 from foreknow_judge.text import some
 

@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
-from foreknow.data.engines.profile.reading_options import date_formats
+from foreknow.data.tables.profile.reading_options import date_formats
 
 # How many distinct values are looked at; how many there must be; which share must fit, and which
 # share must have a frequent name in it.

@@ -14,17 +14,17 @@ from typing import Any
 import numpy as np
 
 from foreknow.atomic_files import write_new
+from foreknow.call_hints import Plain, hinted
 from foreknow.criteria.size import KAnonymity
 from foreknow.data.columns.reading_rules import Reading
 from foreknow.data.counts import GroupCounts
-from foreknow.data.engines.columns import fetch
-from foreknow.data.engines.people.units import agrees, shared
-from foreknow.data.engines.profile.column_profile import Profile, looked_at
-from foreknow.data.engines.table import Table, require
-from foreknow.data.engines.tables.arrow_table import ArrowTable
 from foreknow.data.microdata import Microdata
+from foreknow.data.people.units import agrees, shared
 from foreknow.data.schema import Schema
-from foreknow.hints import Plain, hinted
+from foreknow.data.tables.columns import fetch
+from foreknow.data.tables.formats.arrow_table import ArrowTable
+from foreknow.data.tables.profile.column_profile import Profile, looked_at
+from foreknow.data.tables.table import Table, require
 from foreknow.planning.suggestion.columns import (
     DECIDE,
     PUBLISHED,

@@ -11,14 +11,13 @@ from typing import ClassVar, Literal, TypeAlias
 import numpy as np
 
 from foreknow.data.arrays import combine
-from foreknow.data.engines.columns import codes_of, fetch
-from foreknow.data.engines.people.number_names import (
+from foreknow.data.people.number_names import (
     are_codes,
     is_of_person,
     is_of_rows,
     is_plain_number,
 )
-from foreknow.data.engines.people.person_numbers import (
+from foreknow.data.people.person_numbers import (
     LEAST_NAMED,
     LEAST_PEOPLE,
     Coded,
@@ -27,17 +26,18 @@ from foreknow.data.engines.people.person_numbers import (
     names_two_people,
     people_of,
 )
-from foreknow.data.engines.people.units import is_household
-from foreknow.data.engines.profile.column_advice import nearly_all_read
-from foreknow.data.engines.profile.column_profile import Profile
-from foreknow.data.engines.profile.column_words import (
+from foreknow.data.people.units import is_household
+from foreknow.data.tables.columns import codes_of, fetch
+from foreknow.data.tables.profile.column_advice import nearly_all_read
+from foreknow.data.tables.profile.column_profile import Profile
+from foreknow.data.tables.profile.column_words import (
     WORDS,
     asks_for,
     is_sentence,
     words_meaning,
     words_of,
 )
-from foreknow.data.engines.table import Table
+from foreknow.data.tables.table import Table
 from foreknow.planning.suggestion.hierarchies import FEW, HierarchyFile, code_length
 from foreknow.planning.suggestion.personal import looks_personal
 from foreknow_judge.errors import DataError

@@ -13,12 +13,11 @@ from foreknow.auditing.audit import Audit
 from foreknow.auditing.remarks.remark import ATTACK, Reader
 from foreknow.auditing.remarks.remarks import for_readers
 from foreknow.data.counts import GroupCounts, Semantics
-from foreknow.data.engines.columns import Relabel
 from foreknow.data.impossible.possible_values import EVERYBODY
 from foreknow.data.schema import Schema
+from foreknow.data.tables.columns import Relabel
 from foreknow.data.utility import Utility
 from foreknow.features import load
-from foreknow.figures import percentage
 from foreknow.methods.proof import AS_REQUIRED
 from foreknow.plugins import package_of
 from foreknow.policy.call_arguments import BY_DEFAULT
@@ -90,6 +89,7 @@ from foreknow.report.words import (
     setting_text,
     times_text,
 )
+from foreknow.shown_numbers import percentage
 from foreknow.wording import listing, noun_of
 from foreknow_judge.files.printable import visible
 from foreknow_judge.remarks.assumptions import ONCE_CLAIMED, on_inference

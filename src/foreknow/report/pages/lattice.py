@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from foreknow.figures import significant
 from foreknow.methods.fulldomain.lattice import Lattice, LatticeResult, Node
 from foreknow.report.blocks import Block, Figure, Heading, Later, Sentence, Table
 from foreknow.report.chart import Axis, Chart, Series, amounts
 from foreknow.report.page import Page
+from foreknow.shown_numbers import significant
 from foreknow.wording import listing
 from foreknow_judge.files.printable import visible
 from foreknow_judge.policy.grammar import Form

@@ -10,7 +10,6 @@ from typing import Any
 from foreknow.auditing.remarks.grounds import FURTHER_RELEASES, OTHER_RELEASES
 from foreknow.auditing.remarks.remark import ATTACK, Reader
 from foreknow.criteria import registry as criteria
-from foreknow.figures import significant
 from foreknow.policy.tables import Secret
 from foreknow.publishing.verification import Verification
 from foreknow.report.blocks import Block, Heading, Items, Mood, Sentence
@@ -26,6 +25,7 @@ from foreknow.report.scope import (
     spread_limits,
 )
 from foreknow.report.words import named, nouns_of, secret_words, setting_text
+from foreknow.shown_numbers import significant
 from foreknow.wording import listing, unit_counted
 from foreknow_judge.files.printable import one_line, visible
 from foreknow_judge.numbers import exact_text

@@ -1,5 +1,0 @@
-"""Generalizations tried in a fixed order, by an algorithm that everybody knows."""
-
-from foreknow.features.methods.jump.jump import HALF, Jump, Naive, Safe, SecretChoice
-
-__all__ = ["HALF", "Jump", "Naive", "Safe", "SecretChoice"]

@@ -1,5 +1,0 @@
-"""Groups that stay safe when everybody knows how they were made."""
-
-from foreknow.features.methods.streamliner.streamliner import Streamliner
-
-__all__ = ["Streamliner"]
