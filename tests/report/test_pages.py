@@ -17,7 +17,7 @@ from tests.report.results import EVIL, RESULTS, case_study, evil, evil_raw, of_s
 from tests.report.snapshots import assert_as_before, page_lines
 
 import foreknow as fk
-from foreknow import pages as pages_module
+from foreknow import result_pages as pages_module
 from foreknow.atomic_files import as_json
 from foreknow.methods.fulldomain.lattice import Lattice
 from foreknow.report import render
