@@ -340,6 +340,20 @@ def test_exchanged_cells_are_as_likely(bag, few, monkeypatch):
                 assert releases_of(tuple(other))[release] == weight
 
 
+def test_rda_is_never_stuck():
+    """And its groups are all different."""
+    for people in range(1, 19):
+        for l in range(2, 7):  # noqa: E741
+            for bag in bags_of_posteriors(people, l):
+                plan = plan_rda(np.bincount(bag), l)
+                members = [list(row) for row in plan.slots.tolist()]
+                for colour, group in plan.late.tolist():
+                    members[group].append(colour)
+                assert all(len(set(m)) == len(m) >= l for m in members)
+                assert Counter(c for m in members for c in m) == Counter(bag)
+                assert len(plan.late) < l
+
+
 def test_gsa_reveals_equal_pairs():
     result = releases((0, 0, 1, 1), gsa(2, range(4)))
     release = frozenset({((0, 2), (0, 1)), ((1, 3), (0, 1))})
