@@ -1,10 +1,6 @@
-"""Implications and negations against enumeration, the papers' program and figures, and by hand."""
+"""Implications and negations against enumeration, the papers' program, and by hand."""
 
-import csv
-import json
-from collections import Counter
 from fractions import Fraction
-from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -224,44 +220,6 @@ def test_chances_below_every_float(extra):
         assert disclosure.below(1)
         assert Implications(k).ledger(1).admits(None, counts)
     assert not Implications(25).disclosure(counts).below(1)
-
-
-# ---- the figures of the paper's experiment on Adult --------------------------------------------
-
-
-SHARED = Path(__file__).resolve().parents[2].parent / "shared"
-
-ADULT = SHARED / "data" / "adult.csv"
-
-GOLDEN = SHARED / "golden" / "adult-implications.json"
-
-
-@pytest.fixture(scope="module")
-def adult():
-    """Occupations by age in [0, 19], [20, 39], ..., everything else suppressed."""
-    with ADULT.open(encoding="utf-8", newline="") as file:
-        pairs = Counter((int(row["age"]) // 20, row["occupation"]) for row in csv.DictReader(file))
-    bags = [{} for _ in range(5)]
-    for (interval, occupation), count in pairs.items():
-        bags[interval][occupation] = count
-    counts = GroupCounts.from_bags(bags)
-    assert (counts.n_people, counts.n_values, counts.n_groups) == (45_222, 14, 5)
-    return counts
-
-
-@pytest.mark.skipif(
-    not (ADULT.exists() and GOLDEN.exists()),
-    reason="the Adult table and its golden numbers are not at ../shared",
-)
-@pytest.mark.parametrize("adversary", [Implications, Negations])
-def test_adult_golden_numbers(adult, adversary):
-    golden = json.loads(GOLDEN.read_text("utf-8"))
-    assert golden["decimals"] == 6
-    for k in range(13):
-        disclosure = adversary(k).disclosure(adult)
-        assert round(disclosure.probability, 6) == golden[adversary.__name__.lower()][k]
-        assert round(float(disclosure.exact), 6) == golden[adversary.__name__.lower()][k]
-        assert max(d.exact for d in adversary(k).disclosures(adult).values()) == disclosure.exact
 
 
 # ---- negations -------------------------------------------------------------------------------

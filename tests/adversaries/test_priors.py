@@ -21,7 +21,6 @@ from foreknow.adversaries.priors import disclosure as priors_judged
 from foreknow.certificates import Certificate
 from foreknow.data.tables.sources import open_table
 from foreknow.data.tables.views.renamed_columns import Rearmed
-from foreknow.report.pages.audit import verdict_sentence
 from foreknow_judge.errors import CertificateError, DataError
 from foreknow_judge.files.written_release import Written
 from foreknow_judge.verdicts import verdicts as verify
@@ -248,22 +247,6 @@ def test_binary_weights_below_floats():
     people += [(2, "m", "x"), (2, "k", "q")]
     for times, safe in ((40, False), (172, False), (173, True)):
         assert judged_both_ways(rows, people, "binary", times, ["x", "q"]) == (safe, safe)
-
-
-@pytest.mark.parametrize(
-    "ages",
-    [[1, 2, 1], ["1", "2", "1"], pa.array(["1", "2", "1"]).dictionary_encode()],
-    ids=["int", "text", "dictionary"],
-)
-@pytest.mark.parametrize("written", [[1, 1, 2, 2], ["1", "1", "2", "2"]], ids=["int", "text"])
-def test_numbers_and_texts_alike(ages, written):
-    priors = pa.table(
-        {"age": written, "value": ["a", "b"] * 2, "probability": [0.1, 0.9, 0.9, 0.1]}
-    )
-    release = grouped(table("ma mb|mb", age=ages))
-    disclosure = fk.Priors(priors).disclosure(release, "a")
-    assert disclosure.exact == Fraction(81, 82)
-    assert disclosure.witness.signature == {"age": "2"}
 
 
 # ---- labels --------------------------------------------------------------------------------
@@ -605,18 +588,3 @@ def test_false_certificates_of_relative_limits(made):
     with pytest.raises(CertificateError, match="give below or at_most_times, not both"):
         Certificate.load(path.with_name("changed.json"))
     path.with_name("changed.json").unlink()
-
-
-def test_sentences_of_relative_limits(made):
-    audit = made[0].audit
-    (verdict,) = audit.verdicts
-    text = verdict_sentence(verdict, "disease")
-    assert text.startswith("Even someone who knows that people with sex")
-    assert "9 times what was likely before (" in text
-    page = audit.to_html()
-    assert "9 × prior" in page
-    assert "is 9 times as likely as before" in page
-    assert "must become at most 9 times as sure as before the release" in page
-    json.dumps(audit.to_dict())
-    told = audit.to_dict()["verdicts"][0]
-    assert (told["at_most_times"], told["limit"]) == ("9", str(verdict.limit))

@@ -9,9 +9,7 @@ from itertools import product
 import numpy as np
 import pyarrow as pa
 import pytest
-from hypothesis import assume, given
-from hypothesis import strategies as st
-from tests.examples import NIGHTLY, examples
+from tests.examples import NIGHTLY
 from tests.oracle.sets import windows_of, worst_of_two
 
 import foreknow as fk
@@ -35,14 +33,6 @@ def width_of(within):
     if str(within).endswith("%"):
         return Fraction(within[:-1]) / 100, True
     return Fraction(within), False
-
-
-def some_windows(bags, within):
-    """The sets that lie in windows; nothing where one holds every value."""
-    values = {value for bag in bags for value in bag}
-    result = windows_of(values, *width_of(within))
-    assume(all(set(united) != values for united in result))
-    return result
 
 
 # ---- by enumeration --------------------------------------------------------------------------
@@ -112,44 +102,6 @@ def test_links_are_about_one_window():
 
 
 # ---- searches and skylines -------------------------------------------------------------------
-
-
-def united(counts, parts):
-    into = np.concatenate([np.full(len(part), i) for i, part in enumerate(parts)])
-    return counts.take(np.concatenate(parts)).merge(into)
-
-
-@examples(400, deadline=None)
-@given(
-    st.lists(st.lists(st.integers(0, 12), min_size=4, max_size=9), min_size=3, max_size=5),
-    st.sampled_from([2, 5, "50%"]),
-    st.tuples(*[st.integers(0, 2)] * 3),
-    st.sampled_from(["1/2", "2/3", "4/5"]),
-)
-def test_searches_as_judged_afresh(bags, within, amounts, below):
-    some_windows(bags, within)
-    counts = fk.GroupCounts.from_bags(bags)
-    rules = policy(fk.Facts(*amounts), below, within)
-    ledger, standing = rules.ledger(counts.values), [np.arange(len(bags))]
-    worst = fk.audit(united(counts, standing), rules).verdicts[0].disclosure.exact
-    if not ledger.admits(None, united(counts, standing)):
-        return
-    ledger.commit(None, united(counts, standing))
-    while divisible := [part for part in standing if len(part) > 1]:
-        part = divisible[0]
-        halves = [part[:1], part[1:]]
-        standing = [*(other for other in standing if other is not part), *halves]
-        audit = fk.audit(united(counts, standing), rules)
-        removed, added = united(counts, [part]), united(counts, halves)
-        assert ledger.admits(removed, added) == audit.safe
-        evaluated = ledger.evaluate(removed, added, np.zeros(2, dtype=int))
-        assert evaluated.safe_each().tolist() == [audit.safe]
-        # Merging never makes it worse.
-        assert worst <= audit.verdicts[0].disclosure.exact
-        worst = audit.verdicts[0].disclosure.exact
-        if not audit.safe:
-            return
-        ledger.commit(removed, added)
 
 
 def test_reports_and_mistakes_of_skylines(tmp_path):

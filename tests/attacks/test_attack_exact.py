@@ -3,7 +3,7 @@
 from collections import Counter, defaultdict
 from fractions import Fraction
 from functools import cache
-from itertools import permutations, product
+from itertools import product
 
 import numpy as np
 import pyarrow as pa
@@ -168,29 +168,6 @@ def test_random_methods_by_seeds(seed):
     agrees(fk.attack(found, method, seeds=range(4)), values, *expected)
 
 
-PAPER = [[0, 0, 1, 1, 2, 2], [0, 0, 0, 1, 1, 1], [0, 0, 0, 0, 1, 1], [0] * 6]
-
-
-@pytest.mark.thinned(2)
-@pytest.mark.parametrize("form", ["generalized", "bucketized"])
-@pytest.mark.parametrize("method", [fk.Safe, fk.Jump, fk.Naive])
-def test_safe_and_jump_withstand(method, form):
-    """The paper's functions, and some tables: nobody is beyond a half, though Naive is caught."""
-    highest = []
-    for values in sorted(set(permutations("aabbcd")))[:: 9 if NIGHTLY else 11]:
-        table = microdata(values, age=range(6))
-        policy = fk.Policy(DIVERSE.requirements, table.schema, fk.PublishOptions(form=form))
-        given = (PAPER, 2) if method is fk.Jump else (PAPER,)
-        try:
-            attack_result = fk.attack(table, method(*given, property=fk.MaxRatio("1/2")), policy)
-        except fk.NoSafeRelease:
-            continue
-        assert attack_result.exact
-        highest += [attack_result.posterior(row, v) for row in range(1, 7) for v in "abcd"]
-    assert len(highest) > 24
-    assert max(highest) == (1 if method is fk.Naive else Fraction(1, 2))
-
-
 # ---- what is proved ------------------------------------------------------------------------------
 
 
@@ -331,26 +308,6 @@ def test_merged_groups_keep_the_proof(method, oracle, bag, places):
         assert {(Fraction(5, 12), Fraction(2, 5)), (Fraction(2, 9), Fraction(1, 5))} <= set(seen)
 
 
-@pytest.mark.thinned(2)
-@pytest.mark.parametrize(
-    ("oracle", "bag", "places", "l"),
-    [
-        (rda, "aabbcc", (1, 1, 1, 1, 2, 2), 2),
-        (rda, "aabbcd", (1, 2, 2, 3, 2, 1), 2),
-        (rda, "aabbcd", (1, 1, 1, 1, 2, 2), 3),
-        (anatomy, "aabbcd", (1, 1, 1, 1, 2, 2), 2),
-        (anatomy, "aabbcd", (1, 1, 1, 1, 2, 2), 3),
-    ],
-)
-def test_groups_of_one_size(oracle, bag, places, l):  # noqa: E741
-    """They tell frequencies, whatever looks alike."""
-    merged = 0
-    for release, weights in releases(bag, places, l, oracle).items():
-        merged += any(len(values) >= 2 * l for values in dict(release[1]).values())
-        assert all(said == share for _, _, said, share in said_and_shares(release, weights))
-    assert merged
-
-
 def large(method, below, form="generalized", n=160):
     """An attack on people of few ages, so that many groups look alike."""
     table = microdata(list("abcdefgh") * (n // 8), age=[i % 3 for i in range(n)])
@@ -480,16 +437,6 @@ def test_parts_of_mondrian(seed):
 
 
 @pytest.mark.usefixtures("tiny_tables")
-def test_hierarchies_divide_into_several():
-    random, hows, people = np.random.default_rng(8), set(), 8 if NIGHTLY else 7
-    for _ in range(12 if NIGHTLY else 2):
-        amounts = [40 if NIGHTLY else 15]
-        requirements = BELOW_2_3.requirements
-        hows |= compare(random, fk.Mondrian(), {"age": 8}, LEVELS, requirements, people, amounts)
-    assert "parts" in hows
-
-
-@pytest.mark.usefixtures("tiny_tables")
 @pytest.mark.parametrize("seed", range(200 if NIGHTLY else 2))
 def test_parts_of_fulldomain(seed):
     """The search is run on every world, and compared with what the nodes that came before tell."""
@@ -511,15 +458,6 @@ def groups_of(method, table, policy):
         return method.partition(table, policy)
     except (fk.NoSafeRelease, fk.InputError):
         return None
-
-
-def people(n, **kinds):
-    """A town, whose values are uneven."""
-    random = np.random.default_rng(1)
-    values = random.choice(list("abcdef"), n, p=[0.4, 0.25, 0.15, 0.1, 0.06, 0.04]).tolist()
-    columns = {name: random.integers(*ends, n).tolist() for name, ends in kinds.items()}
-    levels = {} if "sex" in kinds else {"age": fk.Intervals([5, 10]), "zip": fk.Intervals([5, 15])}
-    return microdata(values, levels, **columns)
 
 
 # ---- Mondrian replayed --------------------------------------------------------------------------
@@ -548,21 +486,6 @@ def test_replays_say_what_runs_make(seed):
         text = foreseen.same(own)
         result = numbered(method.partition(table.with_sensitive(own), policy))
         assert text is None or text == np.array_equal(result, groups)
-
-
-@pytest.mark.usefixtures("tiny_tables")
-@pytest.mark.parametrize("place", [0, 1, 2, 3, 6, 7])  # the others bear on few worlds
-def test_most_worlds_need_no_run(place):
-    random = np.random.default_rng(5)
-    values = random.choice(list("abcd"), 60).tolist()
-    table = microdata(values, age=random.integers(20, 60, 60))
-    policy = fk.Policy(WITH_IMPLICATIONS[place])
-    groups = numbered(fk.Mondrian().partition(table, policy))
-    foreseen = Replay.of(fk.Mondrian(), table, policy)
-    worlds, lots = Worlds.of(groups, table.sensitive_codes, 4), np.random.default_rng(1)
-    texts = [foreseen.same(worlds.at_random(lots)) for _ in range(60)]
-    assert texts.count(None) <= 6
-    assert texts.count(False) >= 1
 
 
 # Ten people each. Of two groups the first lowers what a fact about the value s may cost, the second

@@ -365,20 +365,6 @@ def test_what_needs_more_than_chances(requirement, message):
         property_of(fk.Policy([fine, requirement]))
 
 
-@pytest.mark.parametrize(
-    ("requirement", "expected"),
-    [
-        (fk.Requirement(fk.Facts(), "1/2"), MaxRatio("1/2", strict=True)),
-        (fk.Requirement(fk.Implications(), 1), MaxRatio(1, strict=True)),
-        (fk.Requirement(fk.Facts(1), "3/4"), Recursive(3, 3)),
-        (fk.Requirement(fk.Facts(1), 1), Distinct(3)),
-        (fk.Requirement(fk.Facts(1), 1, values=["a"]), RuledOut(1, 1, ["a"])),
-    ],
-)
-def test_requirements_as_properties(requirement, expected):
-    assert property_of(fk.Policy([requirement])) == expected
-
-
 # ---- publishing ---------------------------------------------------------------------------------
 
 # Functions that are no chain, where the naive algorithm tells much.

@@ -25,7 +25,6 @@ from tests.methods.tables import (
     policies,
 )
 from tests.methods.test_fulldomain import MANY, OBJECTIVES, SEEDS, Table, alike, check_best, kept
-from tests.oracle import many_worlds, worlds
 
 import foreknow as fk
 from foreknow.data.utility import utility_of
@@ -38,13 +37,6 @@ from foreknow.methods.protocol import as_written
 from foreknow_judge.errors import InputError, UnsupportedError
 
 SEVERAL = pytest.mark.parametrize("semantics", ["set", "multiset"])
-
-
-def worst_in_worlds(crowd, groups, value, point):
-    bags = [(len(group), "".join(crowd.held[p] for p in group)) for group in groups]
-    if crowd.semantics == "single":
-        return worlds.worst_cases([bag for _, bag in bags], value, point)[point]
-    return many_worlds.worst_cases(bags, value, point, crowd.semantics)[point]
 
 
 # ---- worked out by hand -------------------------------------------------------------------------
@@ -329,30 +321,6 @@ def test_safe_and_within_the_share(semantics, seed):
         assert sorted(again) == sorted(groups)
 
 
-# By day those of few worlds in which somebody is suppressed: that is one in a hundred. In 3288, all
-# people differ and have one value each, some of them twice.
-UNSAFE_CASES = {"single": [497], "set": [106, 224], "multiset": [205, 3288]}
-
-
-@pytest.mark.parametrize("semantics", UNSAFE_CASES)
-def test_safe_in_enumerated_worlds(semantics):
-    times = 0
-    for case in range(20_000) if NIGHTLY else UNSAFE_CASES[semantics]:
-        chance = random.Random(f"{semantics} {case}")
-        crowd = outlying(chance, semantics, most=6 if case % 2 and NIGHTLY else 5)
-        ((values, point, limit), *_), (required, *_) = drawn_rules(chance, crowd.values)
-        result = grouped_within(crowd, fk.Policy([required]), "1/2")
-        if result is None or not result[1]:
-            continue
-        times += 1
-        for value in values:
-            worst = worst_in_worlds(crowd, result[0], value, point)
-            assert worst == breach(crowd.bags(result[0]), value, point, semantics) < limit
-        if times == 60:
-            break
-    assert times >= (60 if NIGHTLY else 1)
-
-
 # ---- refined for a time --------------------------------------------------------------------------
 
 
@@ -625,36 +593,6 @@ def test_the_best_node_with_cells(seed, many):
     assert alike(table.case.groups_of(again.groups.tolist(), seed % 7)) == alike(
         table.case.groups_of(result.groups.tolist())
     )
-
-
-# By day those of few worlds in which single cells are suppressed.
-FEW_VALUES = {"single": [3, 41, 55, 216], "set": [213, 588, 738, 765]}
-
-
-@pytest.mark.parametrize("semantics", FEW_VALUES)
-def test_cells_in_enumerated_worlds(semantics):
-    """How sure somebody becomes of groups with suppressed cells, by listing worlds."""
-    times = 0
-    for case in range(4000) if NIGHTLY else FEW_VALUES[semantics]:
-        chance = random.Random(f"{semantics} {case}")
-        crowd = outlying(chance, semantics, most=6 if NIGHTLY else 5)
-        ((values, point, limit), *_), (required, *_) = drawn_rules(chance, crowd.values)
-        method = fk.FullDomain(suppression="3/4", local_suppression=True)
-        try:
-            search = method.search(crowd.microdata(), fk.Policy([required]))
-        except fk.NoSafeRelease:
-            continue
-        if (
-            search.hidden is None
-            or search.hidden.all(axis=1).sum() == search.hidden.any(axis=1).sum()
-        ):
-            continue
-        times += 1
-        groups = crowd.groups_of(search.groups.tolist())
-        for value in values:
-            worst = worst_in_worlds(crowd, groups, value, point)
-            assert worst == breach(crowd.bags(groups), value, point, semantics) < limit
-    assert times >= (20 if NIGHTLY else 1)
 
 
 def lost_by(raw, grouping):

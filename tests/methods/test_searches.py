@@ -8,14 +8,11 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.csv as pc
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
-from tests.adversaries.releases_many import VALUES, counted, groupings, parted, weighed, worst
 from tests.cli.conftest import desk as desk
 from tests.criteria.definitions import truth
-from tests.examples import NIGHTLY, examples
+from tests.examples import NIGHTLY
 from tests.methods.reference import safe
-from tests.methods.tables import AMOUNTS, asking
+from tests.methods.tables import asking
 from tests.methods.tables import microdata as table_of
 from tests.oracle import leaving
 
@@ -29,94 +26,6 @@ from foreknow.methods.points import Points
 from foreknow_judge.errors import PolicyError
 
 # ---- proposals -----------------------------------------------------------------------------------
-
-
-def share(groups, semantics, rules):
-    """The worst breach probability as a share of its threshold."""
-    return max(worst(groups, semantics, point, mask) / c for point, c, mask in rules)
-
-
-@st.composite
-def situations(draw):
-    """Groups, and what might replace some of them: parts of each."""
-    semantics = draw(st.sampled_from(["set", "multiset"]))
-    groups = draw(groupings(semantics, 1, 6))
-    proposals = [(g, draw(parted(members, 2))) for g, members in enumerate(groups)]
-    chosen = draw(st.lists(st.booleans(), min_size=len(groups), max_size=len(groups)))
-    kept = [proposal for proposal, yes in zip(proposals, chosen, strict=True) if yes]
-    rules, used = [], set()
-    for _ in range(draw(st.integers(1, 2))):
-        point = draw(AMOUNTS)
-        mask = draw(st.lists(st.booleans(), min_size=4, max_size=4).filter(any))
-        outcomes = [groups, after(groups, kept), *(after(groups, [p]) for p in kept)]
-        attained = {worst(outcome, semantics, point, mask) for outcome in outcomes} - {0}
-        limit = draw(st.sampled_from([*sorted(attained), Fraction(3, 5), Fraction(1)]))
-        if point not in used:
-            rules.append((point, limit, mask))
-        used.add(point)
-    return semantics, groups, kept or proposals[:1], rules
-
-
-def after(groups, proposals):
-    """The groups with the proposals carried out."""
-    replaced = dict(proposals)
-    return [part for g, group in enumerate(groups) for part in replaced.get(g, [group])]
-
-
-def by_halves(proposals, is_safe):
-    """Which are accepted: all if they are safe beside those before; else one half, the other."""
-
-    def settled(waiting, accepted):
-        if waiting and is_safe(accepted + waiting):
-            return accepted + waiting
-        if len(waiting) > 1:
-            middle = len(waiting) // 2
-            return settled(waiting[middle:], settled(waiting[:middle], accepted))
-        return accepted
-
-    return settled([p for p in proposals if is_safe([p])], [])
-
-
-def ledger_of(semantics, rules):
-    """Of (amounts, threshold, mask) rules."""
-    requirements = [
-        fk.Requirement(fk.Facts(*point), c, values=list(np.array([*VALUES])[mask]))
-        for point, c, mask in rules
-    ]
-    schema = fk.Schema(
-        quasi_identifiers=["age"], sensitive="disease", semantics=semantics, person="pid"
-    )
-    return fk.Policy(requirements, schema).ledger(VALUES)
-
-
-def settled_as_by_halves(semantics, groups, proposals, rules):
-    """Hold what a fresh ledger accepts, and knows afterwards, against plain judging."""
-    ledger = ledger_of(semantics, rules)
-    assert not ledger.monotone
-    ledger.commit(None, counted(groups, semantics))
-    weighing = weighed(ledger, groups, [([g], parts) for g, parts in proposals], semantics)
-
-    def is_safe(chosen):
-        return share(after(groups, chosen), semantics, rules) < 1
-
-    shares = [float(share(after(groups, [p]), semantics, rules)) for p in proposals]
-    assert weighing.risk_ratio() == pytest.approx(shares, rel=1e-9, abs=1e-300)
-    alone = [is_safe([p]) for p in proposals]
-    assert weighing.safe_each().tolist() == alone
-    accepted = weighing.accept_greedily()
-    assert accepted.dtype == bool
-    expected = by_halves(proposals, is_safe)
-    assert [p for p, yes in zip(proposals, accepted, strict=True) if yes] == expected
-    left, nothing = after(groups, expected), counted([], semantics)
-    assert ledger.admits(None, nothing) is (share(left, semantics, rules) < 1)
-    ledger.commit(counted(left, semantics), nothing)  # it knows just these
-    return alone, accepted.tolist()
-
-
-@examples(100)
-@given(situations())
-def test_by_halves(case):
-    settled_as_by_halves(*case)
 
 
 def test_limits_get_tighter_within_turn():

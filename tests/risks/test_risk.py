@@ -196,19 +196,6 @@ SIZES = (
 ADULT = [int(many) for many in SIZES.split()]
 
 
-def test_nobody_counts_twice_in_population():
-    """A register of visits, as criteria refuse it: its people would hide among themselves."""
-    people = {"pid": ["a", "b"], "age": [20, 30], "ill": ["x", "y"]}
-    visits = pa.table({"pid": ["a", "a", "b", "b"], "age": [20, 20, 30, 30]})
-    schema = {"identifiers": ["pid"], "quasi_identifiers": ["age"], "sensitive": "ill"}
-    policy = {"schema": schema, "require": [{"k_anonymity": 1}]}
-    with pytest.raises(InputError, match="'a' in 2 rows, by pid"):
-        fk.risk_report(pa.table(people), policy=policy, population=visits)
-    bare = visits.drop_columns(["pid"])
-    found = fk.risk_report(pa.table(people), policy=policy, population=bare)
-    assert found.journalist.highest == Fraction(1, 2)
-
-
 @pytest.mark.parametrize(
     ("names", "roles"),
     [

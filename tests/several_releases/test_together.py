@@ -180,31 +180,6 @@ def test_chains_settle_from_ends(people, size, releases):
         assert told.bag(cell) == counts
 
 
-def test_order_of_settling_is_ignored(monkeypatch):
-    for seed in FAMILIES:
-        memberships, values, _ = joint(*family(random.Random(seed)))
-        groups = [
-            np.array([-1 if g is None else g for g in membership]) for membership in memberships
-        ]
-        groups = [np.unique(group, return_inverse=True)[1] - (group.min() < 0) for group in groups]
-        bags = [
-            counts_of(
-                group[group >= 0],
-                [v for v, g in zip(values, group.tolist(), strict=True) if g >= 0],
-            )
-            for group in groups
-        ]
-        names = [str(place) for place in range(len(groups))]
-        told = []
-        for most in (50, 0, 1):
-            monkeypatch.setattr(crossing_groups, "_AT_ONCE", most)
-            result = CrossedGroups.of(groups)
-            counted = result.counts(bags, names)
-            own = [counted.bag(cell) for cell in range(counted.n_groups)]
-            told.append((result.settled.tolist(), own))
-        assert told[0] == told[1] == told[2]
-
-
 def test_contradicting_chains_are_refused():
     memberships, values = chain(600, 4)
     others = [*values]

@@ -314,22 +314,6 @@ def test_points_and_beside_are_facts(semantics, confidence):
         assert sum(least) == min(map(sum, beyond))
 
 
-def test_case_study_of_the_paper():
-    report = fk.skyline_report(WORST, ["Boss"], confidence=0.95)
-    assert report.confidence == Fraction(19, 20)
-    assert report.skylines == {
-        "Boss": [(0, 4, 0), (1, 3, 1), (2, 1, 3), (2, 2, 2), (3, 0, 4), (3, 1, 2), (4, 0, 3)]
-    }
-    assert repr(report) == "SkylineReport(release: 'Boss', 7 points below 0.95)"
-    # Of equally few facts those about people are given.
-    assert report.least_beyond("Boss") == (0, 5, 0)
-    assert not report.withstands("Boss", (5, 0, 0))
-    nothing = fk.skyline_report(WORST, ["Boss"], confidence="0.1")
-    assert (nothing.skylines, nothing.corners("Boss")) == ({"Boss": []}, ())
-    assert nothing.least_beyond("Boss") == (0, 0, 0)
-    assert not nothing.withstands("Boss", (0, 0, 0))
-
-
 @pytest.mark.parametrize(
     ("given", "kind", "says"),
     [

@@ -12,7 +12,7 @@ from tests.examples import NIGHTLY
 from tests.oracle.priors import binary, joint
 
 from foreknow.adversaries.priors import exchanges
-from foreknow.adversaries.priors.exact import exact_group, exact_joint
+from foreknow.adversaries.priors.exact import exact_group
 from foreknow.adversaries.priors.posteriors import posteriors
 from foreknow.adversaries.priors.signature_groups import PriorMatrix, SignatureGroups
 
@@ -175,33 +175,6 @@ def test_bounds_are_never_below_enumeration(monkeypatch, reading, kind, twice):
                 pairs += [] if p is None else [bound]
     assert len(pairs) > 150
     assert 3 * sum(bound < 0.999 for bound in pairs) > len(pairs)  # and they say something
-
-
-# ---- the paper: its condition for r-robustness is unsafe under the joint reading (errata, 3) -----
-
-
-def delta_condition(lowest, highest, size, r):
-    """Theorem 1 (corollary 1, definition 8) for a value that occurs once."""
-    most = Fraction(0)
-    if highest < 1:
-        most = (size - r) * highest / (highest / (1 - highest) * (r - 1) + size - 1)
-    return size >= r > 1 and highest - lowest <= most
-
-
-COUNTEREXAMPLES = {
-    "25/43": ["0.1 0.06 0.06", *["0.06 0.1 0.1"] * 2],
-    "16/31": ["0.40 0.15 0.45", *["0.25 0.25 0.50"] * 2],
-}
-
-
-@pytest.mark.parametrize("posterior", COUNTEREXAMPLES)
-def test_theorem_1_is_unsafe_jointly(posterior):
-    people = [list(map(Fraction, row.split())) for row in COUNTEREXAMPLES[posterior]]
-    for column in zip(*people, strict=True):
-        assert delta_condition(min(column), max(column), 3, 2)
-    result = exact_joint([1, 2], [1, 1, 1], [people[0], people[1]])
-    assert result[0][0] == Fraction(posterior) > Fraction(1, 2)
-    assert joint([dict(enumerate(row)) for row in people], range(3))[0][0] == Fraction(posterior)
 
 
 # ---- the command `ask`: posteriors of named people in a terminal, and its errors with a caret ----

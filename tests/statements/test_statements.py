@@ -13,7 +13,7 @@ import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.examples import NIGHTLY, examples
+from tests.examples import NIGHTLY
 from tests.oracle.rules import agreeing, posterior
 from tests.oracle.rules import worlds_of_statement as worlds
 from tests.statements.scenes import (
@@ -59,29 +59,6 @@ def test_what_is_printed_is_read(names, chance):
     assert parse(str(result)) == parse(text(message).replace("\n", "\\n")) == result
     assert hash(parse(str(result))) == hash(result)
     assert parse(f"{quoted(names[0])} = {quoted(names[1])}") == Has(*names[:2])
-
-
-ODD = ["and", "NOT", "or", "->", "<->", "in", "same(", ",", "(", ")", "=", "!=", "#", "Tom", "a->b"]
-ODD += ["'", '"', "\\", "\n", "\u00a0", "\x00", ";", "\ud800", "==", "not in", "x)"]
-
-
-@examples(3000, daily=150)
-@given(st.randoms(use_true_random=False))
-def test_odd_texts_have_one_meaning(chance):
-    """With words left out, doubled or put in: printed as they are read, or refused."""
-    words = text(random_statement(chance, ["Tom", "a b", "x"], ["Flu", "in", "#"], 2)).split(" ")
-    for _ in range(chance.randint(0, 2)):
-        position = chance.randrange(len(words) + 1)
-        words[position : position + chance.randint(0, 1)] = chance.choices(
-            [*ODD, *words], k=chance.randint(0, 1)
-        )
-    message = " ".join(words)
-    try:
-        result = parse(message)
-    except StatementError:
-        return
-    assert parse(str(result)) == result == parse(f"({message}\n)")
-    assert parse(f"not ({message}\n)") == Not(result)
 
 
 @pytest.mark.parametrize(
