@@ -31,25 +31,6 @@ def meant(given, values):
     return results
 
 
-def of_tenths(bags):
-    """How many groups of numbers, and of how many people, lie wholly in the lowest tenth; highest.
-
-    People stand in a row, by their numbers; the first tenth of them, rounded up, and whoever has
-    the number of the last of these, are the lowest. Where these are all people, none are.
-
-    >>> of_tenths([[1, 1], [1, 9], [2, 9], [3, 9]])
-    ((1, 2), None)
-    """
-    row = sorted(number for bag in bags for number in bag)
-    many = -(-len(row) // 10)
-    last, first = row[many - 1], row[-many]
-    lowest = [bag for bag in bags if bag and all(number <= last for number in bag)]
-    highest = [bag for bag in bags if bag and all(number >= first for number in bag)]
-    low = (len(lowest), sum(map(len, lowest))) if last < row[-1] and lowest else None
-    high = (len(highest), sum(map(len, highest))) if first > row[0] and highest else None
-    return low, high
-
-
 # ---- windows -------------------------------------------------------------------------------------
 
 # Windows begin anywhere, at values and between them: every x at which what lies in [x, x + w]
