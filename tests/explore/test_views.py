@@ -180,6 +180,38 @@ def test_owners_statements_agree_with_ask(inside, folder):
         assert inside.post("/api/release/asked", wrong).status == 400
 
 
+def test_statements_know_columns_beside(tmp_path):
+    """A raw table shows whose job is which; of a release, the answer says that nobody knows."""
+    rows = [
+        "Ann,1,x,HIV",
+        "Bob,1,x,Flu",
+        "Cid,1,y,Flu",
+        "Dan,1,y,Flu",
+        "Eve,1,y,Cold",
+        "Fay,1,x,Cold",
+    ]
+    (tmp_path / "table.csv").write_text("\n".join(["name,zip,job,ill", *rows, ""]))
+    (tmp_path / "policy.toml").write_text(
+        """
+        [schema]
+        identifiers = ["name"]
+        quasi_identifiers = ["zip"]
+        sensitive = "ill"
+        other = ["job"]
+        [[require]]
+        facts = {}
+        below = 0.9
+        """
+    )
+    table, policy = tmp_path / "table.csv", tmp_path / "policy.toml"
+    fk.publish(table, policy).write(tmp_path / "out")
+    for path, unknown, share in ((table, "", 100 / 3), (tmp_path / "out", "job", 100 / 6)):
+        inside = Place(tmp_path, path, policy).browser()
+        answer = inside.post("/api/release/asked", {"about": "Ann", "statements": ""}).json
+        (width,) = {row[2]["width"] for row in answer["answers"]["rows"] if row[0] == "HIV"}
+        assert (answer["unknown"], float(width)) == (unknown, pytest.approx(share, abs=0.01))
+
+
 # ---- what is made --------------------------------------------------------------------------------
 
 
