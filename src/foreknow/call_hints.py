@@ -102,23 +102,24 @@ def hints(advice: str = "") -> Callable[[C], C]:
     return of_class
 
 
-def _lacking(holder: Any, name: str) -> Any:
-    """Refuse an attribute that is not there; what others call by that name is said."""
+def _attribute_of(holder: Any, name: str, lacking: str) -> Any:
+    """The attribute that others call by a name; else an error that begins with `lacking`."""
     if hasattr(type(holder), name):  # a property that failed says why
         return object.__getattribute__(holder, name)
     if hasattr(type(holder), ours := ATTRIBUTES.get(name, "")):
         return getattr(holder, ours)
+    advice = OF_OBJECTS.get(name)
+    raise AttributeError(f"{lacking}; {advice}" if advice else lacking)
+
+
+def _lacking(holder: Any, name: str) -> Any:
+    """The attribute that others call by a name; else Python's error, with advice."""
     message = f"{type(holder).__name__!r} object has no attribute {name!r}"
-    raise AttributeError(f"{message}; {does}" if (does := OF_OBJECTS.get(name)) else message)
+    return _attribute_of(holder, name, message)
 
 
 class Plain(PlainValues):
     """Has plain values for JSON, and says what to use where an attribute is called otherwise."""
 
     def __getattr__(self, name: str) -> Any:
-        if hasattr(type(self), name):  # a property that failed says why
-            return object.__getattribute__(self, name)
-        if hasattr(type(self), ours := ATTRIBUTES.get(name, "")):
-            return getattr(self, ours)
-        lacking = f"{type(self).__name__} has no {name!r}"
-        raise AttributeError(f"{lacking}; {does}" if (does := OF_OBJECTS.get(name)) else lacking)
+        return _attribute_of(self, name, f"{type(self).__name__} has no {name!r}")
