@@ -332,35 +332,12 @@ def judge_after(
     `after` are the folders of the earlier releases; `verification` is that of the last release
     alone. Returns it with the joint verdicts added, and the problems of all.
     """
-    before = paths_of(after)
-    # Names of folders, changed where two are equal: they name the releases in messages.
-    names = names_apart([path.resolve().name for path in before], _THIS)
-    releases, digests, problems = dict[str, tuple[Certificate, Path]](), [], list[Problem]()
-    people_by_digest = {entry["certificate"]: entry["people"] for entry in last_certificate.after}
-    for name, path in zip(names, before, strict=True):
-        certificate, digest = load_certificate(path / CERTIFICATE, kinds)
-        releases[name] = certificate, path
-        digests.append(digest)
-        # A release that came after others may have nothing to judge by itself.
-        _, wrong = judge(certificate, path, alone=not certificate.after, kinds=kinds)
-        for problem in wrong:
-            problems += Problem.each(problem.code, [f"{name}: {problem}"])
-        if people_by_digest.get(digest, certificate.people) != certificate.people:
-            message = f"{name} has other people than the certificate says"
-            problems += Problem.each("other-figures", [message])
-    if not people_by_digest:
-        raise CertificateError("not-asked-for", "after")
-    if sorted(digests) != sorted(people_by_digest):
-        raise CertificateError("other-releases")
+    releases, problems = _verify_earlier(last_certificate, paths_of(after), kinds)
     people_of_releases = tuple(
         (name, certificate.people) for name, (certificate, _) in releases.items()
     )
     everybody = last_certificate.people + sum(people for _, people in people_of_releases)
     releases[_THIS] = last_certificate, files.given
-    # The releases before an earlier one must be here, too, or some people would be missing.
-    for name, (certificate, _) in releases.items():
-        if any(entry["certificate"] not in people_by_digest for entry in certificate.after):
-            raise CertificateError("unnamed-release", name)
     # Kept priors were learned from the table of one release, and not from all of these people.
     if any(has_kept_priors(table) for table in verification.requirements):
         raise CertificateError("not-together", "the priors that the owner keeps")
@@ -392,6 +369,39 @@ def judge_after(
     if verification.idle and not problems:
         problems += Problem.each("nothing-judged", [NOTHING_JUDGED])
     return verification, problems
+
+
+def _verify_earlier(
+    last_certificate: Certificate, folders: Sequence[Path], kinds: Kinds
+) -> tuple[dict[str, tuple[Certificate, Path]], list[Problem]]:
+    """Verify each earlier release, and that these are all releases that the last certificate names.
+
+    Returns the certificate and folder of each release, by its name in messages, and the problems.
+    """
+    people_by_digest = {entry["certificate"]: entry["people"] for entry in last_certificate.after}
+    releases, digests, problems = dict[str, tuple[Certificate, Path]](), [], list[Problem]()
+    # Names of folders, changed where two are equal.
+    names = names_apart([folder.resolve().name for folder in folders], _THIS)
+    for name, folder in zip(names, folders, strict=True):
+        certificate, digest = load_certificate(folder / CERTIFICATE, kinds)
+        releases[name] = certificate, folder
+        digests.append(digest)
+        # A release that came after others may have nothing to judge by itself.
+        _, wrong = judge(certificate, folder, alone=not certificate.after, kinds=kinds)
+        for problem in wrong:
+            problems += Problem.each(problem.code, [f"{name}: {problem}"])
+        if people_by_digest.get(digest, certificate.people) != certificate.people:
+            message = f"{name} has other people than the certificate says"
+            problems += Problem.each("other-figures", [message])
+    if not people_by_digest:
+        raise CertificateError("not-asked-for", "after")
+    if sorted(digests) != sorted(people_by_digest):
+        raise CertificateError("other-releases")
+    # The releases before an earlier one must be here, too, or some people would be missing.
+    for name, (certificate, _) in releases.items():
+        if any(entry["certificate"] not in people_by_digest for entry in certificate.after):
+            raise CertificateError("unnamed-release", name)
+    return releases, problems
 
 
 class _ReleaseFiles(NamedTuple):
@@ -484,11 +494,22 @@ _LACKS_PRIORS = (
 _LACKS_POPULATION = "the population, which is not published: name it by --population FILE"
 
 
+class _Judged(NamedTuple):
+    """The figures and remarks that the opened files of a release give."""
+
+    release: Written
+    requirements: Sequence[Any]  # the ``[[require]]`` tables, as they were judged
+    people: int
+    n_groups: int
+    findings: Sequence[Verdict]
+    scope: Scope
+
+
 def _judge_files(
     certificate: Certificate,
     files: _ReleaseFiles,
     own_policy: OwnPolicy | None,
-    requirements: _RequirementsAtHand,
+    at_hand: _RequirementsAtHand,
     kinds: Kinds,
     further: Further | None,
 ) -> tuple[Verification | None, list[Problem]]:
@@ -502,89 +523,122 @@ def _judge_files(
     changed = changed_files(certificate, files.paths, files.opened, files.given)
     companions = wrong_companions(certificate, files.given, files.folder, files.others)
     problems += Problem.each("digest-differs", chain(changed, companions))
-    # If the digest of the report differed, it would be among the problems.
-    unchanged = [REPORT] if certificate.report and REPORT in files.others else []
-    as_written = certificate  # how the files are laid out, also if another policy judges them
+    # The layout of the files is as certified, also if the reader's policy takes the place of its.
+    under_policy = certificate
     if own_policy is not None:
-        certificate = replace(certificate, policy=own_policy.tables)
-    required = requirements.required
-    release = written_of(certificate, files.tables, requirements.populations)
+        under_policy = replace(certificate, policy=own_policy.tables)
     try:
-        if own_policy is not None:
-            # It may name labels of hierarchies, which stand for values of the release.
-            release.prepare([])
-            required = own_policy.written_out(release)
-        release.prepare(read_requirements(required))
-        people, n_groups = count_people(release)
-        if not people:
-            raise CertificateError("no-rows")
-        findings = list[Verdict]()
-        for number, table in enumerate(required):
-            if number not in requirements.unjudged:
-                findings += verdicts(release, [table], kinds.judges, kinds.gauges, number)
-        scope = remarks_of_files(certificate, release, required, kinds)
-        problems += Problem.each("other-figures", not_rounded(as_written, release))
-        unsafe = [
-            failure_message(finding, certificate.groups) for finding in findings if not finding.safe
-        ]
-        problems += Problem.each("not-safe", unsafe)
+        judged = _judge_tables(under_policy, files, own_policy, at_hand, kinds)
+        problems += Problem.each("other-figures", not_rounded(certificate, judged.release))
+        unsafe = [finding for finding in judged.findings if not finding.safe]
+        messages = [failure_message(finding, certificate.groups) for finding in unsafe]
+        problems += Problem.each("not-safe", messages)
         if own_policy is None:  # else the certified figures are those of another policy
-            certified = [
-                then
-                for then in certificate.findings
-                if then["requirement"] not in requirements.unjudged
-            ]
-            differing = [*differences(findings, certified, requirements.kept)]
-            if (people, n_groups) != (certificate.people, certificate.n_groups):
-                size = f"{some(people, 'person', 'people')} in {some(n_groups, 'group', 'groups')}"
-                certified_size = f"{certificate.people} in {certificate.n_groups}"
-                differing.append(f"the release has {size}; certified are {certified_size}")
-            problems += Problem.each("other-figures", differing)
+            problems += Problem.each("other-figures", _differences(certificate, judged, at_hand))
             if not problems:  # remarks rest on the figures, so wrong figures come first
-                problems += Problem.each(
-                    "other-remarks", scope_differences(certificate.scope, scope)
-                )
+                wrong_remarks = scope_differences(certificate.scope, judged.scope)
+                problems += Problem.each("other-remarks", wrong_remarks)
         if further is not None and not problems:
-            certified_files = release
-            if own_policy is not None:
-                certified_files = written_of(as_written, files.tables, {})
+            release = judged.release
+            if own_policy is not None:  # as it was before the reader's policy was asked of it
+                release = written_of(certificate, files.tables, {})
             book = None if files.given.is_file() else files.folder / CODE_BOOK
-            problems += Problem.each("other-figures", further(as_written, certified_files, book))
+            problems += Problem.each("other-figures", further(certificate, release, book))
         stamp.check()
     except InputError as error:
         return None, [*problems, *Problem.each(error.code, [str(error)])]
-    if requirements.unjudged:
+    if at_hand.unjudged:
         # A lacking file is the reader's to give, so it is an error; unless the release is wrong
         # already, whatever that file says.
         if not problems:
-            raise CertificateError("not-verified", requirements.lacking)
-        problems += Problem.each("not-verified", [requirements.lacking])
+            raise CertificateError("not-verified", at_hand.lacking)
+        problems += Problem.each("not-verified", [at_hand.lacking])
+    return _verification_of(under_policy, files, judged, own_policy), problems
+
+
+def _judge_tables(
+    certificate: Certificate,
+    files: _ReleaseFiles,
+    own_policy: OwnPolicy | None,
+    at_hand: _RequirementsAtHand,
+    kinds: Kinds,
+) -> _Judged:
+    """The verdicts on the opened files, and what else is judged of them.
+
+    `certificate` has the policy that judges them, which may be the reader's.
+    """
+    required = at_hand.required
+    release = written_of(certificate, files.tables, at_hand.populations)
+    if own_policy is not None:
+        # It may name labels of hierarchies, which stand for values of the release.
+        release.prepare([])
+        required = own_policy.written_out(release)
+    release.prepare(read_requirements(required))
+    people, n_groups = count_people(release)
+    if not people:
+        raise CertificateError("no-rows")
+    findings = list[Verdict]()
+    for number, table in enumerate(required):
+        if number not in at_hand.unjudged:
+            findings += verdicts(release, [table], kinds.judges, kinds.gauges, number)
+    scope = remarks_of_files(certificate, release, required, kinds)
+    return _Judged(release, required, people, n_groups, findings, scope)
+
+
+def _differences(
+    certificate: Certificate, judged: _Judged, at_hand: _RequirementsAtHand
+) -> Iterable[str]:
+    """The figures that are not as certified, one sentence each."""
+    certified = [
+        finding
+        for finding in certificate.findings
+        if finding["requirement"] not in at_hand.unjudged
+    ]
+    yield from differences(judged.findings, certified, at_hand.kept)
+    people, n_groups = judged.people, judged.n_groups
+    if (people, n_groups) != (certificate.people, certificate.n_groups):
+        size = f"{some(people, 'person', 'people')} in {some(n_groups, 'group', 'groups')}"
+        certified_size = f"{certificate.people} in {certificate.n_groups}"
+        yield f"the release has {size}; certified are {certified_size}"
+
+
+def _verification_of(
+    certificate: Certificate, files: _ReleaseFiles, judged: _Judged, own_policy: OwnPolicy | None
+) -> Verification:
+    """The result: what was judged, and what the certificate alone says.
+
+    `certificate` has the policy that judged, which may be the reader's.
+    """
+    notes, claims = certificate.notes, certificate.scope
+    if own_policy is not None:  # the publisher's word is about another policy
+        notes, claims = (), {}
     # Remarks that the files cannot show are passed on as the publisher's word.
-    claims = {} if own_policy is not None else certificate.scope
     claims = {key: claims[key] for key in CLAIMED if claims.get(key, NOT_JUDGED) != NOT_JUDGED}
-    verification = Verification(
-        files=(files.given.name,) if [*files.opened] == [files.given] else tuple(certificate.files),
-        people=people,
-        n_groups=n_groups,
+    # If the digest of the report differed, it would be among the problems.
+    unchanged = [REPORT] if certificate.report and REPORT in files.others else []
+    is_one_file = [*files.opened] == [files.given]
+    return Verification(
+        files=(files.given.name,) if is_one_file else tuple(certificate.files),
+        people=judged.people,
+        n_groups=judged.n_groups,
         groups=tuple(certificate.groups),
         sensitive=certificate.sensitive,
-        beside=scope.beside or (),
-        findings=tuple(findings),
-        requirements=tuple(required),
+        beside=judged.scope.beside or (),
+        findings=tuple(judged.findings),
+        requirements=tuple(judged.requirements),
         own_policy=own_policy is not None,
         unchanged=tuple(unchanged),
         not_judged=tuple(name for name in files.others if name not in unchanged),
         to_keep=tuple(name for name in files.others if name in FOR_THE_OWNER),
-        claimed=tuple(certificate.notes) if own_policy is None else (),
-        scope=scope,
+        claimed=tuple(notes),
+        scope=judged.scope,
         claimed_scope=checked(Scope, claims, "scope"),
         semantics=certificate.semantics,
         sensitives=certificate.sensitives,
-        counts_people=scope.cases and bool(certificate.schema.get("person")),
+        counts_people=judged.scope.cases and bool(certificate.schema.get("person")),
         has_earlier=bool(certificate.after),
         rounded=certificate.policy.get("publish", {}).get("round", {}),
     )
-    return verification, problems
 
 
 def _kept_beside(folder: Path) -> Path | None:

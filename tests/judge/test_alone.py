@@ -76,7 +76,7 @@ def test_judge_stays_small():
     for path in FILES:
         with path.open("rb") as file:
             tokens += sum(token.type not in layout for token in tokenize.tokenize(file.readline))
-    assert tokens <= 71_500
+    assert tokens <= 71_750
 
 
 # ---- messages ----------------------------------------------------------------------------------
