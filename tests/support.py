@@ -15,7 +15,6 @@ from foreknow.features.skylines.survey import SURVEY
 from foreknow.methods.protocol import traits_of
 from foreknow.methods.registry import METHODS
 from foreknow.needs import Need
-from foreknow_judge.messages import MESSAGES
 
 REFERENCE = Path(__file__).parents[1] / "docs" / "reference"
 MARK = "<!-- printed -->"
@@ -62,13 +61,13 @@ TERMS = {
     '`"multiset"`)',
     "several columns": "several columns are sensitive, or the adversary knows further columns "
     "(`knowing`)",
-    "counts alone": "it is computed from `GroupCounts`, too, without a table of people",
+    "counts alone": "it can also be computed from `GroupCounts`, without a table of people",
     "`within`": "near numbers or dates may be one secret",
     "`impossible`": "some people cannot have some values",
     "`shared`": "households may share values",
     "`any_of`": "a set of values may be one secret; also `at_level`",
     "`at_most`": "the limit may be `at_most` or `at_most_times`",
-    "search": "a method such as Mondrian checks it whenever it divides a group",
+    "search": "a method that searches, such as Mondrian, checks it whenever it divides a group",
 }
 
 
@@ -96,15 +95,18 @@ def table(first, rows, needs):
     return "\n".join(" | ".join(line).strip() for line in lines)
 
 
+# Which t-closeness it is, by its distance.
+KINDS = {"equal": " (equal)", "ordered": " (ordered or hierarchical)"}
+
 UNSEARCHED = """\
 If *search* is "no", the methods that search act as follows:
 
 | knowledge or criterion | Mondrian and FullDomain |
 | --- | --- |
-| `priors` | refuse a policy with `priors` alone; with `facts` on top, they search by the facts |
-| `levels` | first coarsen the columns |
-| `k_map`, `delta_presence`, `population_risk` | check the finished release by a table of the \
-population |"""
+| `priors` | refuse a policy with `priors` alone. If `priors` have `facts` on top, they search for \
+groups that withstand the facts alone, and then check the finished release |
+| `levels` | coarsen the columns before the search |
+| `k_map`, `delta_presence`, `population_risk` | check only the finished release |"""
 
 
 def printed():
@@ -114,7 +116,7 @@ def printed():
     knowledge += [(f"`fk.{type(one).__name__}`", one.needs) for one in ASKED]
     rules = [
         (
-            f"`{rule.key}`" + (" (ordered or hierarchical)" if rule_is_ordered(rule) else ""),
+            f"`{rule.key}`" + KINDS.get(getattr(rule, "distance", ""), ""),
             rule.needs,
         )
         for rule in RULES
@@ -135,8 +137,8 @@ def printed():
             "\n".join(["| column | *yes* means |", "| --- | --- |", *terms]),
             "## Knowledge",
             table("knowledge", knowledge, of_knowledge),
-            "The last three have no key in `[[require]]`. Of these, only `fk.Algorithm` can be a "
-            "requirement in Python.",
+            "`fk.Statements` and `fk.Learned` cannot be requirements. `fk.Algorithm` can be one in "
+            "Python, but not in a policy file.",
             "## Criteria",
             table("criterion", rules, of_rules),
             "## Searches",
@@ -146,49 +148,47 @@ def printed():
             "## Analyses",
             table("analysis", analyses, of_analyses),
             "## Combinations that are refused",
-            "In Python, the error has the code in its attribute `code`.",
+            "In Python, the error has the code in its attribute `code`. *Links* are explained in "
+            "[choosing an adversary](../decide/adversary.md#what-each-one-can-express), *priors* "
+            "in [use public statistics](../do/statistics.md), and the other words in the "
+            "[policy file](policy-file.md).",
             refused(),
         )
     )
 
 
-UNSUPPORTED = (
-    "relative-links",
-    "whole-after",
-    "bucketized-sets",
-    "bucketized-shared",
-    "shuffled-known",
-    "impossible-linked",
-    "priors-beside",
+# Combinations that nobody judges: the code of the error, what is refused, and the way out.
+REFUSED_ROWS = """\
+relative-links | `at_most_times`, for `priors` with links on top (`m` above 0) | set `m = 0`, or \
+give `below` or `at_most`
+whole-after | `--whole` with `--after` | leave `--whole` out; then only the new people are published
+bucketized-sets | several values per person in the bucketized form | {generalized}
+bucketized-shared | `shared` in the bucketized form | {generalized}, or publish a table with one \
+row for each household
+shuffled-known | `knowing` with a column in `unlinked`, if the secret is in `unlinked`, too | \
+leave the column out of `knowing`, or take one of the two out of `unlinked`
+impossible-linked | {ruled}; only `negations`, and `facts` with `m = 0`, are computed | {name_it}
+impossible-linked | {ruled}, if the requirement has `within`, or people have several rows | \
+{name_it}
+priors-beside | `priors` by a column that is published as it is, if `knowing` leaves this column \
+out | name the column in `knowing`, or leave `knowing` out
+priors-beside | `priors` by a column in `unlinked`, if `knowing` names other columns | take the \
+column out of `unlinked`
+""".format(
+    generalized='write `form = "generalized"` in `[publish]`',
+    ruled="`impossible` with a rule on another sensitive column that `knowing` leaves out",
+    name_it="name that column in `knowing`, or publish one of the two columns in `unlinked`",
 )
-
-
-# Titles that the page says more plainly than an error.
-PLAIN = {
-    "relative-links": "`at_most_times`, if the adversary has links (`m` above 0)",
-    "bucketized-sets": "several values per person in the bucketized form",
-    "bucketized-shared": "`shared` in the bucketized form",
-    "shuffled-known": "`knowing` with a shuffled column, if the secret is shuffled, too",
-    "impossible-linked": "`impossible` with a rule on a column that is published beside the secret,"
-    " in four cases: links (`m` above 0); knowledge other than facts and negations; `within`; "
-    "several cases per person",
-    "priors-beside": "`priors` by a column beside the secret, if `knowing` leaves this column out; "
-    "`priors` by a shuffled column, if `knowing` names other columns",
-}
+UNSUPPORTED = tuple(dict.fromkeys(row.split(" | ")[0] for row in REFUSED_ROWS.splitlines()))
 
 
 def refused():
     """The table of combinations that nobody judges."""
-    rows = []
-    for code in UNSUPPORTED:
-        title, _, way_out = MESSAGES[code]
-        rows.append(f"| {PLAIN.get(code, title)} | `{code}` | {way_out} |")
-    return "\n".join(["| refused | code | way out |", "| --- | --- | --- |", *rows])
-
-
-def rule_is_ordered(rule):
-    """Whether it is the t-closeness of values in an order."""
-    return isinstance(rule, fk.TCloseness) and rule.distance != "equal"
+    rows = ["| refused | code | way out |", "| --- | --- | --- |"]
+    for line in REFUSED_ROWS.splitlines():
+        code, combination, way_out = line.split(" | ")
+        rows.append(f"| {combination} | `{code}` | {way_out} |")
+    return "\n".join(rows)
 
 
 def named():

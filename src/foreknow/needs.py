@@ -28,51 +28,51 @@ class Need(Enum):
         "{}",
     )
     PEOPLE = (
-        "to know who is in which group, by columns of everybody",
+        "the columns of each person",
         "give a Release with these columns, not its counts",
         "these are counts",
     )
     NO_WINDOWS = (
-        "values as they are",
-        "leave within out, or limit facts or negations, which take it",
-        "within merges those that are near each other",
+        "exact values",
+        "leave within out, or require facts or negations, which support it",
+        "within counts near values as one",
     )
     NO_SETS = (
-        "each value by itself",
+        "single values",
         "leave any_of and at_level out",
-        "{} counts several as one",
+        "{} counts several values as one",
     )
     ABSOLUTE = (
-        "a limit to stay strictly below",
+        "a limit that must not be reached",
         "give below",
         "{} is for priors",
     )
     ONE_COLUMN = (
-        "one sensitive column, and nothing known beside it",
-        "say knowing = [] if nobody knows that of anybody, unlinked = [...] to publish it apart, "
-        'count no households (of), or publish by method = "mondrian" or "fulldomain"',
+        "one sensitive column, and no known column beside it",
+        "write knowing = [] if nobody knows the other columns, publish them apart by unlinked = "
+        '[...], count no households (of), or publish with method = "mondrian" or "fulldomain"',
         "the policy looks at {}",
     )
     EVERYBODY = (
         "that everybody may have any value",
-        "leave impossible out, or limit facts or negations, or how many people groups have, and "
-        'publish by method = "mondrian" or "fulldomain"',
-        "the schema says what some cannot have (impossible)",
+        "leave impossible out; or require facts, negations or a size of groups, and publish with "
+        'method = "mondrian" or "fulldomain"',
+        "the schema says that some people cannot have some values (impossible)",
     )
     NO_HOUSEHOLDS = (
-        "values that people have one by one: it counts rows",
+        "a separate value for each person, because it counts rows",
         "audit the table with a policy (fk.audit), which counts households, or leave shared out",
-        "of a household all have one value (shared)",
+        "all people of a household have one value (shared)",
     )
     NO_CASES = (
-        "a row for each person: it counts rows",
+        "one row for each person, because it counts rows",
         "audit the table with a policy (fk.audit), which counts people",
-        "people of {!r} may have several",
+        "a person ({!r}) may have several",
     )
     FINISHED = (
         "groups that are finished",
-        'judge the release that is made, or, of priors, publish by method = "art"',
-        "a search merges and divides them, which can both hurt",
+        'audit the finished release, or, for priors, publish with method = "art"',
+        "a search merges and divides groups, and either can make people less safe",
     )
     POPULATION = ("a population to compare with", "name one by population", "")
     NAMES = (
@@ -81,10 +81,9 @@ class Need(Enum):
         "a requirement is about groups",
     )
     TRIAL = (
-        "a trial",
-        "try it with [[try]] in a policy file (in Python: tries=, or learned_report), and require "
-        "nothing of it",
-        "what is learned from a release is an estimate, of which no limit is proved",
+        "a trial, not a requirement",
+        "write [[try]] in a policy file (in Python: tries=, or learned_report)",
+        "what it learns from a release is an estimate, so no limit is proved",
     )
 
     def __init__(self, what: str, remedy: str, lack: str) -> None:

@@ -272,7 +272,10 @@ MEANT = [
         *((partial(fk.audit, counts, policy(**own)), said) for counts, own, said in AUDITS),
         *((partial(policy(**own).ledger, counts.values), said) for counts, own, said in AUDITS[:2]),
         (partial(policy(schema=HELD).ledger, SEVERAL.values), "'set'"),
-        (partial(fk.Requirement, fk.KAnonymity(2), at_level=1), "by itself, and at_level counts"),
+        (
+            partial(fk.Requirement, fk.KAnonymity(2), at_level=1),
+            "single values, and at_level counts",
+        ),
         (
             partial(fk.publish, table(40), rules(any_of=["B20", "Z21"]), method="safe"),
             "at_level are unsupported by jump",

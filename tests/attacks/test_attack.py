@@ -132,7 +132,7 @@ def test_the_adversary_of_a_method():
     stricter = fk.Policy([fk.Requirement(adversary, below="0.9")])
     assert fk.audit(release, policy).safe
     assert not fk.audit(release, stricter).safe
-    says = "Algorithm needs groups that are finished, .*; judge the release"
+    says = "Algorithm needs groups that are finished, .*; audit the finished release"
     for method in (fk.Mondrian(), fk.FullDomain()):
         with pytest.raises(fk.InputError, match=says):
             method.partition(found, policy_for(stricter, found))
@@ -389,7 +389,7 @@ def test_tables_and_adversaries_refused():
     constant = lambda table: [0, 0]  # noqa: E731
     for adversary, judged, says in [
         (fk.Algorithm(fk.Mondrian()), counts, "schema"),
-        (fk.Algorithm(fk.Mondrian(), schema=schema), counts, "who is in which group"),
+        (fk.Algorithm(fk.Mondrian(), schema=schema), counts, "the columns of each person"),
         (fk.Algorithm(constant, schema=schema), release, "symmetric=True"),
     ]:
         with pytest.raises(fk.InputError, match=says):

@@ -42,14 +42,19 @@ MEN = {"sex": [*"mmff"], "ill": [*"xyOx"], "pid": [*"ABCD"]}
 KINDS = {
     "shared": Kind(
         {"pay": [*"xxyy"], "home": [1, 1, 2, 2], "pid": [*"ABCD"]},
-        *("x", r"of a household all have one value \(shared\); .*fk\.audit"),
+        *("x", r"all people of a household have one value \(shared\); .*fk\.audit"),
         "shown once for each household",
         sensitive="pay",
         shared={"by": "home", "values": ["pay"]},
     ),
     # Men cannot have O, so one of the two women has it.
     "impossible": Kind(
-        *(MEN, "O", r"what some cannot have \(impossible\); ", "counts do not say who"),
+        *(
+            MEN,
+            "O",
+            r"some people cannot have some values \(impossible\); ",
+            "counts do not say who",
+        ),
         sensitive="ill",
         other=["sex"],
         identifiers=["pid"],
@@ -57,7 +62,7 @@ KINDS = {
     ),
     "cases": Kind(
         {"ill": [*"abcabc"], "pid": ["p"] * 6},
-        *("a", r"people of 'pid' may have several; .*fk\.audit", "does not show whose cases"),
+        *("a", r"'pid'\) may have several; .*fk\.audit", "does not show whose cases"),
         sensitive="ill",
         unit="row",
         person="pid",
@@ -141,7 +146,7 @@ def test_counts_of_who_cannot_refuse(required):
     people = fk.Microdata(kind.table, kind.schema)
     audit = fk.audit(people, fk.Policy([requirement], kind.schema), learned=False)
     for own in (audit, audit.counted[0], audit.counted[0].seen, audit.verdicts[0]):
-        text = "what some cannot have|counts do not say who"
+        text = "some people cannot have some values|counts do not say who"
         refuse(text, fk.audit, own, {"require": [required]}, error=fk.ForeknowError)
 
 
