@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -275,84 +275,142 @@ def suggest_policy(
     """
     read_settings = Reading() if reading is None else Reading.of(reading)
     opened_table, profiles, detected = looked_at(table, read_settings)
-    chosen = [quasi_identifiers] if isinstance(quasi_identifiers, str) else quasi_identifiers
-    naming = [identifiers] if isinstance(identifiers, str) else [*(identifiers or ())]
-    named_columns = [] if sensitive is None else [sensitive]
-    require(opened_table, [*named_columns, *(chosen or ()), *naming])
-    twice = {*naming} & {*named_columns, *(chosen or ())}
-    if twice:
-        raise DataError(f"{min(twice)!r} cannot have two roles; name it once")
-    rows = max((profile.rows for profile in profiles), default=0)
-    if not rows:
+    named = _NamedColumns.of(opened_table, sensitive, quasi_identifiers, identifiers)
+    n_rows = max((profile.rows for profile in profiles), default=0)
+    if not n_rows:
         raise DataError(f"{opened_table.name} has no rows")
     folder, files = hierarchy_files(table, profiles)
-    # Columns that number people who have several rows; not those that the caller names otherwise.
-    person_numbers = person_numbers_of(opened_table, profiles)
-    with_other_role = (*named_columns, *(chosen or ()))
-    numbers = [number for number in person_numbers if number.name not in with_other_role]
-    by_choice = [number.name for number in person_numbers if number.name in with_other_role]
-    roles = Roles(
-        opened_table.name,
-        profiles,
-        sensitive=sensitive,
-        chosen=chosen,
-        files=files,
-        numbers=numbers,
-        naming=naming,
-    )
-    rows_are = numbers[0] if numbers else Rows()
-    # Columns that repeat although they name people: then a row is not a person.
-    if numbers:
-        repeated = [numbers[0].name]
-    else:
-        leave_out_names(opened_table, roles, profiles)
-        repeated = [*columns_in_doubt(roles, profiles)]
-    repeated += by_choice
+    roles, rows_are, repeated = _roles_of(opened_table, profiles, named, files)
     schema, columns = schema_of(profiles, roles, detected, folder, files, repeated, rows_are)
     if read_settings.thousands or read_settings.decimal:  # they were said, and are not asked again
         columns = _without_questions_on_marks(columns, profiles, detected)
     # Costs and limits are measured of rows, whoever they are about.
-    rows_alone = replace(schema, unit="row", person=None)
-    microdata = Microdata(opened_table, rows_alone)
+    microdata = Microdata(opened_table, replace(schema, unit="row", person=None))
     # Every value has its place in the hierarchies, or this says which has not.
     known_values = [attribute.domain for attribute in microdata.attributes]
     everyone = microdata.counts(np.zeros(microdata.n_people, dtype=np.int64))
-    profile = next(profile for profile in profiles if profile.name == schema.sensitive)
-    homes = shared(opened_table, schema)
-    home_rows = _read_homes(opened_table, schema, homes)
-    sizes = Sizes.of(home_rows, homes, rows_are)
-    required, notes, question = requirements_of(everyone, profile, sizes, rows_are)
-    if k_anonymity is not None:  # the last requirement is that of the size
-        required = [*required[:-1], _size(k_anonymity, rows_are.people or everyone.n_people)]
-    if numbers:  # rows are cases of people
-        sizes_of_rows = Sizes.of(home_rows, homes, Rows())
-        notes.append(_note_on_rows_as_people(everyone, profile, sizes_of_rows))
-    for position, column in enumerate(columns):
-        if question and column.role == "sensitive":
-            columns[position] = replace(column, question=column.question or question)
-    for total in map(_row_of_sums, profiles):
-        if total:
-            notes.append(f"{DECIDE}: {total}")
+    limit = _limit_of(opened_table, schema, profiles, everyone, rows_are, k_anonymity)
+    columns = [
+        replace(column, question=column.question or limit.question)
+        if column.role == "sensitive"
+        else column
+        for column in columns
+    ]
     # CSV cannot tell an empty text, which is a value here, from a missing one.
     empty = any("" in domain for domain in (*known_values, everyone.values))
     options = PublishOptions(format="parquet" if empty else None)
     # A sample is published to see which hierarchies and columns cost much.
-    measured = DetailOfSample(microdata, Policy(required, schema, options))
+    measured = DetailOfSample(microdata, Policy(limit.requirements, schema, options))
     columns = measured.by_ranges(columns)
-    policy = measured.policy
-    if homes:
-        shown_homes = [*homes[:_MOST_HOMES], *["others"] * (len(homes) > _MOST_HOMES)]
-        notes.append(sizes.note(", ".join(shown_homes), links_of(required[0])))
-        notes += _notes_on_shared(home_rows, schema, homes)
     return PolicySuggestion(
         name=opened_table.name,
-        rows=rows,
+        rows=n_rows,
         columns=tuple(columns),
-        policy=policy,
-        notes=tuple(notes),
+        policy=measured.policy,
+        notes=limit.notes,
         repeated=tuple(repeated),
         costs=tuple(measured.costs()),
         folder=folder,
         spellings=() if read_settings.spellings else detected.spellings,
         codes=codes_by_column(p for p in profiles if roles.of[p.name][0] in PUBLISHED),
     )
+
+
+class _NamedColumns(NamedTuple):
+    """The columns that the caller of `suggest_policy` names for a role."""
+
+    sensitive: str | None
+    quasi_identifiers: Sequence[str] | None
+    identifiers: Sequence[str]
+
+    @classmethod
+    def of(
+        cls,
+        table: Table,
+        sensitive: str | None,
+        quasi_identifiers: str | Sequence[str] | None,
+        identifiers: str | Sequence[str] | None,
+    ) -> _NamedColumns:
+        """The columns as lists; refuse those that the table lacks, and two roles of one column."""
+        if isinstance(quasi_identifiers, str):
+            quasi_identifiers = [quasi_identifiers]
+        names = [identifiers] if isinstance(identifiers, str) else [*(identifiers or ())]
+        named = cls(sensitive, quasi_identifiers, names)
+        require(table, [*named.published, *names])
+        twice = {*names} & {*named.published}
+        if twice:
+            raise DataError(f"{min(twice)!r} cannot have two roles; name it once")
+        return named
+
+    @property
+    def published(self) -> list[str]:
+        """The columns that the caller names for a role in which they are published."""
+        sensitive = [] if self.sensitive is None else [self.sensitive]
+        return [*sensitive, *(self.quasi_identifiers or ())]
+
+
+def _roles_of(
+    table: Table, profiles: Sequence[Profile], named: _NamedColumns, files: Mapping[str, Any]
+) -> tuple[Roles, Rows, list[str]]:
+    """The role of each column, what a row is, and columns that repeat although they name people.
+
+    `files` are the hierarchy files.
+    """
+    numbers, by_choice = [], []  # of people who have several rows; named otherwise by the caller
+    for number in person_numbers_of(table, profiles):
+        if number.name in named.published:
+            by_choice.append(number.name)
+        else:
+            numbers.append(number)
+    roles = Roles(
+        table.name,
+        profiles,
+        sensitive=named.sensitive,
+        chosen=named.quasi_identifiers,
+        files=files,
+        numbers=numbers,
+        naming=named.identifiers,
+    )
+    if numbers:
+        return roles, numbers[0], [numbers[0].name, *by_choice]
+    leave_out_names(table, roles, profiles)
+    return roles, Rows(), [*columns_in_doubt(roles, profiles), *by_choice]
+
+
+class _LimitOfTable(NamedTuple):
+    """Requirements that a table can keep, with notes, and a question about the sensitive column."""
+
+    requirements: Sequence[Requirement]
+    notes: tuple[str, ...]
+    question: str
+
+
+def _limit_of(
+    table: Table,
+    schema: Schema,
+    profiles: Sequence[Profile],
+    everyone: GroupCounts,
+    rows_are: Rows,
+    k_anonymity: int | None,
+) -> _LimitOfTable:
+    """Requirements that hold with `everyone` in one group; `k_anonymity` is the caller's, if any.
+
+    Knowledge about others grows with the largest household and the most rows of one person.
+    """
+    profile = next(profile for profile in profiles if profile.name == schema.sensitive)
+    homes = shared(table, schema)
+    home_rows = _read_homes(table, schema, homes)
+    sizes = Sizes.of(home_rows, homes, rows_are)
+    requirements, notes, question = requirements_of(everyone, profile, sizes, rows_are)
+    if k_anonymity is not None:  # the last requirement is that of the size
+        by_caller = _size(k_anonymity, rows_are.people or everyone.n_people)
+        requirements = [*requirements[:-1], by_caller]
+    if rows_are.unit == "row":  # rows are cases of people
+        sizes_of_rows = Sizes.of(home_rows, homes, Rows())
+        notes.append(_note_on_rows_as_people(everyone, profile, sizes_of_rows))
+    notes += [f"{DECIDE}: {total}" for total in map(_row_of_sums, profiles) if total]
+    if homes:
+        shown_homes = [*homes[:_MOST_HOMES], *["others"] * (len(homes) > _MOST_HOMES)]
+        notes.append(sizes.note(", ".join(shown_homes), links_of(requirements[0])))
+        notes += _notes_on_shared(home_rows, schema, homes)
+    return _LimitOfTable(requirements, tuple(notes), question)
