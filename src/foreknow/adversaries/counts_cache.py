@@ -17,7 +17,7 @@ def remembered(counts: GroupCounts, key: Hashable, make: Callable[[], Result]) -
     >>> remembered(counts, "sizes", lambda: "worked out"), remembered(counts, "sizes", lambda: "")
     ('worked out', 'worked out')
     """
-    result: Result | None = counts.memory.get(key)
+    result: Result | None = counts.cache.get(key)
     if result is None:
-        result = counts.memory[key] = make()
+        result = counts.cache[key] = make()
     return result

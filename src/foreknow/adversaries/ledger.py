@@ -124,7 +124,7 @@ class MinLedger:
     _n_numbers: int = field(default=0, init=False)
 
     @property
-    def exact(self) -> bool:
+    def is_exact(self) -> bool:
         """True if fractions decide what is close to the threshold, rather than refuse it."""
         return self.falling and self.measure.has_fractions
 
@@ -260,7 +260,7 @@ class MinLedger:
         """Two masks for minima, the least values of what the measure turns into odds.
 
         The first is True where the odds against a secret are surely above the limit. The second is
-        True where floats cannot say, but `self.exact` says that fractions can. Other close ones
+        True where floats cannot say, but `self.is_exact` says that fractions can. Other close ones
         count as unsafe.
         """
         odds, odds_limit = self.measure.odds(minima), self._odds_limit
@@ -268,7 +268,7 @@ class MinLedger:
             return odds > 0, np.zeros(odds.shape, dtype=bool)
         margin = CLOSE * odds_limit
         close = np.abs(odds - odds_limit) <= margin
-        return odds > odds_limit + margin, close & self.exact
+        return odds > odds_limit + margin, close & self.is_exact
 
     def stays_safe_with(self, key: int, added: Any) -> bool:
         """True if one key stays safe, by fractions, if cells with the detail `added` join."""
@@ -538,7 +538,7 @@ class MinEvaluation:
 
         If fractions decide, 0 for a safe proposal and infinity for another.
         """
-        if self.ledger.exact:
+        if self.ledger.is_exact:
             return np.where(self.safe_each(), 0.0, np.inf)
         if self.ledger.falling:
             _, key, owner, minima = self._pairs

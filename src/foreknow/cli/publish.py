@@ -253,19 +253,19 @@ def verify_release(
             raise InputError("--evidence checks a signature; add --key FILE, the public key")
         check_signature(evidence, key)
     signed_certificate, _ = load_signed(certificate, key)
-    rules = None if policy is None else policy_at(policy)
+    loaded_policy = None if policy is None else policy_at(policy)
     with progress("Judging the release afresh", quiet):
         release_path = release or certificate.parent
         verification, problems = judge(
-            signed_certificate, release_path, rules, **options, after=after
+            signed_certificate, release_path, loaded_policy, **options, after=after
         )
     for problem in problems:
         _say_line(Console(stderr=True), problem, "bold red")
     if verification is not None and not problems and not quiet:
         console().print(
-            page_of(verification, attack=attack_on([certificate.parent], policy, rules))
+            page_of(verification, attack=attack_on([certificate.parent], policy, loaded_policy))
         )
-        if rules is not None and rules.tries:
+        if loaded_policy is not None and loaded_policy.tries:
             arguments = shlex.join([str(certificate.parent), "TABLE", "--policy", str(policy)])
             _say_line(
                 console(),

@@ -328,12 +328,12 @@ class GroupCounts:
         columns, sensitive = self.values.columns, sensitive or self.values.layout.main
         key = "seen", sensitive, tuple(known)
         # The same question comes up often, for instance for each requirement of a policy.
-        if key not in self.memory:
+        if key not in self.cache:
             for name in (sensitive, *known):
                 if name not in columns:
                     raise DataError(f"there is no column {name!r}{did_you_mean(name, columns)}")
-            self.memory[key] = self._count_seen(self.values, sensitive, known)
-        sight_counts: GroupCounts = self.memory[key]
+            self.cache[key] = self._count_seen(self.values, sensitive, known)
+        sight_counts: GroupCounts = self.cache[key]
         return sight_counts
 
     def _count_seen(
@@ -348,7 +348,7 @@ class GroupCounts:
         part_of_cell, group_of_part = self._divide_groups(combinations, known)
         n_parts = len(group_of_part)
         # Kept for `parts`.
-        self.memory["parts", sensitive, tuple(known)] = part_of_cell
+        self.cache["parts", sensitive, tuple(known)] = part_of_cell
         # Each person has one combination, so the combinations of a part add up to its people.
         people = np.bincount(part_of_cell, self.counts, n_parts).astype(np.int64)
         code_of_joint, values = combinations.columns[sensitive]
@@ -415,7 +415,7 @@ class GroupCounts:
         self.seen(sensitive, known)
         key = "parts", sensitive or self.values.layout.main, tuple(known)
         # Where no known column divides the groups, the parts are the groups.
-        part_of_cell: IntArray = self.memory.get(key, self.cell_groups)
+        part_of_cell: IntArray = self.cache.get(key, self.cell_groups)
         return part_of_cell
 
     def united(self, is_united: NDArray[np.bool_], values: Labels) -> GroupCounts:
@@ -597,7 +597,7 @@ class GroupCounts:
         return {self.values[code]: count for code, count in pairs}
 
     @cached_property
-    def memory(self) -> dict[Any, Any]:
+    def cache(self) -> dict[Any, Any]:
         """A cache of results about these counts."""
         return {}
 

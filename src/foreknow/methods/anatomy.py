@@ -57,24 +57,24 @@ def rounds_of(counts: IntArray, l: int) -> IntArray:
     # How many buckets are at least so high, for each height.
     reaching = np.cumsum(np.bincount(counts)[::-1])[::-1]
     # The height of the highest of the buckets that take turns; how many are higher than that.
-    level = int(heights[l - 1])
-    high = int(np.count_nonzero(heights > level))
+    height = int(heights[l - 1])
+    high = int(np.count_nonzero(heights > height))
     gone = 0  # how many had their turn at this level already
     turn = 0
     while turn < n_rounds:
         rate = l - high
         # How many turns there are at each level, from `level` down to 1, and in all down to it.
-        turns_at = reaching[level:0:-1] - high
+        turns_at = reaching[height:0:-1] - high
         turns_at[0] -= gone
         ends = np.cumsum(turns_at)
-        end = _joins(int(heights[high - 1]) - turn, level, rate, ends) + turn if high else n_rounds
+        end = _joins(int(heights[high - 1]) - turn, height, rate, ends) + turn if high else n_rounds
         # Until then nothing changes: the same high buckets, the others by turns.
         end = min(end, n_rounds)
         # High buckets give a person in every round; the others one in each of their turns.
         for first in starts[:high].tolist():
             rounds[first + turn : first + end] = np.arange(turn, end)
         n_turns, done = rate * (end - turn), 0
-        for buckets, turn_level in _turns(high, level, gone, reaching, ends, n_turns):
+        for buckets, turn_level in _turns(high, height, gone, reaching, ends, n_turns):
             # A bucket that is down to a height has given its first people: this is the next one.
             position = starts[buckets] + (heights[buckets] - turn_level)
             rounds[position] = turn + np.arange(done, done + len(buckets)) // rate
@@ -83,8 +83,8 @@ def rounds_of(counts: IntArray, l: int) -> IntArray:
         # How many levels were finished, and how many buckets had their turn at the one begun.
         below = int(np.searchsorted(ends, n_turns, "right"))
         gone = n_turns - int(ends[below - 1]) if below else gone + n_turns
-        level -= below
-        while high and heights[high - 1] - turn == level:
+        height -= below
+        while high and heights[high - 1] - turn == height:
             # It joins behind those who had their turn: nobody gets two turns in one round.
             high -= 1
             for by_bucket in (heights, starts):

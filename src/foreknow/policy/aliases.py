@@ -54,19 +54,19 @@ def in_our_tables(typed: Mapping[str, Any]) -> dict[str, Any]:
     >>> in_our_tables({"qid": ["age"], "sa": "ill", "k": 5})
     {'schema': {'quasi_identifiers': ['age'], 'sensitive': 'ill'}, 'require': [{'k_anonymity': 5}]}
     """
-    tables = _renamed(_unwrapped(typed), POLICY_TABLES, POLICY_TABLES.values())
-    schema = _table(tables, "schema")
+    sections = _renamed(_unwrapped(typed), POLICY_TABLES, POLICY_TABLES.values())
+    schema = _table(sections, "schema")
     # Other tools have a table of columns with their roles in place of a schema.
-    columns_key = next((name for name in ROLES_TABLES if name in tables), None)
-    if columns_key is not None and "schema" not in tables:
-        schema = {"columns": tables.pop(columns_key)}
-    publish, requirement = _table(tables, "publish"), dict[str, Any]()
-    _move_into_tables(tables, schema, publish, requirement)
+    columns_key = next((name for name in ROLES_TABLES if name in sections), None)
+    if columns_key is not None and "schema" not in sections:
+        schema = {"columns": sections.pop(columns_key)}
+    publish, requirement = _table(sections, "publish"), dict[str, Any]()
+    _move_into_tables(sections, schema, publish, requirement)
     if schema:
-        tables.pop("schema", None)
-        tables = {"schema": _schema(schema), **tables}
+        sections.pop("schema", None)
+        sections = {"schema": _schema(schema), **sections}
     # Requirements are a list of tables, or one; keys beside the tables make one more.
-    entries = tables.get("require", [])
+    entries = sections.get("require", [])
     entries = [entries] if isinstance(entries, Mapping) else entries
     if isinstance(entries, list):
         if requirement:
@@ -74,13 +74,13 @@ def in_our_tables(typed: Mapping[str, Any]) -> dict[str, Any]:
         requirements: list[Any] = []
         for entry in entries:
             requirements += _requirements(entry)
-        if requirements or "require" in tables:
-            tables["require"] = requirements
-    if isinstance(tables.get("try"), Mapping):
-        tables["try"] = [tables["try"]]
+        if requirements or "require" in sections:
+            sections["require"] = requirements
+    if isinstance(sections.get("try"), Mapping):
+        sections["try"] = [sections["try"]]
     if publish:
-        tables["publish"] = _publish(publish)
-    return tables
+        sections["publish"] = _publish(publish)
+    return sections
 
 
 def _unwrapped(typed: Mapping[str, Any]) -> dict[str, Any]:
@@ -304,8 +304,8 @@ def _requirements(entry: Any) -> list[Any]:
         return [entry]
     table = _renamed(_by_criterion(entry), {}, [*CRITERIA, *LIMITS])
     # One value in place of a list of values.
-    is_single = isinstance(table.get("value"), (str, int, float))
-    if is_single and not {"values", *CRITERIA, *VARIANTS} & {*table}:
+    is_one_value = isinstance(table.get("value"), (str, int, float))
+    if is_one_value and not {"values", *CRITERIA, *VARIANTS} & {*table}:
         table["values"] = [table.pop("value")]
     _replace_variants(table)
     # A size is written as a number with us: k_anonymity = 5.

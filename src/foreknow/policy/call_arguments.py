@@ -169,9 +169,9 @@ def call_of_any_table(table: Any, name: str) -> str:
     return _WANTED.replace("audit", name)
 
 
-def _requirements(tables: Sequence[Any]) -> Sequence[Requirement]:
+def _requirements(entries: Sequence[Any]) -> Sequence[Requirement]:
     """The requirements of some tables; none of no tables."""
-    return Policy.from_dict({"require": tables}, name="the policy").requirements if tables else ()
+    return Policy.from_dict({"require": entries}, name="the policy").requirements if entries else ()
 
 
 def _refuse_two(rules: Policy, schema: Schema | None, arguments: Mapping[str, Any]) -> None:

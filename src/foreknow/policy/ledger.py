@@ -38,9 +38,9 @@ class PolicyLedger:
     monotone: bool = True
 
     @property
-    def exact(self) -> bool:
+    def is_exact(self) -> bool:
         """True if it decides cases close to a limit exactly instead of refusing them."""
-        return all(getattr(part.ledger, "exact", False) for part in self.parts)
+        return all(getattr(part.ledger, "is_exact", False) for part in self.parts)
 
     @property
     def looks_back(self) -> bool:

@@ -607,15 +607,15 @@ def _values_below(
     `values` are those of the table, and `printed` the same as texts. Empty if nobody has a value
     below the label; a label that the hierarchy lacks is refused.
     """
-    levels = _labels_by_level(required, values, f"any_of = {label!r}")
-    for level in levels:
-        if label in level:
-            _refuse_other_spelling(required, f"any_of = {label!r}", [label], level)
-    members = [*chain(*(level.get(label, ()) for level in levels))]
+    labels_of_levels = _labels_by_level(required, values, f"any_of = {label!r}")
+    for members_by_label in labels_of_levels:
+        if label in members_by_label:
+            _refuse_other_spelling(required, f"any_of = {label!r}", [label], members_by_label)
+    members = [*chain(*(members_by_label.get(label, ()) for members_by_label in labels_of_levels))]
     if not members and label not in printed and label in _labels_of_rows(required):
         return ()  # nobody in this table has a value below it
     if not members:
-        labels = list(dict.fromkeys(chain(*levels)))
+        labels = list(dict.fromkeys(chain(*labels_of_levels)))
         hint = did_you_mean(label, labels)
         if label in printed:
             hint = f'; it is a value: any_of = ["{label}"]'
@@ -682,16 +682,17 @@ def _sets_at_level(required: Requirement, values: Labels) -> dict[str, tuple[str
             f"{required.name}: at_level is {level}; the hierarchy of the sensitive column has "
             f"levels 1 to {len(levels)}, the last with labels such as {first}"
         )
-    sets = levels[level - 1]
-    _refuse_other_spelling(required, "at_level", sets, sets)
+    members_by_label = levels[level - 1]
+    _refuse_other_spelling(required, "at_level", members_by_label, members_by_label)
     for label in required.excluded:
-        if label not in sets and label not in _labels_of_rows(required):
+        if label not in members_by_label and label not in _labels_of_rows(required):
             raise PolicyError(
                 f"{required.name}: except: level {level} of the hierarchy has no label "
-                f"{label!r} above any value of the table{did_you_mean(str(label), sets)}"
+                f"{label!r} above any value of the table"
+                f"{did_you_mean(str(label), members_by_label)}"
             )
     remaining_sets = {}
-    for name, members in sets.items():
+    for name, members in members_by_label.items():
         if name not in required.excluded:
             remaining_sets[name] = tuple(members)
     if not remaining_sets:

@@ -64,12 +64,12 @@ def _marked(requirement: Requirement, microdata: Microdata) -> Requirement:
     points = []  # each an adversary with a limit: only an adversary with priors changes
     for point in requirement.points:
         adversary: Any = point.adversary
-        tables = []
+        marked_tables = []
         for table in prior_tables(adversary):
             learned = table.learned or _is_learned_from(table, microdata, requirement.sensitive)
-            tables.append(replace(table, learned=learned))
-        if tables:
-            point = point._replace(adversary=replace(adversary, source=tables))
+            marked_tables.append(replace(table, learned=learned))
+        if marked_tables:
+            point = point._replace(adversary=replace(adversary, source=marked_tables))
         points.append(point)
     return requirement.with_points(points) if points else requirement
 

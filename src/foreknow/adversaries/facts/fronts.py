@@ -35,19 +35,19 @@ def front(counts: GroupCounts, l: int, code: int | None = None) -> Profiles:
     counts, up to 64 MB.
     """
     l = min(l, counts.n_values)
-    memory = counts.memory
-    all_profiles: Profiles | None = memory.get(("front", l))
+    cache = counts.cache
+    all_profiles: Profiles | None = cache.get(("front", l))
     # Those of all values are at hand: pick.
     if all_profiles is not None:
         return all_profiles if code is None else all_profiles.of(code)
     key = ("front", l) if code is None else ("front", l, code)
-    undominated: Profiles | None = memory.get(key)
+    undominated: Profiles | None = cache.get(key)
     if undominated is None:
         codes = np.arange(counts.n_values) if code is None else np.array([code])
         undominated = joined(list(fronts(counts, l, codes)))
-        bytes_now = memory.get("bytes of fronts", 0) + undominated.nbytes + _OVERHEAD
+        bytes_now = cache.get("bytes of fronts", 0) + undominated.nbytes + _OVERHEAD
         if bytes_now <= _REMEMBERED:
-            memory |= {key: undominated, "bytes of fronts": bytes_now}
+            cache |= {key: undominated, "bytes of fronts": bytes_now}
     return undominated
 
 
@@ -92,7 +92,7 @@ def _cells_of(counts: GroupCounts, codes: IntArray) -> tuple[IntArray, IntArray]
     A cell is a value of a group; the result has positions of cells in `counts`.
     """
     key = "cells by value"
-    if len(codes) == 1 and key not in counts.memory:  # not worth to sort all
+    if len(codes) == 1 and key not in counts.cache:  # not worth to sort all
         cells = np.flatnonzero(counts.codes == codes[0])
         return cells, np.array([0, len(cells)])
 

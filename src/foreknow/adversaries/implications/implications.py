@@ -216,9 +216,9 @@ class Implications:
     def _attained(self, counts: GroupCounts) -> Attained:
         """The least chances and odds of a release for at least k atoms, kept with its counts."""
         k, key = self._most(counts), "implications"
-        attained: Attained | None = counts.memory.get(key)
+        attained: Attained | None = counts.cache.get(key)
         if attained is None or attained.k < k:
-            attained = counts.memory[key] = Attained(counts, k)
+            attained = counts.cache[key] = Attained(counts, k)
         return attained
 
     def _chance(self, counts: GroupCounts, odds: Any) -> float:

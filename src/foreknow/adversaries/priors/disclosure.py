@@ -118,7 +118,7 @@ def cached_posteriors(
 ) -> ReleasePosteriors | None:
     """The result of `posteriors_of_release`, if it was asked for before; None if not."""
     key = ("priors", table, mode)
-    return counts.memory.get((*key, amounts) if any(amounts) else key)
+    return counts.cache.get((*key, amounts) if any(amounts) else key)
 
 
 def _compute_posteriors(

@@ -138,9 +138,9 @@ def exact_group(
 
     posteriors: list[list[Fraction | None]] = [[None] * len(values) for _ in people]
     if mode == "joint":
-        joint = exact_joint(people, counts, priors.rows(signatures, values), reach)
-        if joint is not None:
-            posteriors = [[*row] for row in joint]
+        posteriors_together = exact_joint(people, counts, priors.rows(signatures, values), reach)
+        if posteriors_together is not None:
+            posteriors = [[*row] for row in posteriors_together]
         return posteriors
     for x, (value, count) in enumerate(zip(values, counts, strict=True)):
         # Only who has this value and who has not counts.

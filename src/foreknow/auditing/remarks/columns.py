@@ -101,7 +101,7 @@ def _count_assumed(release: JudgedRelease) -> dict[str, tuple[str, ...]]:
 
 def _say_assumed(assumed: Mapping[str, Sequence[str]], reader: Reader) -> Iterator[str]:
     for sensitive, columns in assumed.items():
-        is_known = not reader.owner or sensitive in reader.scope.if_known
+        is_known = not reader.is_owner or sensitive in reader.scope.if_known
         yield (
             f"A requirement on {visible(sensitive)} assumes that nobody knows the "
             f"{listed(columns, 'or')} of anybody"

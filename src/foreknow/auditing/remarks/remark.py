@@ -101,11 +101,11 @@ class Reader(NamedTuple):
     unlimited: bool = False  # whether nothing that is required limits inference
     spread: Mapping[str, SpreadLimits] = {}  # what is required of each sensitive column
     attack: str = ATTACK  # the command that attacks the release, or ""
-    owner: bool = True  # whether they are the owner, who can change the policy
+    is_owner: bool = True  # whether they are the owner, who can change the policy
 
     def way_out(self, sentence: str) -> str:
         """A sentence about what the owner can do; empty for other readers."""
-        return sentence if self.owner else ""
+        return sentence if self.is_owner else ""
 
 
 Say: TypeAlias = Callable[[Any, Reader], Iterable[str]]

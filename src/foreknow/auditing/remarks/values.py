@@ -32,16 +32,16 @@ def _say_unprotected(free: Mapping[str, int], reader: Reader) -> Iterator[str]:
     `free` says how many people have each. First come those that are limited together with all
     others, then those that no requirement is about.
     """
-    free_values, several = dict(free), len(reader.spread) > 1
+    free_values, has_more_columns = dict(free), len(reader.spread) > 1
     for column, required in reader.spread.items():
         values = []
         for v in free_values:  # of several columns, values are called "column value"
-            if not several or _columns_of(v, reader.spread) == [column]:
+            if not has_more_columns or _columns_of(v, reader.spread) == [column]:
                 values.append(v)
         if not required.criteria or not values:
             continue
         # A criterion, such as t-closeness, limits all values of the column together.
-        subject = f"single values{of_column(column if several else '')}"
+        subject = f"single values{of_column(column if has_more_columns else '')}"
         subject = f"{few(map(quoted, values))} alone" if required.some_alone else subject
         verb = "is" if len(required.criteria) == 1 else "are"
         yield (

@@ -350,11 +350,11 @@ def _read_in_brackets(
     """
     inner = text.strip(BLANKS)
     is_negative = has_brackets and inner[:1] == "(" and inner[-1:] == ")"
-    number, unit = read(inner[1:-1] if is_negative else text)
+    number, suffix = read(inner[1:-1] if is_negative else text)
     if is_negative and "-" in inner:
         raise ValueError(f"{text!r} is no amount")
-    if unit:
-        number = Decimal(f"{(number * units[unit]).normalize():f}")
+    if suffix:
+        number = Decimal(f"{(number * units[suffix]).normalize():f}")
     return -number if is_negative and number else number
 
 

@@ -59,7 +59,7 @@ class Labels(tuple[Label, ...]):
         return {label: code for code, label in enumerate(self)}
 
     @cached_property
-    def memory(self) -> dict[Any, Any]:
+    def cache(self) -> dict[Any, Any]:
         """A cache of results about the labels."""
         return {}
 

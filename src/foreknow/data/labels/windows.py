@@ -150,7 +150,7 @@ class Line:
     units: Sequence[int]
     places: int  # the decimal places of a unit
     place: IntArray  # for each label, the position of its number or date among these
-    labels: Labels  # the first label of each
+    first_labels: Labels  # the first label of each
 
     @classmethod
     def of(cls, values: Labels) -> Line:
@@ -159,8 +159,8 @@ class Line:
         Raises `UnsupportedError` for labels that are neither, or for both kinds together. The
         result is kept with `values`.
         """
-        if "line" in values.memory:
-            return cast("Line", values.memory["line"])
+        if "line" in values.cache:
+            return cast("Line", values.cache["line"])
         readings = [number_or_date(value) for value in values]
         unread = [v for v, parsed in zip(values, readings, strict=True) if parsed is None]
         if unread:
@@ -205,9 +205,9 @@ class Line:
             units=distinct.tolist(),
             places=n_decimals,
             place=position_of_label.astype(np.int64),
-            labels=Labels(values[code] for code in first.tolist()),
+            first_labels=Labels(values[code] for code in first.tolist()),
         )
-        values.memory["line"] = line
+        values.cache["line"] = line
         return line
 
     def reach(self, width: Width) -> IntArray:
@@ -239,7 +239,9 @@ class Line:
             firsts.append(int(last[firsts[-1]]) + 1)
         windows = [Window(self.name(position, width), position) for position in firsts]
         if len({*windows}) < len(windows):  # rounded names of near windows may be equal
-            windows = [Window(f"from {self.labels[position]} on", position) for position in firsts]
+            windows = [
+                Window(f"from {self.first_labels[position]} on", position) for position in firsts
+            ]
         return np.searchsorted(firsts, self.place, "right") - 1, Labels(windows)
 
     def end(self, unit: int, width: Width) -> Fraction | int:
@@ -383,14 +385,14 @@ class Windows:
         require("within", several_values(counts.semantics))
         refuse_rules("within without a policy", counts)
         line = Line.of(counts.values)
-        if line.labels != counts.values:
+        if line.first_labels != counts.values:
             # The place of a value on the line becomes its code.
             places = line.place[counts.codes]
-            sizes = counts.n_groups, len(line.labels)
+            sizes = counts.n_groups, len(line.first_labels)
             offsets, codes, times = count_pairs(counts.cell_groups, places, *sizes, counts.counts)
             counts = GroupCounts.counted(
                 *(counts.sizes, offsets, codes, times),
-                values=line.labels,
+                values=line.first_labels,
                 semantics=counts.semantics,
                 groups=counts.groups,
                 origin=counts.origin,
@@ -403,11 +405,11 @@ class Windows:
     def last(self) -> IntArray:
         """For each value, the code of the last value in the window that begins at it."""
         line, key = Line.of(self.counts.values), ("reach", self.width)
-        memory = self.counts.values.memory
-        last: IntArray | None = memory.get(key)
+        cache = self.counts.values.cache
+        last: IntArray | None = cache.get(key)
         if last is None:
             line.check(self.width)
-            last = memory[key] = line.reach(self.width)
+            last = cache[key] = line.reach(self.width)
         return last
 
     def window(self, place: int) -> Window:

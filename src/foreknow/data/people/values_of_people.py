@@ -197,9 +197,9 @@ class HeldRows(ValuesRows):
 
         If `read_at_once` was called, the result is kept for further calls.
         """
-        key, memory = (self.sensitive, *self.groups), self.read_once.of_people
-        if memory is not None and key in memory:
-            remembered: ValuesOfPeople = memory[key]
+        key, cache = (self.sensitive, *self.groups), self.read_once.of_people
+        if cache is not None and key in cache:
+            remembered: ValuesOfPeople = cache[key]
             return remembered
         person_values = read_person_values(
             self.table, self.groups, self.sensitive, self.person, self.semantics, self.groups
@@ -217,6 +217,6 @@ class HeldRows(ValuesRows):
             )
         codes, distinct = person_values.coded(self.sensitive, self.semantics)
         values = ValuesOfPeople(groups, person_values.holders, codes, distinct)
-        if memory is not None:
-            memory[key] = values
+        if cache is not None:
+            cache[key] = values
         return values

@@ -448,8 +448,8 @@ def _same_labels(counts: GroupCounts, recount: GroupCounts) -> bool:
         return bool(counts.groups == recount.groups)
     # By column: the distinct labels, and the code of each group's label.
     parts_of_columns = zip(counts.group_parts, recount.group_parts, strict=True)
-    for (labels, codes), (other_labels, other_codes) in parts_of_columns:
-        if labels != other_labels or not np.array_equal(codes, other_codes):
+    for (distinct_labels, codes), (other_labels, other_codes) in parts_of_columns:
+        if distinct_labels != other_labels or not np.array_equal(codes, other_codes):
             return False
     return True
 

@@ -163,8 +163,8 @@ def counting_query(
         return mark + name.replace(mark, 2 * mark) + mark
 
     # A name of a schema and of a table, each perhaps in quotes; the parts must be the whole text.
-    parts = [_unquoted(part) for part in re.findall(_PART, table)]
-    if not parts or ".".join(re.findall(_PART, table)) != table:
+    name_parts = [_unquoted(part) for part in re.findall(_PART, table)]
+    if not name_parts or ".".join(re.findall(_PART, table)) != table:
         raise InputError(
             f"{table!r} is no name of a table; write it as the database has it, such as "
             'clinic.release, and a name with a point in it in quotes: clinic."release.2024"'
@@ -172,7 +172,7 @@ def counting_query(
     names = ", ".join(map(quoted, columns))
     return (
         f"SELECT {names}, COUNT(*) AS {quoted(amount)}\n"
-        f"FROM {'.'.join(map(quoted, parts))}\n"
+        f"FROM {'.'.join(map(quoted, name_parts))}\n"
         f"GROUP BY {names}"
     )
 

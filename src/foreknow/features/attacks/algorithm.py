@@ -537,7 +537,7 @@ class Algorithm:
             float(highest_posteriors[cell]),
             lambda: exact,
             lambda: witness if highest_posteriors[cell] else None,
-            estimated=not posteriors.exact and posteriors.how != "bound",
+            estimated=posteriors.is_estimated,
             bounded=posteriors.how == "bound",
         )
 

@@ -56,9 +56,14 @@ class Posteriors:
     sets: Sequence[Sequence[int]] = ()  # values whose posteriors are a further column, added up
 
     @property
-    def exact(self) -> bool:
+    def is_exact(self) -> bool:
         """True if these are posteriors, not estimates."""
         return bool(self.known.all())
+
+    @property
+    def is_estimated(self) -> bool:
+        """True if these are neither posteriors nor bounds of them."""
+        return not self.is_exact and self.how != "bound"
 
     @property
     def known(self) -> NDArray[np.bool_]:

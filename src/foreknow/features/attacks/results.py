@@ -125,7 +125,7 @@ class Attack(Result):
     @property
     def exact(self) -> bool:
         """True if posteriors are exact: every world was examined, or a proof gives them."""
-        return self._posteriors.exact
+        return self._posteriors.is_exact
 
     @property
     def how(self) -> str:
@@ -407,7 +407,7 @@ class Attack(Result):
         else:
             verdict = f"nobody {'' if self.exact else 'seen to be '}found out any further"
         unsettled_text = f", {len(self.unsettled)} unsettled" if self.unsettled else ""
-        doubt = "" if self.exact or self.how == "bound" else ", estimated"
+        doubt = ", estimated" if self._posteriors.is_estimated else ""
         return f"Attack({self.method['name']}: {verdict}{unsettled_text}{doubt})"
 
     def _case(self, cell: int, code: int) -> PersonBelief:

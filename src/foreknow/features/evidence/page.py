@@ -336,7 +336,7 @@ class EvidencePage(Page[EvidenceReport]):
         What the publisher claims is noted as the publisher's words.
         """
         audit, claimed = self.result.audit, self.result.verification.claimed_scope
-        notes = notes_beside_verdicts(audit, self._any_noun, audit.scope, owner=False)
+        notes = notes_beside_verdicts(audit, self._any_noun, audit.scope, is_owner=False)
         if claimed.word:
             notes = [CASES_OF_FILES if note == SEVERAL_CASES else note for note in notes]
         reader = Reader(
@@ -344,7 +344,7 @@ class EvidencePage(Page[EvidenceReport]):
             self._any_noun,
             Terms.of(audit.counts.semantics).counted,
             unlimited=not audit.limits_inference,
-            owner=False,
+            is_owner=False,
         )
         claims = sentences(reader, claimed=True)
         notes += map(noted, claims)
@@ -636,10 +636,10 @@ class EvidencePage(Page[EvidenceReport]):
 
         Of exact columns, only the raw table says how many people share them.
         """
-        shown = self.result.audit if self._generalized else self.result.before
-        if shown is None:
+        measured_audit = self.result.audit if self._generalized else self.result.before
+        if measured_audit is None:
             return []
-        worth = shown.utility
+        worth = measured_audit.utility
         share = Fraction(worth.groups, worth.people) if worth.people else Fraction(0)
         return [
             "On average over everybody, such a pick is right with a chance of "

@@ -275,8 +275,8 @@ def _role_edits(
         if names == listed:
             continue
         # One column is written as a text, several as a list.
-        is_single = key in ("person", "sensitive") and len(names) == 1
-        yield [key], names[0] if is_single else None if key == "person" else names
+        is_one_name = key in ("person", "sensitive") and len(names) == 1
+        yield [key], names[0] if is_one_name else None if key == "person" else names
 
 
 def _coarsening_edits(

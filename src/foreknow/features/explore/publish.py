@@ -230,9 +230,9 @@ def audit_rows(audit: Audit) -> Iterator[tuple[str, Any]]:
     """Yield titles and cells by which releases are compared: verdicts, people, utility."""
     page = page_of(audit)
     yield "Verdict", Cell(page.headline, page.mood)
-    tables = [block for block in page.glance() if isinstance(block, Table)]
+    page_tables = [block for block in page.glance() if isinstance(block, Table)]
     # The first table of the page has a row for each requirement on knowledge.
-    for _, secret, knows, worst, limit, _ in tables[0].rows if tables else ():
+    for _, secret, knows, worst, limit, _ in page_tables[0].rows if page_tables else ():
         yield f"{secret}, against an adversary who knows {knows}; limit {limit}", worst
     for verdict in audit.criteria:
         yield (

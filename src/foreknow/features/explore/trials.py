@@ -26,22 +26,22 @@ def overview(session: Session, asked_name: Any) -> dict[str, Any]:
     looked = session.looked(name)
     schema = looked.policy.needed_schema
     choices = session.choices()
-    tables = [choice.name for choice in choices if choice.kind == "table"]
+    table_names = [choice.name for choice in choices if choice.kind == "table"]
     return {
         "name": visible(name),
         "published": looked.published,
         "columns": [*schema.quasi_identifiers, *schema.other],
-        "tables": tables,
-        "table": _source(looked, tables),
+        "tables": table_names,
+        "table": _source(looked, table_names),
         "releases": [choice.name for choice in choices if choice.kind == "release"],
     }
 
 
-def _source(looked: JudgedSource, tables: Sequence[str]) -> str:
+def _source(looked: JudgedSource, table_names: Sequence[str]) -> str:
     """The table that a release was made of, as its owner's file says, if it is in the folder."""
     with suppress(OSError, ValueError, AttributeError):
         owner = from_json((owners_folder(looked.path) / OWNER).read_text("utf-8"))
-        if owner.get("source") in tables:
+        if owner.get("source") in table_names:
             return str(owner["source"])
     return ""
 

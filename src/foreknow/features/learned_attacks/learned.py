@@ -640,13 +640,13 @@ def learned_beside(
     None if nothing is known of people beside their groups, people have several values, or groups
     are too few.
     """
-    shown = _rows_shown(release)
-    undivided = _seen_by(release, shown, sensitive)
+    row_columns = _rows_shown(release)
+    undivided = _seen_by(release, row_columns, sensitive)
     counts = counts_of(undivided)
     if counts.semantics != "single" or counts.n_groups < LEAST_GROUPS:
         return None
     names = [name for name in columns if name in known_columns(release)]
-    known_names = [name for name in names if name not in shown][:_COLUMNS]
+    known_names = [name for name in names if name not in row_columns][:_COLUMNS]
     if not known_names:
         return None
     # Samples and true values are worked out once for each choice of columns, not for each trial.
@@ -654,7 +654,7 @@ def learned_beside(
     held_signatures = cache(lambda by: some_of(_seen_by(release, by, sensitive)).held(by))
 
     def tried(columns: tuple[str, ...], effort: Effort) -> Trial:
-        by = (*columns, *shown)
+        by = (*columns, *row_columns)
         sample = some_of(_seen_by(release, by, sensitive))
         return _trial(sample, by, limit, secret_values, held_signatures(by), effort)
 

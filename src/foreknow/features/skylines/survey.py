@@ -265,7 +265,7 @@ def survey(
             disclosure = _ADVERSARIES[kind](pieces[position]).disclosure(counts)
             disclosures[number, position] = _rounded(disclosure, certain=entropy[number] == 0)
         # What was remembered about these counts is not needed again, and would fill memory.
-        counts.memory.clear()
+        counts.cache.clear()
     return LatticeSurvey(
         attributes=tuple(microdata.schema.quasi_identifiers),
         tops=rollup.tops,

@@ -124,12 +124,12 @@ class StatementQuery:
         if best_unnamed is not None:
             answers.append((*best_unnamed, None))
         value = counts.values[code]
-        highest, group, person = max(answers, key=itemgetter(0), default=(Fraction(0), 0, 0))
+        highest, group, target = max(answers, key=itemgetter(0), default=(Fraction(0), 0, 0))
 
         def witness() -> StatementsWitness | None:
             if not highest:
                 return None
-            name = members.of_group(group)[0] if person is None else members.names[person]
+            name = members.of_group(group)[0] if target is None else members.names[target]
             return StatementsWitness(name, value, counts.group_label(group))
 
         return Disclosure(value, float(highest), lambda: highest, witness)

@@ -120,18 +120,20 @@ class WeighedCase:
         bag = self.model.bag(group)
         codes = list(bag)
         members = self._members(group)
-        chances_of_person = {person: self._scaled_priors(person, codes) for person in members}
+        chances_of_person = {
+            candidate: self._scaled_priors(candidate, codes) for candidate in members
+        }
         # By how often each value is used up, the weight of all ways to give it to the others so
         # far: a dynamic program, one person after another.
         weight_of_rest: dict[tuple[int, ...], int] = {(0,) * len(codes): 1}
         steps = 0
-        for person in chances_of_person:
-            if person in people:
+        for candidate in chances_of_person:
+            if candidate in people:
                 continue
             next_weight: Counter[tuple[int, ...]] = Counter()
             for n_used, weight in weight_of_rest.items():
                 for position, code in enumerate(codes):
-                    chance = chances_of_person[person][position]
+                    chance = chances_of_person[candidate][position]
                     if n_used[position] < bag[code] and chance:
                         one_more = n_used[position] + 1
                         used_then = (*n_used[:position], one_more, *n_used[position + 1 :])
@@ -148,9 +150,9 @@ class WeighedCase:
             remaining = [bag[code] - named_counts[position] for position, code in enumerate(codes)]
             weight = weight_of_rest.get(tuple(remaining), 0)
             values: dict[int, int] = {}
-            for person, position in zip(people, assigned, strict=True):
-                weight *= chances_of_person[person][position]
-                values[person] = codes[position]
+            for candidate, position in zip(people, assigned, strict=True):
+                weight *= chances_of_person[candidate][position]
+                values[candidate] = codes[position]
             if weight:
                 yield values, weight
 

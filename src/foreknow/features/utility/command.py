@@ -64,11 +64,11 @@ def utility(
         release, table = table, release
     is_written = is_published(release)
     if is_written and columns.given is None and columns.quasi_identifiers is None:
-        rules = None  # the table is read as the certificate says
+        policy = None  # the table is read as the certificate says
         schema = table_schema(None, open_published(release).certificate)
     else:
-        rules = columns.rules(table)
-        schema = rules.needed_schema
+        policy = columns.rules(table)
+        schema = policy.needed_schema
     refuse_published(table)
     if is_written and columns.group is not None:
         raise SchemaError(
@@ -79,10 +79,10 @@ def utility(
     with output.progress("Measuring"):
         report = utility_report(
             open_published(release, schema)
-            if is_written or rules is None
-            else Release.from_schema(release, schema, columns.group, rules.options.unlinked),
+            if is_written or policy is None
+            else Release.from_schema(release, schema, columns.group, policy.options.unlinked),
             Microdata(table, schema),
-            labels=None if is_written or rules is None else rules.options.labels,
+            labels=None if is_written or policy is None else policy.options.labels,
             like=None if queries_of is None else policy_at(queries_of).microdata(table),
             models=target or models,
             **forwarded,

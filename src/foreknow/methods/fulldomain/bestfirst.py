@@ -200,6 +200,6 @@ def _children(node: Node) -> list[Node]:
     """The nodes with one level less in one column."""
     children = []
     for column, level in enumerate(node):
-        if level:
+        if level > 0:
             children.append((*node[:column], level - 1, *node[column + 1 :]))
     return children

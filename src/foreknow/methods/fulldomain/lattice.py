@@ -146,7 +146,7 @@ class Lattice:
     def children(self, number: int) -> Iterator[int]:
         """The nodes directly below."""
         for level, step in zip(self.node(number), self._strides, strict=True):
-            if level:
+            if level > 0:
                 yield number - step
 
     def parents(self, number: int) -> Iterator[int]:

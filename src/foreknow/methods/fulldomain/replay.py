@@ -61,7 +61,7 @@ class Replay:
         ledger = policy.ledger(everyone.values, everyone)
         # The search asks more than a ledger where it is close; and what fails by itself may hold
         # among all groups where these are added up.
-        if not ledger.exact or ledger.looks_back:
+        if not ledger.is_exact or ledger.looks_back:
             return None
         weights = policy.options.weights_of(attribute.name for attribute in rollup.attributes)
         loss = Loss(rollup, lattice, method.objective, weights)

@@ -132,7 +132,7 @@ class Judge:
         if evaluation.safe_jointly(np.ones(1, dtype=bool)):
             return True
         # A ledger may refuse what is safe but close to the limit.
-        if self._ledger.exact:
+        if self._ledger.is_exact:
             return False
         (risk_ratio,) = evaluation.risk_ratio()
         if risk_ratio > 1 + _CLOSE:
@@ -144,7 +144,7 @@ class Judge:
 
         Floats decide where they are clear, and the policy, exactly, where they are close.
         """
-        if self._ledger.exact:
+        if self._ledger.is_exact:
             return self._ledger.alone(counts)
         evaluation = self._ledger.evaluate(None, counts, np.arange(counts.n_groups))
         is_safe = evaluation.safe_each()

@@ -244,8 +244,8 @@ def _missing_rule(hidden: Profile) -> Any:
         return "error"
     if not hidden.nulls and hidden.kind != "text":
         return "drop"  # a label is no number that others could be near
-    label, labels = "missing", set(map(str, hidden.domain))
-    while label in labels:
+    label, texts = "missing", set(map(str, hidden.domain))
+    while label in texts:
         label += "?"
     return {"label": label}
 

@@ -218,7 +218,7 @@ class AuditPage(Page[Audit]):
         if self.published and schema is not None:
             scope = for_readers(scope, schema)
         attack = "" if self.published else self.attack
-        notes = notes_beside_verdicts(audit, nouns, scope, attack, owner=not self.published)
+        notes = notes_beside_verdicts(audit, nouns, scope, attack, is_owner=not self.published)
         # A trial that passed a limit is the most important; readers of a release are not shown it.
         trials_first = not self.published and any(
             trial.required is None or limit_passed(trial) for trial in audit.trials or ()
@@ -514,7 +514,7 @@ def verdict_mood(audit: Audit, verdict: Verdict) -> Mood:
 
 
 def notes_beside_verdicts(
-    audit: Audit, nouns: str, scope: Scope, attack: str = ATTACK, *, owner: bool = True
+    audit: Audit, nouns: str, scope: Scope, attack: str = ATTACK, *, is_owner: bool = True
 ) -> list[str]:
     """The notes on what the verdicts of an audit do not cover, one sentence each.
 
@@ -536,7 +536,7 @@ def notes_beside_verdicts(
         unlimited=not audit.limits_inference,
         spread=limits_by_column,
         attack=attack,
-        owner=owner,
+        is_owner=is_owner,
     )
     return sentences(reader)
 

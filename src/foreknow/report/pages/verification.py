@@ -110,7 +110,7 @@ class VerificationPage(Page[Verification]):
             noun,
             Terms.of(result.semantics).counted,
             unlimited=not result.limits_inference,
-            owner=False,
+            is_owner=False,
         )
         claimed = sentences(reader, claimed=True)
         claimed += [f"{one_line(note)}." for note in result.claimed]

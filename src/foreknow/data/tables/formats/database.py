@@ -124,9 +124,9 @@ class DatabaseTable:
             texts = rows.column(position)
             # As many decimal places as the number with the most of them has.
             decimal_parts = pc.replace_substring_regex(texts, r"^[^.]*\.?", "")
-            places = pc.max(pc.utf8_length(decimal_parts)).as_py()
+            n_decimals = pc.max(pc.utf8_length(decimal_parts)).as_py()
             try:
-                decimals = texts.cast(pa.decimal128(38, places or 0))
+                decimals = texts.cast(pa.decimal128(38, n_decimals or 0))
             except pa.ArrowInvalid:
                 raise DataError(
                     f"{self.name}: column {column!r} holds a number of over 38 digits, NaN or "

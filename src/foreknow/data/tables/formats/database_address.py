@@ -55,11 +55,11 @@ def read_address(source: str | Path) -> Address | None:
         return None
     scheme, rest = matched.groups()
     # The folder of a socket may stand where the host would.
-    parts = _REST.fullmatch(rest)
+    match = _REST.fullmatch(rest)
     # A "%" must begin an escaped sign, or the address could be read in two ways.
-    if parts is None or _ODD.search(rest):
+    if match is None or _ODD.search(rest):
         return None
-    return Address(scheme, parts["who"] or "", parts["place"], parts["query"] or "")
+    return Address(scheme, match["who"] or "", match["place"], match["query"] or "")
 
 
 def spoken(source: str | Path) -> str:

@@ -115,13 +115,13 @@ def looked_at(source: Any, declared: Reading) -> tuple[Table, list[Profile], Rea
         columns = profiles(table, reading)
     spelled: Mapping[str, set[str]] = getattr(table, "found", {})
     delimiter = getattr(getattr(table, "dialect", None), "delimiter", "")
-    recognized = reading_of(columns, reading, delimiter)
+    full_reading = reading_of(columns, reading, delimiter)
     # Columns read otherwise have another kind and other values.
-    if recognized != reading:
-        columns = profiles(table, recognized)
+    if full_reading != reading:
+        columns = profiles(table, full_reading)
     occurring: set[str] = set().union(*spelled.values())
     missing = declared.missing or [spelling for spelling in _USUAL if spelling in occurring]
-    return table, columns, replace(recognized, missing=missing)
+    return table, columns, replace(full_reading, missing=missing)
 
 
 def _has_plus_and_minus(table: Table, columns: Sequence[Profile]) -> bool:
@@ -185,23 +185,23 @@ def reading_of(columns: Sequence[Profile], declared: Reading, delimiter: str = "
     the latter only in a file with commas between its cells. `delimiter` is that of the file.
     """
     domains = [p.domain for p in columns if p.kind == "text" and p.distinct]
-    recognized: dict[str, Any] = {}
+    settings: dict[str, Any] = {}
     has_comma = any(has_decimal_commas(d) and not has_unclear_commas(d) for d in domains)
     if has_comma and declared.decimal is None and not any(map(_has_point, columns)):
-        recognized["decimal"] = ","
+        settings["decimal"] = ","
     # The formats that fit the texts of each column; only a format common to all is sure.
     fitting_formats = [date_formats(domain, str(domain[0])) for domain in domains]
     formats_of_columns = [{*formats} for formats in fitting_formats if formats]
     common = set.intersection(*formats_of_columns) if formats_of_columns else set()
     if declared.date_format is None and len(common) == 1:
-        recognized["date_format"] = common.pop()
+        settings["date_format"] = common.pop()
     marks = [*filter(None, map(amount_marks, domains))]
     if marks and not {"decimal", "thousands", "currency"} & declared.to_dict().keys():
-        recognized |= _agreed([recognized, *marks])
-    by_commas = delimiter == "," and declared.decimal is None and "decimal" not in recognized
+        settings |= _agreed([settings, *marks])
+    by_commas = delimiter == "," and declared.decimal is None and "decimal" not in settings
     if by_commas and declared.thousands is None and any(map(_are_unclear, domains)):
-        recognized["thousands"] = ","
-    reading = declared.over(Reading(**recognized))
+        settings["thousands"] = ","
+    reading = declared.over(Reading(**settings))
     # With a fixed latest year, a policy of today is read alike in later years.
     if reading.guesses_century:
         return replace(reading, latest_year=dt.date.today().year)

@@ -257,7 +257,7 @@ def _pattern_of_number(number: str, reading: Reading) -> str:
     return "|".join(patterns)
 
 
-def _pattern_in_digits(number: str, reading: Reading, unit: str = "") -> str:
+def _pattern_in_digits(number: str, reading: Reading, suffix: str = "") -> str:
     """A pattern for all texts of a number before a unit, or in brackets if it is negative.
 
     Brackets count only if the reading says so; marks, decimals and currency are the reading's.
@@ -268,8 +268,8 @@ def _pattern_in_digits(number: str, reading: Reading, unit: str = "") -> str:
     """
     if reading.negative and number.startswith("-"):
         # With a minus, or in brackets without one.
-        plain = _pattern_in_digits(number, replace(reading, negative=None), unit)
-        positive = _pattern_in_digits(number[1:], replace(reading, negative=None), unit)
+        plain = _pattern_in_digits(number, replace(reading, negative=None), suffix)
+        positive = _pattern_in_digits(number[1:], replace(reading, negative=None), suffix)
         return f"({plain}|[(]{positive}[)])"
     whole, _, decimals = number.removeprefix("-").partition(".")
     decimals = decimals.rstrip("0")
@@ -285,10 +285,10 @@ def _pattern_in_digits(number: str, reading: Reading, unit: str = "") -> str:
     # Zeros may follow the decimals; a whole number may have zeros alone, or no decimals.
     after = f"[{reading.decimal or '.'}]{decimals}0*"
     text = whole + (after if decimals else f"({after})?")
-    if unit:
+    if suffix:
         # Signs go into brackets, so that they have no meaning in a pattern; a blank may stand
         # before.
-        spelled_unit = re.sub(r"(\W)", r"[\1]", unit)
+        spelled_unit = re.sub(r"(\W)", r"[\1]", suffix)
         text += f"[\\s\u00a0\u202f]?{spelled_unit}"
     minus = "-" if number.startswith("-") else ""
     if reading.currency is None:

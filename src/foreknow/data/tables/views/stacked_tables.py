@@ -53,8 +53,8 @@ class Below(Derived):
 
     def __init__(self, tables: Sequence[Table]) -> None:
         super().__init__(tables[0])
-        shared = {*self.columns}.intersection(*(table.columns for table in tables[1:]))
-        self.columns = [name for name in self.columns if name in shared]
+        in_all_tables = {*self.columns}.intersection(*(table.columns for table in tables[1:]))
+        self.columns = [name for name in self.columns if name in in_all_tables]
         self.untyped = all(table.untyped for table in tables)
         self.is_stable = all(table.is_stable for table in tables)
         self._tables = tables

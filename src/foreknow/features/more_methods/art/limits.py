@@ -89,11 +89,11 @@ class Limit:
         if self.times is not None:
             as_times(self.times, "ART: times")
         for name in ("values", "excluded"):
-            labels = getattr(self, name)
-            if isinstance(labels, str):
-                raise InputError(f"ART: {name} must be a list, such as [{labels!r}]")
-            if labels is not None:
-                set_fields(self, **{name: tuple(str(label) for label in labels)})
+            texts = getattr(self, name)
+            if isinstance(texts, str):
+                raise InputError(f"ART: {name} must be a list, such as [{texts!r}]")
+            if texts is not None:
+                set_fields(self, **{name: tuple(str(label) for label in texts)})
         if self.values is not None and (not self.values or self.excluded):
             raise InputError("ART: give values or excluded, and at least one value")
 

@@ -80,11 +80,11 @@ class BlockTree:
     _levels: dict[int, tuple[Placed, ...]] = field(default_factory=dict, repr=False)
     _known: dict[object, Block] = field(default_factory=dict, repr=False)
 
-    def level(self, level: int) -> tuple[Placed, ...]:
+    def level(self, number: int) -> tuple[Placed, ...]:
         """Blocks of a level, with their people."""
-        if level not in self._levels:
-            self._levels[level] = tuple(self._placed_blocks(level))
-        return self._levels[level]
+        if number not in self._levels:
+            self._levels[number] = tuple(self._placed_blocks(number))
+        return self._levels[number]
 
     def _placed_blocks(self, level: int) -> list[Placed]:
         """The blocks of a level, each with the people of its cells.

@@ -91,18 +91,18 @@ class Function:
         group_of: dict[Person, int] = {}
         for number, group in enumerate(self.groups or ()):
             group_of |= dict.fromkeys(group, number)
-        missing = [person for person in people if person not in group_of]
+        missing = [name for name in people if name not in group_of]
         if missing:
             raise InputError(f"the function {self.short} says nothing about {missing[0]!r}")
         # Everybody has a group; if there are more names than people, some name is nobody's.
         if len(group_of) > len(people):
             in_table = set(people)
-            extra = [person for person in group_of if person not in in_table]
+            extra = [name for name in group_of if name not in in_table]
             hint = did_you_mean(str(extra[0]), list(map(str, people)))
             raise InputError(
                 f"the function {self.short} groups {extra[0]!r}, who is not in the table{hint}"
             )
-        return renumber([group_of[person] for person in people])
+        return renumber([group_of[name] for name in people])
 
     @property
     def symmetric(self) -> bool:
@@ -326,7 +326,7 @@ def default_nodes(attributes: Sequence[Attribute], min_people: int) -> list[Node
         # One step down in each quasi-identifier in turn, if its groups are large enough.
         lower_nodes = []
         for position, level in enumerate(path[-1][0]):
-            if level:
+            if level > 0:
                 node = (*path[-1][0][:position], level - 1, *path[-1][0][position + 1 :])
                 sizes = np.bincount(_groups_at(attributes, node))
                 if sizes.min() >= min_people:

@@ -376,10 +376,10 @@ class All:
 
     parts: tuple[Property, ...]
 
-    def __init__(self, *parts: Any) -> None:
-        if not parts:
+    def __init__(self, *properties: Any) -> None:
+        if not properties:
             raise InputError("All needs at least one property")
-        set_fields(self, parts=tuple(map(as_property, parts)))
+        set_fields(self, parts=tuple(map(as_property, properties)))
 
     def __repr__(self) -> str:
         return f"All({', '.join(map(repr, self.parts))})"

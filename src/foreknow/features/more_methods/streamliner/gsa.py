@@ -457,9 +457,9 @@ def colour_edges(left_ends: list[int], right_ends: list[int], n_colours: int) ->
 
     for edge, (left_end, right_end) in enumerate(zip(left_ends, right_ends, strict=True)):
         # A colour that is free at both ends will do.
-        shared = free_colours[0][left_end] & free_colours[1][right_end]
-        if shared:
-            add_colour(edge, lowest(shared))
+        free_at_both = free_colours[0][left_end] & free_colours[1][right_end]
+        if free_at_both:
+            add_colour(edge, lowest(free_at_both))
             continue
         colour, other_colour = lowest(free_colours[0][left_end]), lowest(free_colours[1][right_end])
         # From the right end on, edges of `colour` and `other_colour` by turns. The path does not
