@@ -73,7 +73,7 @@ lowest: $(LOWEST)/.ready
 		tests/frames tests/report/test_audit_page.py tests/report/test_pages.py \
 		tests/publishing/test_engine.py tests/publishing/test_publishing.py \
 		tests/judge/test_verifier.py \
-		tests/methods/test_conformance.py tests/methods/test_fulldomain.py
+		tests/methods/test_searches.py tests/methods/test_fulldomain.py
 
 $(SERVICES)/.ready: pyproject.toml | $(READY)
 	$(PYTHON) -m venv --without-pip $(SERVICES)
@@ -84,7 +84,7 @@ $(SERVICES)/.ready: pyproject.toml | $(READY)
 
 # A test that finds no server, or no Java, says so and is skipped.
 services: $(SERVICES)/.ready
-	$(SERVICES)/bin/python -m pytest -rs tests/frames tests/spark tests/prepare/test_warehouse.py \
+	$(SERVICES)/bin/python -m pytest -rs tests/frames tests/spark tests/prepare/test_written.py \
 		-k "spark or ibis or postgres or databases or dbt"
 
 # The judge's own wheel, in an environment of its own, without foreknow.

@@ -20,7 +20,7 @@ from statistics import median
 import numpy as np
 import pyarrow as pa
 import pyarrow.csv
-from tests.methods.art_tables import random_table
+from tests.methods.test_art import random_table
 from tests.oracle.priors import exists, posteriors, printed_art, printed_condition
 
 import foreknow as fk

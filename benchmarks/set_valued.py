@@ -12,7 +12,7 @@ import time
 from pathlib import Path
 
 import numpy as np
-from tests.diagnoses import DIAGNOSES, diagnoses
+from tests.people import DIAGNOSES, diagnoses
 
 import foreknow as fk
 from benchmarks.measure import heading, line

@@ -2,15 +2,17 @@
 
 import gc
 import os
+import sys
 from collections import defaultdict
 from importlib import import_module
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")  # as many tests as processors run at once
+os.environ.setdefault("PYSPARK_PYTHON", sys.executable)  # of the executors of Spark
 
 import pytest
 from _pytest.doctest import DoctestModule
 from hypothesis import HealthCheck, settings
-from tests.examples import NIGHTLY
+from tests.common import NIGHTLY
 
 from foreknow.atomic_files import write_whole
 from foreknow.auditing import audit, trial

@@ -14,8 +14,7 @@ import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.adversaries.judging import same
-from tests.adversaries.releases_many import (
+from tests.adversaries.releases import (
     MASKS,
     VALUES,
     after,
@@ -25,6 +24,7 @@ from tests.adversaries.releases_many import (
     parted,
     proposal,
     right,
+    same,
     stands,
     start,
     started,
@@ -32,7 +32,7 @@ from tests.adversaries.releases_many import (
     weighed,
     worst,
 )
-from tests.examples import examples
+from tests.common import examples
 from tests.frames.backends import (
     arrow_table,
     csv_file,

@@ -1,13 +1,22 @@
-"""Implications and negations against enumeration, the papers' program, and by hand."""
+"""Implications and negations: enumeration, the papers' program, Theorem 9, and by hand."""
 
 from fractions import Fraction
+from itertools import product
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.adversaries.judging import same
-from tests.examples import NIGHTLY, examples
-from tests.oracle.implications import Dealing, Truth, group_by_group, minimize2
+from tests.adversaries.releases import same
+from tests.common import NIGHTLY, examples
+from tests.oracle.implications import (
+    Dealing,
+    Space,
+    Truth,
+    basic_implications,
+    group_by_group,
+    least_odds,
+    minimize2,
+)
 from tests.oracle.worlds import members, posterior, worlds
 
 import foreknow as fk
@@ -282,3 +291,47 @@ def test_diversity_refused(c, l):  # noqa: E741
         is_recursively_diverse(several, 1, 2)
     assert k_anonymity(several) == 1
     assert k_anonymity(GroupCounts.from_bags([])) == 0
+
+
+# theorem 9 of "Worst-Case Background Knowledge": the worst implications are simple ones.
+# Other enumerations are compared with each other where they are used: those of whole releases and
+# of  groups in `tests/crossings`, those of implications in
+# `tests/adversaries/test_implications.py`.
+
+TINY = ["a", "aa", "ab", "aab", "abc", "aabb", "aaab", "a|b", "a|ab", "ab|ab", "aab|b", "ab|ac"]
+TINY += ["aab|ab", "aab|bc", "abc|a", "abc|d", "aaaab", "aab|c|a", "ab|cd", "ab|a|b", "abc|ab"]
+# Too many conjunctions of three to try in a moment, though not of two.
+SMALL = ["aaabbb", "aab|aab", "aaab|aaab", "aab|abc", "aabb|aab", "aabb|aac", "aab|aab|aab"]
+LARGER = ["aaabc", "aabbc", "abcd", "aabc|ab"]
+
+
+def check_theorem_9(bags, most):
+    """Compare at most so many basic implications with simple ones, for each target and value."""
+    truth = Truth(bags)
+    # The value z, which nobody has, makes contradictions.
+    space = Space(worlds(bags), [*truth.worlds.values, "z"])
+    language, said = basic_implications(space), {space.everywhere}
+    for k in range(most + 1):
+        for target, value in product(truth.targets, truth.worlds.values):
+            odds = least_odds(truth.worlds, target, value, k)
+            simple = 0 if odds is None else 1 / (1 + odds[k])
+            assert highest_chance(said, space.has(target, value)) == simple, (k, target, value)
+        if k < most:
+            said = {one & other for one in said for other in language}
+
+
+def highest_chance(said, hit):
+    """The highest chance of being where the target has the value."""
+    top, of = 0, 1
+    for known in said:
+        hits, worlds_left = (known & hit).bit_count(), known.bit_count()
+        if hits * of > top * worlds_left:
+            top, of = hits, worlds_left
+    return Fraction(top, of)
+
+
+@pytest.mark.parametrize(
+    ("bags", "most"), [*product(TINY, [3]), *product(SMALL, [2]), *product(LARGER, [1])]
+)
+def test_simple_implications_are_the_worst(bags, most):
+    check_theorem_9(bags.split("|"), most)

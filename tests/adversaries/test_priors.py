@@ -11,9 +11,8 @@ import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.adversaries.releases_priors import priors_table, random_scene
-from tests.examples import NIGHTLY, examples
-from tests.refusals import refused
+from tests.adversaries.releases import priors_table, random_scene
+from tests.common import NIGHTLY, examples, refused
 
 import foreknow as fk
 from foreknow.adversaries.disclosure import Disclosure, worst

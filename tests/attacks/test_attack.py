@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pytest
-from tests.attacks.small_methods import (
+from tests.attacks.test_attack_exact import (
     BELOW_2_3,
     BUCKETS,
     DIVERSE,
@@ -22,8 +22,8 @@ from tests.attacks.small_methods import (
     policy_for,
     release_of,
 )
+from tests.cli.conftest import AGES as DESK_AGES
 from tests.cli.conftest import desk as desk
-from tests.cli.desk import AGES as DESK_AGES
 
 import foreknow as fk
 from foreknow.features.attacks.observation import groups_from

@@ -12,8 +12,8 @@ import pyarrow as pa
 import pytest
 from tests.audits.folders import forge, written
 from tests.cli.conftest import desk as desk
-from tests.examples import NIGHTLY
-from tests.oracle.exposed_worlds import (
+from tests.common import NIGHTLY
+from tests.oracle.risks import (
     found_out,
     found_out_of_sets,
 )

@@ -11,7 +11,7 @@ import pandas as pd
 import pyarrow as pa
 import pytest
 from tests.audits.folders import forge, written
-from tests.examples import NIGHTLY
+from tests.common import NIGHTLY
 from tests.oracle.rules import worst_cases
 
 import foreknow as fk

@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 from tests.audits.folders import written
-from tests.examples import NIGHTLY
+from tests.common import NIGHTLY
 from tests.utility.brute import members_of
 
 import foreknow as fk

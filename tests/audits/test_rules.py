@@ -10,9 +10,8 @@ import numpy as np
 import pyarrow as pa
 import pytest
 from tests.audits.folders import forge, settings_of, written
-from tests.examples import NIGHTLY
+from tests.common import NIGHTLY, refused
 from tests.oracle.rules import worst_cases
-from tests.refusals import refused
 
 import foreknow as fk
 from foreknow.data.labels.windows import Width, Windows

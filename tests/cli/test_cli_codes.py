@@ -12,8 +12,8 @@ import click
 import duckdb
 import pyarrow as pa
 import pytest
-from tests.cli.desk import POLICY, TABLE, python
-from tests.signals import heeded
+from tests.cli.conftest import POLICY, TABLE, python
+from tests.common import heeded
 
 import foreknow as fk
 from foreknow.auditing import audit as auditing

@@ -10,7 +10,7 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from tests.cli.desk import POLICY, TABLE, python
+from tests.cli.conftest import POLICY, TABLE, python
 
 import foreknow as fk
 from foreknow import sample

@@ -15,8 +15,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from tests.cli.conftest import desk as desk
-from tests.examples import NIGHTLY
-from tests.signals import heeded
+from tests.common import NIGHTLY, heeded
 
 import foreknow as fk
 from foreknow import sample

@@ -10,11 +10,18 @@ from itertools import product
 import pyarrow as pa
 import pyarrow.csv as pc
 import pytest
-from tests.examples import NIGHTLY
-from tests.oracle.label_ends import DAYS as DAY_ENDS
-from tests.oracle.label_ends import NUMBERS as NUMBER_ENDS
-from tests.oracle.label_ends import covered, tells_no_end_apart
-from tests.oracle.labels import NUMBERS, codes_of, keeps_top, numbers_of, whole
+from tests.common import NIGHTLY
+from tests.oracle.labels import (
+    DAY_ENDS,
+    NUMBER_ENDS,
+    NUMBERS,
+    codes_of,
+    covered_by_label,
+    keeps_top,
+    numbers_of,
+    tells_no_end_apart,
+    whole,
+)
 
 import foreknow as fk
 from foreknow_judge.criteria import levels
@@ -506,7 +513,7 @@ def test_published_labels_cover_everybody(tmp_path):
                 if value is None:
                     assert label is None or label[0] == "*" or label.endswith("missing")
                     continue
-                assert value in covered(str(label), universe), (row, labels)
+                assert value in covered_by_label(str(label), universe), (row, labels)
                 assert tells_no_end_apart(str(label), universe, **limits.get(column, {})), labels
         folder = tmp_path / str(seed)
         publication.write(folder)

@@ -9,9 +9,9 @@ from functools import partial
 
 import pyarrow as pa
 import pytest
-from tests.adversaries.releases_priors import priors_table
+from tests.adversaries.releases import priors_table
 from tests.cli.conftest import desk as desk
-from tests.report.reading import Reader
+from tests.report.results import Reader
 
 import foreknow as fk
 from foreknow.report.blocks import Items, Table

@@ -12,9 +12,8 @@ import pyarrow.parquet as pq
 import pytest
 from hypothesis import assume, example, given
 from hypothesis import strategies as st
-from tests.examples import examples
+from tests.common import examples, refused
 from tests.oracle.risks import chosen, presence_in_worlds
-from tests.refusals import refused
 
 import foreknow as fk
 from foreknow_judge.criteria.population import Population, _LabelReader, count_matches

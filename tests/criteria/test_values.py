@@ -11,8 +11,8 @@ import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.common import examples
 from tests.criteria.definitions import truth
-from tests.examples import examples
 
 import foreknow as fk
 from foreknow_judge.errors import UnsupportedError

@@ -13,8 +13,8 @@ import pytest
 from click.testing import CliRunner
 from cryptography.hazmat.primitives import serialization as pem
 from cryptography.hazmat.primitives.asymmetric import ec, ed25519
-from tests.examples import NIGHTLY
-from tests.report.reading import Reader
+from tests.common import NIGHTLY
+from tests.report.results import Reader
 
 import foreknow as fk
 from foreknow import sample

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import create_model
-from tests.examples import examples
+from tests.common import examples
 from tests.explore.conftest import POLICY, Place
 from tests.toys import EvenGroups
 

@@ -18,9 +18,8 @@ from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
 import pytest
-from tests.examples import NIGHTLY
+from tests.common import NIGHTLY, heeded
 from tests.explore.conftest import OWN, PORT, Browser, Place, View, serving
-from tests.signals import heeded
 
 from foreknow.features.explore.security import HOST, SECRET
 from foreknow.features.explore.security import inside as path_inside

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from tests.examples import NIGHTLY
+from tests.common import NIGHTLY
 from tests.explore.conftest import POLICY, Place, View, serving
 
 import foreknow as fk

@@ -10,8 +10,7 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 
 from tests.faults import drawn
-from tests.faults.faults import FAULTS
-from tests.faults.runner import noticed
+from tests.faults.faults import FAULTS, noticed
 
 
 def main(names):

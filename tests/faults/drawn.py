@@ -34,7 +34,7 @@ from typing import NamedTuple
 
 import pytest
 from hypothesis import is_hypothesis_test
-from tests.faults.runner import ROOT
+from tests.faults.faults import ROOT
 
 _PAIRS = ["Lt LtE", "Gt GtE", "Eq NotEq", "In NotIn", "Is IsNot", "And Or", "Add Sub"]
 _NODES = [[getattr(ast, name) for name in pair.split()] for pair in _PAIRS]

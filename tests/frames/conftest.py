@@ -1,13 +1,8 @@
 """What runs a test with every backend."""
 
-import os
-import sys
-
 import pytest
 from tests.cli.conftest import desk  # noqa: F401  # a fixture
 from tests.frames.backends import FILES, TYPED
-
-os.environ.setdefault("PYSPARK_PYTHON", sys.executable)  # of the executors of Spark
 
 
 @pytest.fixture(params=[*FILES, *TYPED], ids=lambda backend: backend.__name__)

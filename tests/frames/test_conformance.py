@@ -20,8 +20,8 @@ from tests.frames.backends import (
     parquet_folder,
     polars_lazy,
     write,
+    write_workbook,
 )
-from tests.frames.workbooks import write_workbook
 
 import foreknow as fk
 from foreknow.data.labels.labels import Labels

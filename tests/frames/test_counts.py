@@ -15,7 +15,7 @@ import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.examples import examples
+from tests.common import examples
 from tests.frames import postgres
 from tests.frames.backends import spark_frame
 

@@ -19,8 +19,7 @@ import polars as pl
 import pyarrow as pa
 import pytest
 from tests.frames import backends, postgres
-from tests.frames.backends import bags, write
-from tests.frames.workbooks import COMPUTED, ERROR, UNCOMPUTED, write_workbook
+from tests.frames.backends import COMPUTED, ERROR, UNCOMPUTED, bags, write, write_workbook
 
 import foreknow as fk
 from foreknow.adversaries.priors.priors import Priors

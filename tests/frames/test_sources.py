@@ -15,8 +15,7 @@ import pyarrow as pa
 import pyarrow.csv
 import pyarrow.parquet as pq
 import pytest
-from tests.frames.backends import bags, parquet_folder, write
-from tests.frames.workbooks import write_workbook
+from tests.frames.backends import bags, parquet_folder, write, write_workbook
 
 import foreknow as fk
 from foreknow.data.tables.formats import workbook_bounds

@@ -15,9 +15,9 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from tests.examples import NIGHTLY
-from tests.frames.workbooks import write_workbook
-from tests.fuzz.rounds import ODD, SEED, Fault, alone, mutated_bytes, rounds, words
+from tests.common import NIGHTLY
+from tests.frames.backends import write_workbook
+from tests.fuzz.conftest import ODD, SEED, Fault, alone, mutated_bytes, rounds, words
 
 import foreknow as fk
 

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pyarrow.parquet as pq
 import pytest
-from tests.fuzz.rounds import BACKWARDS, ESCAPE, csv_text
+from tests.fuzz.conftest import BACKWARDS, ESCAPE, csv_text
 
 # ---- hostile values, columns and names: no element, attribute or script comes from data --------
 

@@ -5,7 +5,7 @@ import tomllib
 from decimal import Decimal
 from fractions import Fraction
 
-from tests.fuzz.rounds import BACKWARDS, ESCAPE, ODD, Fault, alone, mutated_text, rounds, words
+from tests.fuzz.conftest import BACKWARDS, ESCAPE, ODD, Fault, alone, mutated_text, rounds, words
 
 TABLE = "gid,age,zip,disease\n1,20,02138,Flu\n1,21,02139,Cold\n2,30,02138,Flu\n2,31,02139,HIV\n"
 BASES = (

@@ -13,8 +13,8 @@ import pyarrow as pa
 import pyarrow.csv
 import pyarrow.parquet as pq
 import pytest
+from tests.common import refused
 from tests.people import made
-from tests.refusals import refused
 from tests.support import UNSUPPORTED
 
 import foreknow as fk

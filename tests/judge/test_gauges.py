@@ -10,8 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from tests.adversaries.test_conformance import DRAWN, SHARES, known
-from tests.examples import examples
-from tests.refusals import refused
+from tests.common import examples, refused
 
 import foreknow as fk
 from foreknow.criteria import registry as criteria

@@ -15,11 +15,10 @@ import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.adversaries.releases_priors import Scene, priors_table, random_scene
-from tests.examples import NIGHTLY, examples
+from tests.adversaries.releases import Scene, priors_table, random_scene
+from tests.common import NIGHTLY, examples, refused
 from tests.oracle.facts import surest
 from tests.oracle.priors import joint
-from tests.refusals import refused
 
 import foreknow as fk
 from foreknow.certificates import Certificate

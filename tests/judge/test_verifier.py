@@ -12,9 +12,8 @@ import pyarrow.parquet as pq
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
-from tests.examples import examples
+from tests.common import examples, refused
 from tests.people import files
-from tests.refusals import refused
 
 import foreknow as fk
 from foreknow_judge.counts import group_bags as counting

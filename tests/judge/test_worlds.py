@@ -11,6 +11,7 @@ from fractions import Fraction
 
 import pyarrow as pa
 import pytest
+from tests.common import NIGHTLY
 from tests.crossings.worlds import (
     Facts,
     Member,
@@ -19,8 +20,7 @@ from tests.crossings.worlds import (
     surest_by_implications,
     surest_by_negations,
 )
-from tests.examples import NIGHTLY
-from tests.oracle.sets import meant
+from tests.oracle.facts import meant
 
 import foreknow as fk
 from foreknow_judge.files.written_release import Written

@@ -15,7 +15,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from tests.cli.conftest import desk as desk
-from tests.examples import NIGHTLY, examples
+from tests.common import NIGHTLY, examples
 from tests.methods.decoy_walk import eager as eager
 from tests.methods.decoy_walk import given as given_tables
 from tests.methods.decoy_walk import in_order, judge, labelled, made_of

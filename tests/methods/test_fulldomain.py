@@ -12,10 +12,10 @@ import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.adult import table as adult_table
-from tests.examples import NIGHTLY, examples
+from tests.common import NIGHTLY, examples
 from tests.methods.reference import BruteForce, breach, safe
 from tests.methods.tables import KINDS, Crowd
+from tests.people import adult_table
 
 import foreknow as fk
 from foreknow import sample

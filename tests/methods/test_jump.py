@@ -13,7 +13,7 @@ import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.examples import NIGHTLY, examples
+from tests.common import NIGHTLY, examples
 from tests.methods.tables import microdata
 from tests.oracle import jump as oracle
 from tests.oracle.jump import judge_of as ruled_out

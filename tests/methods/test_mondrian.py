@@ -11,8 +11,8 @@ import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.common import NIGHTLY, examples
 from tests.criteria.definitions import truth
-from tests.examples import NIGHTLY, examples
 from tests.methods.reference import BruteForce, breach, into_intervals, parts, safe
 from tests.methods.tables import (
     KINDS,

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
-from tests.examples import examples
+from tests.common import examples
 from tests.methods.tables import axes, microdata
 from tests.oracle import streamliner as plain
 from tests.oracle.streamliner import (

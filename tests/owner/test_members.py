@@ -8,9 +8,9 @@ import pyarrow as pa
 import pyarrow.csv
 import pyarrow.parquet as pq
 import pytest
+from tests.cli.conftest import LABELS
 from tests.cli.conftest import desk as desk
-from tests.cli.desk import LABELS
-from tests.examples import NIGHTLY
+from tests.common import NIGHTLY
 from tests.people import made
 
 import foreknow as fk

@@ -12,7 +12,7 @@ import numpy as np
 import polars as pl
 import pyarrow as pa
 import pytest
-from tests.cli.desk import Desk
+from tests.cli.conftest import Desk
 from tests.policies.test_way_out import deaths
 
 import foreknow as fk

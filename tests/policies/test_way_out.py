@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 import pytest
-from tests.examples import NIGHTLY
+from tests.common import NIGHTLY
 
 import foreknow as fk
 from foreknow.methods.protocol import as_written

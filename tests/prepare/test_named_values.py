@@ -18,10 +18,10 @@ import pyarrow.parquet as pq
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.cli.conftest import POLICY
 from tests.cli.conftest import desk as desk
-from tests.cli.desk import POLICY
-from tests.examples import examples
-from tests.oracle.sets import meant
+from tests.common import examples
+from tests.oracle.facts import meant
 
 import foreknow as fk
 from foreknow.data.labels.ranges import Range

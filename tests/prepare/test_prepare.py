@@ -15,7 +15,7 @@ import pyarrow as pa
 import pyarrow.csv
 import pyarrow.parquet as pq
 import pytest
-from tests.examples import NIGHTLY
+from tests.common import NIGHTLY
 
 import foreknow as fk
 from foreknow.data.tables.formats.duckdb_table import DuckTable

@@ -15,7 +15,7 @@ import pyarrow.parquet as pq
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.examples import examples
+from tests.common import examples
 
 import foreknow as fk
 from foreknow.certificates import Certificate

@@ -18,8 +18,8 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 import pytest
+from tests.common import heeded
 from tests.people import made, people, schema
-from tests.signals import heeded
 
 import foreknow as fk
 from foreknow.adversaries.facts.facts import Facts

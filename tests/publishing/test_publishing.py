@@ -15,12 +15,12 @@ import pyarrow.parquet as pq
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.diagnoses import diagnoses
-from tests.examples import examples
+from tests.common import examples
 from tests.people import (
     FORMS,
     HARD,
     bucketized,
+    diagnoses,
     made,
     people,
     rows_of,

@@ -1,12 +1,22 @@
-"""Results that the tests of the report show: ordinary ones, and ones of hostile labels."""
+"""Results that tests of the report show, pages as a browser reads them, and snapshots.
 
+A snapshot is what was said before, in a plain file, to be read when it changes. Run the tests with
+FOREKNOW_SNAPSHOTS=write to write them anew, and read the difference.
+"""
+
+import io
+import os
+import re
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from html.parser import HTMLParser
+from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, ClassVar
 
 import numpy as np
 import pyarrow as pa
+from rich.console import Console
 
 import foreknow as fk
 from foreknow import Disclosure, Facts, GroupCounts, Policy, Requirement, Schema, audit, sample
@@ -14,6 +24,8 @@ from foreknow.adversaries.facts.facts import FactsWitness
 from foreknow.adversaries.release_counts import counts_of
 from foreknow.needs import Need
 from foreknow.policy.explanation import Explanation
+from foreknow.report.blocks import all_made
+from foreknow.report.values import block_values
 from foreknow_judge.remarks.explanations import unjudged
 
 BAGS = [
@@ -348,3 +360,108 @@ RESULTS = {
         lambda: utility(evil_raw(), EVIL[2]),
     ),
 }
+
+
+# ---- pages as a browser would read them, and terminals as people do ----------------------------
+
+VOID = {"meta", "br", "img", "link", "input", "hr", "base"}
+
+
+class Reader(HTMLParser):
+    """Elements with their attributes, scripts, and the text outside of scripts and styles."""
+
+    def __init__(self, text):
+        super().__init__()
+        self.elements, self.scripts, self.words, self.open = [], [], [], []
+        self.feed(text)
+        self.close()
+
+    def handle_starttag(self, tag, attrs):
+        self.elements.append((tag, dict(attrs)))
+        if tag == "script":
+            self.scripts.append("")
+        if tag not in VOID:
+            self.open.append(tag)
+
+    def handle_endtag(self, tag):
+        assert self.open.pop() == tag
+
+    def handle_data(self, data):
+        if self.open and self.open[-1] == "script":
+            self.scripts[-1] += data
+        elif self.open and self.open[-1] != "style":
+            self.words.append(data)
+
+    @property
+    def text(self):
+        return re.sub(r"\s+", " ", " ".join(self.words))
+
+
+def printed(shown, width=80, **options):
+    """What a terminal shows."""
+    stream = io.StringIO()
+    Console(file=stream, width=width, **options).print(shown)
+    return stream.getvalue()
+
+
+def words(shown, width=80):
+    """The same as one line."""
+    return " ".join(printed(shown, width).split())
+
+
+# snapshots: what was said before, in plain files beside the tests, to be read when it changes.
+# Run the tests with FOREKNOW_SNAPSHOTS=write to write them anew, and read the difference.
+
+FOLDER = Path(__file__).with_name("snapshots")
+
+
+def assert_as_before(name, lines):
+    """Compare lines with those of a file."""
+    path, text = FOLDER / f"{name}.txt", "\n".join(lines) + "\n"
+    if os.environ.get("FOREKNOW_SNAPSHOTS") == "write":
+        path.write_text(text, encoding="utf-8")
+    assert text == path.read_text(encoding="utf-8"), (
+        f"not as in {path.name}: if it shall be so, run FOREKNOW_SNAPSHOTS=write pytest "
+        "tests/report/test_pages.py, and read the difference"
+    )
+
+
+def page_lines(page):
+    """A page as lines: a block or row each; those for a glance, too, begin with a bar."""
+    yield f"{page.eyebrow} {page.name}: {page.headline} [{page.mood}]"
+    yield from (page.said(page.scope), *(f"* {note}" for note in page.said(page.notes)))
+    yield from (f"* assumed: {said}" for said in page.said(list(page.assumed)))
+    for block in page.said(list(all_made(page.blocks()))):
+        yield from _lines(block)
+    yield f"{page.promise} ({'may be published' if page.kept is None else page.kept})"
+
+
+def _lines(block):
+    (own,) = block_values([block])
+    glance = " " if block.whole else "|"
+    match own["kind"]:
+        case "heading":
+            word = own["word"] and own["word"]["text"]
+            yield f"\n{glance} {'#' * own['level']} {own['text']} {word or ''}".rstrip()
+        case "sentence":
+            yield f"{glance} {own['text']} {own['mood'] and '[' + own['mood'] + ']'}".rstrip()
+        case "items":
+            yield from (f"{glance} - {text}" for text in own["texts"])
+        case "pairs":
+            yield from (f"{glance} {name}: {said}" for name, said in own["rows"])
+        case "table":
+            for row in (own["head"], *own["rows"]):
+                yield f"{glance} {' ; '.join(map(_cell, row))}"
+            yield from [f"{glance} {own['note']}"] if own["note"] else []
+        case "figure":
+            yield f"{glance} figure {own['id']}: {own['title']}. {own['caption']}"
+        case "folded":
+            yield f"{glance} folded: {own['title']}"
+            for each in block.blocks:
+                yield from _lines(each)
+
+
+def _cell(cell):
+    if isinstance(cell, str):
+        return cell
+    return " / ".join(part for part in (cell["text"], cell["below"], cell["mood"]) if part)

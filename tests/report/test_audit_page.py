@@ -13,10 +13,18 @@ from functools import partial
 import pyarrow as pa
 import pytest
 from click.testing import CliRunner
-from tests.adversaries.releases_priors import priors_table
-from tests.report.reading import Reader, words
-from tests.report.results import Oracle, evil, register, small, verdict_of
-from tests.report.snapshots import assert_as_before, page_lines
+from tests.adversaries.releases import priors_table
+from tests.report.results import (
+    Oracle,
+    Reader,
+    assert_as_before,
+    evil,
+    page_lines,
+    register,
+    small,
+    verdict_of,
+    words,
+)
 
 import foreknow as fk
 from foreknow import Disclosure, Facts, GroupCounts, Policy, Requirement, audit

@@ -12,9 +12,9 @@ import polars as pl
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from tests.cli.conftest import TABLE as PATIENTS
 from tests.cli.conftest import desk as desk
-from tests.cli.desk import TABLE as PATIENTS
-from tests.examples import NIGHTLY
+from tests.common import NIGHTLY
 from tests.oracle import risks as oracle
 
 import foreknow as fk

@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from pyarrow import csv
-from tests.examples import NIGHTLY
+from tests.common import NIGHTLY
 from tests.oracle.risks import figures_of_risk_figures as figures
 from tests.oracle.risks import first_of
 

@@ -16,7 +16,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from tests.cli.conftest import desk as desk
-from tests.refusals import refused
+from tests.common import refused
 
 import foreknow as fk
 from foreknow.policy.trials import Try

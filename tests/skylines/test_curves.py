@@ -11,9 +11,9 @@ from itertools import pairwise, product
 import numpy as np
 import pyarrow as pa
 import pytest
-from tests import adult
 from tests.cli.conftest import desk as desk
 from tests.cli.conftest import pay as pay
+from tests.people import ADULT_GOLDEN, ADULT_LATTICE, FOLDER, adult_microdata, adult_table
 
 import foreknow as fk
 from foreknow.features.skylines.curves_page import key_sentence
@@ -25,7 +25,7 @@ COUNTS = fk.GroupCounts.from_bags(BAGS)
 
 def golden():
     """The numbers of the paper."""
-    return json.loads(adult.GOLDEN.read_text())
+    return json.loads(ADULT_GOLDEN.read_text())
 
 
 # ---- curves -------------------------------------------------------------------------------------
@@ -33,7 +33,7 @@ def golden():
 
 def test_the_figure_of_adult():
     """Figure 5, to six decimals: ages in steps of 20 years, everything else suppressed."""
-    counts = fk.counts_at(adult.microdata(), {"age": 3})
+    counts = fk.counts_at(adult_microdata(), {"age": 3})
     curves, known = fk.disclosure_curves(counts, upto=12), golden()
     for kind in ("implications", "negations"):
         results = [round(found.probability, known["decimals"]) for found in getattr(curves, kind)]
@@ -171,7 +171,7 @@ def test_the_best_of_equal_entropies(seed):
 
 def test_adult_has_72_generalizations():
     """Figure 6; the node of figure 5 has the values of figure 5."""
-    survey = fk.survey(adult.microdata())
+    survey = fk.survey(adult_microdata())
     assert (survey.n_nodes, survey.n_plain, survey.people) == (72, 48, 45222)
     node = survey.node((3, 2, 1, 1))
     assert node.groups == 5
@@ -186,7 +186,7 @@ def test_adult_has_72_generalizations():
     assert {len(survey.best(k)) for k in survey.knowledge} == {22}
     rise = [(f"{n.entropy:.3f}", f"{n.disclosures[4]:.3f}") for n in survey.best(9)]
     assert (("2.857", "0.940"), ("2.921", "0.951")) in pairwise(rise)
-    mild = fk.survey(adult.microdata(), kind="negations")
+    mild = fk.survey(adult_microdata(), kind="negations")
     gaps = (survey.disclosures - mild.disclosures)[survey.entropy > 0]
     assert gaps.min() >= 0
     assert f"{100 * gaps.max():.1f}" == "8.3"
@@ -421,14 +421,14 @@ def test_docs_show_what_is_printed(desk, words):
         return " ".join(text.replace("─", "").split())
 
     command, *more = words.split()
-    out = desk.says(command, adult.table(), "--policy", adult.LATTICE, *more)
-    page = (adult.ROOT / "docs" / "research" / "implications.md").read_text("utf-8")
+    out = desk.says(command, adult_table(), "--policy", ADULT_LATTICE, *more)
+    page = (FOLDER / "docs" / "research" / "implications.md").read_text("utf-8")
     block = page.split(f"$ foreknow {command} ")[1].split("```")[0].split("\n", 1)[1]
     shown = [re.escape(lines_of(part)) for part in block.split("...\n")]
     assert re.fullmatch(".*".join(shown), lines_of(out))
     assert len(shown) == {"curves": 3, "survey": 4}[command]
     if more:
-        golden, points = json.loads(adult.GOLDEN.read_text()), desk.json("five.json")["points"]
+        golden, points = json.loads(ADULT_GOLDEN.read_text()), desk.json("five.json")["points"]
         for kind in ("implications", "negations"):
             assert [round(point[kind]["probability"], 6) for point in points] == golden[kind]
 

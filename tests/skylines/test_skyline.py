@@ -8,11 +8,17 @@ from itertools import product
 
 import numpy as np
 import pytest
-from tests.adversaries.judging import counts_of, small_releases, worst_cases
-from tests.examples import NIGHTLY
-from tests.report.reading import Reader, words
-from tests.report.results import case_study, many_points, of_sets, three_values
-from tests.report.snapshots import assert_as_before
+from tests.adversaries.releases import counts_of, small_releases, worst_cases
+from tests.common import NIGHTLY
+from tests.report.results import (
+    Reader,
+    assert_as_before,
+    case_study,
+    many_points,
+    of_sets,
+    three_values,
+    words,
+)
 
 import foreknow as fk
 from foreknow.adversaries.facts import fronts

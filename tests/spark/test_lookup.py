@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from tests.examples import NIGHTLY
+from tests.common import NIGHTLY
 
 from foreknow.features.spark import lookup
 

@@ -6,9 +6,9 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from tests.cli.conftest import AGES
 from tests.cli.conftest import desk as desk
-from tests.cli.desk import AGES
-from tests.examples import NIGHTLY
+from tests.common import NIGHTLY
 from tests.oracle.priors import binary, joint
 
 from foreknow.adversaries.priors import exchanges

@@ -10,9 +10,9 @@ import pandas as pd
 import pyarrow as pa
 import pytest
 from rich.console import Console
+from tests.cli.conftest import LABELS
 from tests.cli.conftest import desk as desk
-from tests.cli.desk import LABELS
-from tests.examples import NIGHTLY
+from tests.common import NIGHTLY
 from tests.people import made, schema
 from tests.people import people as people_report
 

@@ -10,7 +10,7 @@ import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.examples import examples
+from tests.common import examples
 from tests.methods.tables import cases
 from tests.people import bucketized, generalized
 from tests.utility import brute

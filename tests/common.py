@@ -1,0 +1,50 @@
+"""What tests of all folders use: how many cases, refusals by code, signals, altered verdicts."""
+
+import os
+import signal
+from contextlib import contextmanager
+from dataclasses import fields
+
+import pytest
+from hypothesis import settings
+
+from foreknow_judge.errors import ForeknowError
+from foreknow_judge.verdict import Figure
+from foreknow_judge.verdicts import decided
+
+
+@contextmanager
+def refused(code, kind=ForeknowError, **fields):
+    """Expect an error with a code, and with these fields among its own."""
+    with pytest.raises(kind) as caught:
+        yield caught
+    assert (caught.value.code, caught.value.fields) == (code, caught.value.fields | fields)
+
+
+# signals as a terminal sends them, also where tests run in the background and ignore them.
+
+
+def heeded():
+    """Let signals end this process: what a test runs first in a process that it starts."""
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, signal.SIG_DFL)
+
+
+# ---- verdicts with other fields, which only tests make -----------------------------------------
+
+
+def altered(verdict, **changes):
+    """The same verdict with some other fields."""
+    about = {field.name: getattr(verdict, field.name) for field in fields(Figure)}
+    return decided(Figure(**{**about, **changes}), verdict.safe)
+
+
+# how many random cases a property is tried on: all by night, a part in each run, fresh ones.
+
+NIGHTLY = os.environ.get("FOREKNOW_NIGHTLY") == "1"
+
+
+def examples(nightly, daily=None, **more):
+    """Hypothesis settings for so many cases by night; by day a twentieth of them, or so many."""
+    daily = daily or max(nightly // 20, 8)
+    return settings(max_examples=nightly if NIGHTLY else daily, **more)
