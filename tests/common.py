@@ -1,5 +1,6 @@
-"""What tests of all folders use: how many cases, refusals by code, signals, altered verdicts."""
+"""What tests of all folders use: numbers of cases, refusals by code, signals, altered releases."""
 
+import json
 import os
 import signal
 from contextlib import contextmanager
@@ -8,6 +9,7 @@ from dataclasses import fields
 import pytest
 from hypothesis import settings
 
+import foreknow as fk
 from foreknow_judge.errors import ForeknowError
 from foreknow_judge.verdict import Figure
 from foreknow_judge.verdicts import decided
@@ -48,3 +50,26 @@ def examples(nightly, daily=None, **more):
     """Hypothesis settings for so many cases by night; by day a twentieth of them, or so many."""
     daily = daily or max(nightly // 20, 8)
     return settings(max_examples=nightly if NIGHTLY else daily, **more)
+
+
+# ---- what tests of audits do with the folder of a release --------------------------------------
+
+
+def written(table, policy, folder, **how):
+    """What is published of a table, which lies in a folder."""
+    publication = fk.publish(table, policy, **{"seed": 1, "learned": False, **how})
+    publication.write(folder)
+    return publication
+
+
+def forge(folder, change):
+    """Let a function change the certificate of a folder."""
+    path = folder / "certificate.json"
+    certificate = json.loads(path.read_text("utf-8"))
+    change(certificate)
+    path.write_text(json.dumps(certificate), "utf-8")
+
+
+def settings_of(certificate, **changed):
+    """Change settings of the first requirement of a certificate."""
+    certificate["policy"]["require"][0].update(changed)

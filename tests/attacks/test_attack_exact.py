@@ -11,7 +11,7 @@ import pyarrow as pa
 import pytest
 from tests.common import NIGHTLY
 from tests.oracle.decoy import posteriors
-from tests.oracle.streamliner import outcomes, tables
+from tests.oracle.more_methods import outcomes, tables
 
 import foreknow as fk
 from foreknow.features.attacks.observation import numbered

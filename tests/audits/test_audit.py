@@ -10,9 +10,8 @@ from fractions import Fraction
 import pandas as pd
 import pyarrow as pa
 import pytest
-from tests.audits.folders import forge, written
 from tests.cli.conftest import desk as desk
-from tests.common import NIGHTLY
+from tests.common import NIGHTLY, forge, written
 from tests.oracle.risks import (
     found_out,
     found_out_of_sets,

@@ -10,8 +10,7 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pytest
-from tests.audits.folders import forge, written
-from tests.common import NIGHTLY
+from tests.common import NIGHTLY, forge, written
 from tests.oracle.rules import worst_cases
 
 import foreknow as fk

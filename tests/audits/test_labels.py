@@ -7,9 +7,8 @@ from fractions import Fraction
 import numpy as np
 import pyarrow as pa
 import pytest
-from tests.audits.folders import written
-from tests.common import NIGHTLY
-from tests.utility.brute import members_of
+from tests.common import NIGHTLY, written
+from tests.utility.test_queries import members_of
 
 import foreknow as fk
 from foreknow.data.labels.generalization import coarsened, style_of

@@ -9,8 +9,7 @@ from itertools import product
 import numpy as np
 import pyarrow as pa
 import pytest
-from tests.audits.folders import forge, settings_of, written
-from tests.common import NIGHTLY, refused
+from tests.common import NIGHTLY, forge, refused, settings_of, written
 from tests.oracle.rules import worst_cases
 
 import foreknow as fk

@@ -11,9 +11,8 @@ import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.audits.folders import forge, settings_of, written
 from tests.cli.conftest import desk as desk
-from tests.common import examples
+from tests.common import examples, forge, settings_of, written
 
 import foreknow as fk
 from foreknow.errors import OutputError, SchemaError

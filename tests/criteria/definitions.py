@@ -5,7 +5,7 @@ from collections import Counter
 from decimal import Decimal, getcontext
 from fractions import Fraction
 
-from tests.oracle.leaving import least_work, levels_apart
+from tests.oracle.labels import least_work, levels_apart
 
 import foreknow as fk
 

@@ -12,7 +12,7 @@ from itertools import accumulate
 from math import prod
 from typing import Any, NamedTuple
 
-from tests.oracle.leaving import least_work, levels_apart
+from tests.oracle.labels import least_work, levels_apart
 
 
 def number_of(value):

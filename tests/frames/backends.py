@@ -1,8 +1,17 @@
 """The same table held by every backend: files, workbooks, folders, frames; each is odd."""
 
+import atexit
 import datetime as dt
 import gzip
+import os
+import shutil
+import subprocess
+import tempfile
+from functools import cache
+from itertools import count
+from pathlib import Path
 from typing import NamedTuple
+from urllib.parse import quote
 
 import duckdb
 import numpy as np
@@ -13,7 +22,60 @@ import pyarrow.compute as pc
 import pyarrow.csv
 import pyarrow.parquet as pq
 import pytest
-from tests.frames import postgres
+
+POSTGRES_NUMBERS = count()
+
+
+def postgres_programs():
+    """The folder of the server's programs, or None."""
+    result = shutil.which("initdb")
+    known = [Path(result)] if result else sorted(Path("/usr/lib/postgresql").glob("*/bin/initdb"))
+    return known[-1].parent if known else None
+
+
+@cache
+def postgres_server():
+    """Start it once; its address without a table."""
+    place = postgres_programs()
+    if place is None:
+        pytest.skip("there is no PostgreSQL server (Debian's package postgresql)")
+    folder = Path(tempfile.mkdtemp(prefix="pg", dir="/tmp"))
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    as_other = []
+    if os.getuid() == 0:  # which the server refuses to be
+        shutil.chown(folder, "postgres", "postgres")
+        as_other = ["runuser", "-u", "postgres", "--"]
+
+    def run(*command):
+        subprocess.run(
+            [*as_other, *command], check=True, cwd=folder, stdout=subprocess.DEVNULL, timeout=60
+        )
+
+    data = folder / "data"
+    run(place / "initdb", "-D", data, "-A", "trust", "-U", "tester", "-N", "-E", "UTF8")
+    options = f"-c listen_addresses='' -c fsync=off -k {folder}"
+    run(place / "pg_ctl", "-D", data, "-o", options, "-w", "-l", folder / "log", "start")
+    atexit.register(run, place / "pg_ctl", "-D", data, "-m", "immediate", "stop")
+    return f"postgresql:///postgres?host={quote(str(folder), safe='')}&user=tester"
+
+
+def postgres_connection():
+    """Connect to it with ADBC."""
+    dbapi = pytest.importorskip("adbc_driver_postgresql.dbapi")
+    return dbapi.connect(postgres_server())
+
+
+def hold_in_postgres(table):
+    """Put an Arrow table into it; the name."""
+    name = f"people{next(POSTGRES_NUMBERS)}"
+    with postgres_connection() as opened:
+        with opened.cursor() as cursor:
+            cursor.adbc_ingest(name, table)
+        opened.commit()
+    return name
+
+
+# ---- the same table held by every backend: files, workbooks, folders, frames; each is odd ------
 
 
 def is_text(kind):
@@ -184,8 +246,8 @@ def spark_frame(table, folder):
 
 def postgres_table(table, folder):
     """The address of a table in a server of our own."""
-    name = postgres.hold(table)
-    return f"{postgres.server()}&table={name}"
+    name = hold_in_postgres(table)
+    return f"{postgres_server()}&table={name}"
 
 
 def ibis_duckdb(table, folder):
@@ -197,8 +259,8 @@ def ibis_duckdb(table, folder):
 
 def ibis_postgres(table, folder):
     ibis = pytest.importorskip("ibis")
-    name = postgres.hold(table)
-    return ibis.connect(postgres.server()).table(name)
+    name = hold_in_postgres(table)
+    return ibis.connect(postgres_server()).table(name)
 
 
 FILES = [csv_file, csv_gz]

@@ -16,8 +16,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from tests.common import examples
-from tests.frames import postgres
-from tests.frames.backends import spark_frame
+from tests.frames.backends import (
+    hold_in_postgres,
+    postgres_connection,
+    postgres_server,
+    spark_frame,
+)
 
 import foreknow as fk
 from foreknow.data import arrays
@@ -462,12 +466,12 @@ def verdicts(desk, *arguments):
 
 def test_the_query_runs_on_postgresql(odd):
     pytest.importorskip("adbc_driver_postgresql", reason="the ADBC driver is absent")
-    name = postgres.hold(odd.table)
+    name = hold_in_postgres(odd.table)
     _, asked = query(odd, "--table", f"public.{name}")
-    with postgres.connection() as opened, opened.cursor() as cursor:
+    with postgres_connection() as opened, opened.cursor() as cursor:
         cursor.execute(f"CREATE TABLE {name}_tally AS {asked.rstrip(';')}")
         opened.commit()
-    socket = postgres.server().split("host=%2F")[1].split("&")[0]
+    socket = postgres_server().split("host=%2F")[1].split("&")[0]
     place = f"postgresql://tester@%2F{socket}/postgres?table={name}"
     direct = verdicts(odd, place)
     assert verdicts(odd, "--counts", f"{place}_tally", "--count", "count_2") == direct

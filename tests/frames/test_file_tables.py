@@ -18,8 +18,18 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
-from tests.frames import backends, postgres
-from tests.frames.backends import COMPUTED, ERROR, UNCOMPUTED, bags, write, write_workbook
+from tests.frames import backends
+from tests.frames.backends import (
+    COMPUTED,
+    ERROR,
+    POSTGRES_NUMBERS,
+    UNCOMPUTED,
+    bags,
+    postgres_connection,
+    postgres_server,
+    write,
+    write_workbook,
+)
 
 import foreknow as fk
 from foreknow.adversaries.priors.priors import Priors
@@ -297,10 +307,10 @@ def test_spss_missing_values_are_missing(stat, tmp_path):
 def made():
     """Run statements; give the address."""
     pytest.importorskip("adbc_driver_postgresql", reason="the ADBC driver is absent")
-    schema = f"s{next(postgres._numbers)}"
+    schema = f"s{next(POSTGRES_NUMBERS)}"
 
     def run(*statements):
-        with postgres.connection() as opened, opened.cursor() as cursor:
+        with postgres_connection() as opened, opened.cursor() as cursor:
             for statement in (
                 f"CREATE SCHEMA {schema}",
                 f"SET search_path = {schema}",
@@ -308,7 +318,7 @@ def made():
             ):
                 cursor.execute(statement)
             opened.commit()
-        return lambda table: f"{postgres.server()}&table={schema}.{table}"
+        return lambda table: f"{postgres_server()}&table={schema}.{table}"
 
     return run
 

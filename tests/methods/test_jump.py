@@ -15,9 +15,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.common import NIGHTLY, examples
 from tests.methods.tables import microdata
-from tests.oracle import jump as oracle
-from tests.oracle.jump import judge_of as ruled_out
-from tests.oracle.jump import worst_in_worlds
+from tests.oracle import more_methods as oracle
+from tests.oracle.more_methods import judge_of as ruled_out
+from tests.oracle.more_methods import worst_in_worlds
 
 import foreknow as fk
 from foreknow.criteria.diversity import LDiversity, entropy_is_at_least

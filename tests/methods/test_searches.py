@@ -16,7 +16,7 @@ from tests.criteria.definitions import truth
 from tests.methods.reference import safe
 from tests.methods.tables import asking
 from tests.methods.tables import microdata as table_of
-from tests.oracle import leaving
+from tests.oracle.labels import fewest as fewest_by_trial
 
 import foreknow as fk
 from foreknow.data import arrays, equal_rows
@@ -118,7 +118,7 @@ def test_how_many_must_leave():
         assert alone == [is_safe(group) for group in groups], (seed, rule)
         cases += 1
         for group, fewest in zip(groups, text, strict=True):
-            must = leaving.fewest(group, is_safe) if not is_safe(group) else 0
+            must = fewest_by_trial(group, is_safe) if not is_safe(group) else 0
             assert fewest <= must, (seed, rule, group)
             assert fewest == must or not exact, (seed, rule, group)
             close += fewest == must > 0

@@ -15,11 +15,11 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 from tests.common import examples
 from tests.methods.tables import axes, microdata
-from tests.oracle import streamliner as plain
-from tests.oracle.streamliner import (
+from tests.oracle import more_methods as plain
+from tests.oracle.more_methods import (
     bags as bags_of_posteriors,
 )
-from tests.oracle.streamliner import (
+from tests.oracle.more_methods import (
     exchangeable,
     gda,
     outcomes,

@@ -13,7 +13,7 @@ import polars as pl
 import pyarrow as pa
 import pytest
 from tests.cli.conftest import Desk
-from tests.policies.test_way_out import deaths
+from tests.policies.test_policy import deaths
 
 import foreknow as fk
 from foreknow.data.tables.profile.column_profile import Profile

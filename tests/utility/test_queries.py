@@ -3,6 +3,7 @@
 import datetime as dt
 import json
 import math
+from fractions import Fraction
 from pathlib import Path
 
 import numpy as np
@@ -11,10 +12,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from tests.common import examples
-from tests.methods.tables import cases
+from tests.methods.tables import cases, interval_path, mask_path, tree_path
 from tests.people import bucketized, generalized
-from tests.utility import brute
-from tests.utility.brute import members_of
 
 import foreknow as fk
 from foreknow import sample
@@ -27,6 +26,166 @@ from foreknow.features.utility.value_positions import (
 )
 from foreknow.publishing.tables import group_ids
 from foreknow_judge.errors import DataError
+
+PATHS = {"tree": tree_path, "interval": interval_path, "mask": mask_path}
+DEPTH = 3
+SIZES = {"low": 0, "middle": 1, "high": 2}
+LEAVES = "abcdefgh"
+
+
+def queries_of(drawn):
+    """The queries as sets of values: one per attribute that is asked about, and the sensitive."""
+    results = []
+    for q in range(len(drawn)):
+        sets = [
+            {v for v, wanted in zip(attribute.domain, asked_value[:, q], strict=True) if wanted}
+            for attribute, asked_value in zip(drawn.attributes, drawn.asked_values, strict=True)
+        ]
+        results.append((sets, drawn.values[:, q]))
+    return results
+
+
+def true_answer(rows, sensitive, sets, expected):
+    return sum(
+        all(value in allowed for value, allowed in zip(row, sets, strict=True)) and held in expected
+        for row, held in zip(rows, sensitive, strict=True)
+    )
+
+
+def members(groups):
+    return [[i for i, g in enumerate(groups) if g == group] for group in sorted(set(groups))]
+
+
+def bucketized_answer(rows, sensitive, groups, sets, expected):
+    """Each of the people who match has each value of the bag with the same chance."""
+    total = Fraction(0)
+    for group in members(groups):
+        matching = sum(
+            all(v in allowed for v, allowed in zip(rows[i], sets, strict=True)) for i in group
+        )
+        total += matching * Fraction(sum(sensitive[i] in expected for i in group), len(group))
+    return total
+
+
+def generalized_answer(boxes, sensitive, groups, wishes, expected):
+    """Each person is anywhere in their group's box with the same chance.
+
+    A box has a list of pieces per attribute, a wish of a query as well: ranges of whole numbers,
+    and None for a missing value.
+    """
+    total = Fraction(0)
+    for group, box in zip(members(groups), boxes, strict=True):
+        share = Fraction(1)
+        for pieces, wish in zip(box, wishes, strict=True):
+            share *= Fraction(common(pieces, wish), common(pieces, pieces))
+        total += share * sum(sensitive[i] in expected for i in group)
+    return total
+
+
+def common(pieces, others):
+    """How many possible values two lists of disjoint pieces have in common."""
+    total = (None in pieces) and (None in others)
+    for piece in pieces:
+        for other in others:
+            if piece is not None and other is not None:
+                total += max(0, min(piece.stop, other.stop) - max(piece.start, other.start))
+    return total
+
+
+def wish_of(kind, asked, domain):
+    """What a query asks for: values, and what lies between those that are next to each other."""
+    where = place(kind, domain)
+    result = [None] * (None in asked)
+    run = []
+    for value in sorted((v for v in domain if v is not None), key=where):
+        if value in asked:
+            run.append(where(value))
+        elif run:
+            result.append(range(run[0], run[-1] + 1))
+            run = []
+    return result + ([range(run[0], run[-1] + 1)] if run else [])
+
+
+def box_of(kind, values, domain, floor=0, style=None):
+    """What a group's label covers: all that could be meant, whether it occurs or not."""
+    kind_of = kind.name
+    style = style or ("hierarchy" if kind_of in PATHS else "set" if kind_of == "text" else "range")
+    where = place(kind, domain)
+    known = [where(v) for v in domain if v is not None]
+    lowest, highest = min(known), max(known)
+    everything = [range(lowest, highest + 1), *([None] * (None in domain))]
+    if style == "hierarchy":
+        for level in range(floor, DEPTH + 1):
+            nodes = {path_of(kind_of, value)[level] for value in values}
+            if len(nodes) > 1:
+                continue
+            if level == DEPTH:
+                return everything
+            if None in values:
+                return [None]
+            return [
+                range(step, step + 1)
+                for step in range(lowest, highest + 1)
+                if path_of(kind_of, at(kind_of, step, domain))[level] in nodes
+            ]
+        raise AssertionError("no top")
+    if floor >= (DEPTH if kind_of in PATHS else 1):
+        return everything
+    if style == "set":
+        if set(values) == set(domain):
+            return everything
+        return [None if v is None else range(where(v), where(v) + 1) for v in values]
+    inside = [where(v) for v in values if v is not None]
+    result = [None] * (None in values)
+    return result + ([range(min(inside), max(inside) + 1)] if inside else [])
+
+
+def place(kind, domain):
+    """Where a value lies among all that are possible: a whole number."""
+    occurring = sorted(v for v in domain if v is not None) if kind.name in ("text", "mask") else ()
+    return {
+        "number": int,
+        "interval": int,
+        "decimal": lambda value: int(value * PARTS[any(v in (0.5, -1.5) for v in domain)]),
+        "order": SIZES.__getitem__,
+        "tree": LEAVES.index,
+        "text": occurring.index if occurring else None,
+        "mask": occurring.index if occurring else None,
+    }[kind.name]
+
+
+# Decimal numbers are written in tenths if any of them has to be.
+PARTS = {True: 10, False: 1}
+
+
+def at(kind_of, step, domain):
+    """The possible value that lies somewhere."""
+    if kind_of == "mask":
+        return sorted(v for v in domain if v is not None)[step]
+    return LEAVES[step] if kind_of == "tree" else step
+
+
+def path_of(kind_of, value):
+    """A value and what is above it."""
+    if value is None:
+        return (None, *(("(null)",) * (DEPTH - 1)), "*")
+    above = PATHS[kind_of](value)
+    # One label may stand for different things at different levels.
+    return (value, *((level, label) for level, label in enumerate(above[:-1])), "*")
+
+
+def members_of(covers):
+    """The values that labels cover: the label of each, and its code."""
+    results = [(), ()]
+    for label in range(len(covers)):
+        for at in range(covers.offsets[label], covers.offsets[label + 1]):
+            ends = covers.starts[at], covers.ends[at]
+            codes = range(*np.searchsorted(covers.positions.cells, ends).tolist())
+            results = [(*results[0], *[label] * len(codes)), (*results[1], *codes)]
+    return np.array(results[0], dtype=int), np.array(results[1], dtype=int)
+
+
+# random queries answered as by enumeration, and what published labels cover between values.
 
 # ---- answers -------------------------------------------------------------------------------------
 
@@ -49,12 +208,12 @@ def grouped(draw):
     styles, floors = {}, {}
     for name, kind in zip(case.names, case.kinds, strict=True):
         possible = ["set", None] + ["range"] * (kind.name != "text")
-        style = draw(st.sampled_from(possible + ["hierarchy"] * (kind.name in brute.PATHS)))
+        style = draw(st.sampled_from(possible + ["hierarchy"] * (kind.name in PATHS)))
         if style is not None:
             styles[name] = style
         if draw(st.booleans()):
             levels = st.lists(st.integers(0, 3), min_size=len(used), max_size=len(used))
-            top = 3 if kind.name in brute.PATHS else 1
+            top = 3 if kind.name in PATHS else 1
             floors[name] = np.minimum(np.array(draw(levels)), top)
     asking = {
         "queries": draw(st.integers(1, 6)),
@@ -68,13 +227,13 @@ def grouped(draw):
 
 def boxes_of(case, groups, styles, floors):
     results = []
-    for g, group in enumerate(brute.members(groups)):
+    for g, group in enumerate(members(groups)):
         box = []
         for a, (name, kind) in enumerate(zip(case.names, case.kinds, strict=True)):
             domain = list(dict.fromkeys(row[a] for row in case.rows))
             floor = int(floors[name][g]) if name in floors else 0
             values = {case.rows[i][a] for i in group}
-            box.append(brute.box_of(kind, values, domain, floor, styles.get(name)))
+            box.append(box_of(kind, values, domain, floor, styles.get(name)))
         results.append(box)
     return results
 
@@ -98,13 +257,13 @@ def test_answers_match_enumeration(drawn, delta):
     boxes = boxes_of(case, groups, styles, floors)
     exact, boxed, bucketed = [], [], []
     domains = [list(dict.fromkeys(column)) for column in zip(*case.rows, strict=True)]
-    for sets, chosen in brute.queries_of(draw_queries(microdata, **asking)):
+    for sets, chosen in queries_of(draw_queries(microdata, **asking)):
         wanted = {v for v, yes in zip(microdata.values, chosen, strict=True) if yes}
-        exact.append(brute.true_answer(case.rows, case.held, sets, wanted))
-        wishes = list(map(brute.wish_of, case.kinds, sets, domains))
-        boxed.append(float(brute.generalized_answer(boxes, case.held, groups, wishes, wanted)))
+        exact.append(true_answer(case.rows, case.held, sets, wanted))
+        wishes = list(map(wish_of, case.kinds, sets, domains))
+        boxed.append(float(generalized_answer(boxes, case.held, groups, wishes, wanted)))
         people = case.rows, case.held, groups
-        bucketed.append(float(brute.bucketized_answer(*people, sets, wanted)))
+        bucketed.append(float(bucketized_answer(*people, sets, wanted)))
     groups = np.array(groups)
     tables = releases(microdata, groups, styles, floors, asking["seed"])
     with pytest.MonkeyPatch.context() as patch:
