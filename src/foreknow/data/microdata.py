@@ -12,7 +12,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from foreknow.data.arrays import IntArray, combine_encoded
+from foreknow.data.arrays import FloatArray, IntArray, combine_encoded
 from foreknow.data.columns.attribute import Attribute
 from foreknow.data.columns.column_layout import attribute_of, grids_of, in_cells
 from foreknow.data.columns.grids import Grid
@@ -31,6 +31,7 @@ from foreknow.data.keys import RowKeys
 from foreknow.data.labels.labels import GroupLabels, Labels, text_of
 from foreknow.data.people.missing_values import LeftOut
 from foreknow.data.people.person_numbers import Coded, coded_values, people_of
+from foreknow.data.people.survey_weights import weights_of_groups, weights_of_rows
 from foreknow.data.people.units import shared
 from foreknow.data.people.values_of_people import Holdings
 from foreknow.data.prepare import Prepared, prepare
@@ -587,6 +588,26 @@ class Microdata:
     def other(self) -> pa.Table:
         """The columns that are published unchanged, one row per person."""
         return self.rows_read.other_columns
+
+    @property
+    def weights(self) -> FloatArray:
+        """The survey weight of each person, by the column that the schema names."""
+        if self.times is not None:  # an entry is several rows, which may differ in their weights
+            raise InternalError("equal rows were counted, and the weights of rows are asked for")
+        weight_of_row = weights_of_rows(self.source, str(self.schema.weights), self.reading)
+        return weight_of_row[self.kept]
+
+    def with_weights_of_groups(self, groups: IntArray) -> Microdata:
+        """The same people, each with the weight that is published of their group.
+
+        `groups` has the group of each person; people who look alike in the release are in one.
+        """
+        name = str(self.schema.published_weights)
+        weights = weights_of_groups(self.weights, groups, self.schema.rounding.get(name))
+        other_columns = self.other()
+        position = other_columns.column_names.index(name)
+        other_columns = other_columns.set_column(position, name, pa.array(weights[groups]))
+        return self.with_values(replace(self.rows_read, other_columns=other_columns))
 
     def counts(self, groups: NDArray[Any]) -> GroupCounts:
         """Count the sensitive values of each group.

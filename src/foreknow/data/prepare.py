@@ -208,6 +208,7 @@ class Prepared:
             *schema.other,
             *schema.identifiers,
             *schema.conditions,
+            *filter(None, [schema.weights]),
         ]
         return list(
             dict.fromkeys([*published, *schema.sensitives, *schema.persons, *further_columns])
@@ -218,7 +219,7 @@ class Prepared:
         if not self.schema.quasi_identifiers:
             raise SchemaError("quasi_identifiers is empty; name the columns that others may know")
         schema = self.schema
-        names = [*self.roles(further_columns), *filter(None, [schema.weights])]
+        names = self.roles(further_columns)
         key_of_further = dict.fromkeys(further_columns, "knowing of a requirement")
         require(self.source, names, lambda name: schema.key_of(name) or key_of_further.get(name))
         self._require_persons()

@@ -143,7 +143,7 @@ class RowsReader(NamedTuple):
             sensitive=sensitive,
             n_rows=n_rows,
             source_rows=source_rows,
-            other_columns=rows.select(schema.other),
+            other_columns=self._published_beside(rows),
             further_sensitive=tuple(further_sensitive),
             times=times,
             n_entries=n_entries,
@@ -241,7 +241,7 @@ class RowsReader(NamedTuple):
             codes, values = codes_of(rows.column(name))
             # Only checked: a person's values come from the first row of the person.
             people.agreed_codes(name, codes, lambda code, values=values: values[code].as_py())  # type: ignore[misc]
-        other_columns = rows.select(schema.other).take(pa.array(people.first))
+        other_columns = self._published_beside(rows).take(pa.array(people.first))
         return RowsRead(
             columns=columns,
             sensitive=sensitive,
@@ -252,6 +252,17 @@ class RowsReader(NamedTuple):
             holdings=holdings,
             further_sensitive=tuple(further_sensitive),
         )
+
+    def _published_beside(self, rows: pa.Table) -> pa.Table:
+        """The columns that are published unchanged; 0 for weights, until groups have theirs.
+
+        Nothing that is made of the rows may show, or depend on, the weight of a single one.
+        """
+        name = self.schema.published_weights
+        if name is not None:
+            zeros = pa.chunked_array([pa.array(np.zeros(len(rows)))])
+            rows = rows.set_column(rows.column_names.index(name), name, zeros)
+        return rows.select(self.schema.other)
 
     def _encode(
         self,

@@ -115,7 +115,8 @@ class Schema:
         household, in its first published row, and requirements on the column count households.
     weights : str, optional
         The column of a survey with the number of people in the population that each row stands
-        for. It is not published; `risk_report` estimates risks from it.
+        for; `risk_report` estimates risks from it. It is not published, unless `other` names it,
+        too: then each group has one weight, the mean of its people's, rounded.
     impossible : sequence of mappings
         Rules that everybody knows about who cannot have a value, such as
         ``{"values": ["O04"], "where": {"sex": ["m"]}}``, or ``{"age": {"to": 11}}`` for ``where``.
@@ -153,7 +154,8 @@ class Schema:
     impossible: Sequence[Any] = ()
     # how fine quasi-identifiers may be published, as the policy says (`Levels`)
     levels: Mapping[str, Level] = field(default_factory=dict, repr=False)
-    # of a survey, how many people of the population a row stands for; never published
+    # of a survey, how many people of the population a row stands for; a group's mean is published
+    # if `other` names the column, too
     weights: str | None = None
     # to multiples of what numbers of other columns are rounded, as the policy says
     rounding: Mapping[str, int | float] = field(default_factory=dict, repr=False)
@@ -190,10 +192,11 @@ class Schema:
                     twice = "twice" if roles[column] == role else f"and as {roles[column]}"
                     raise SchemaError(f"column {column!r} is given as {role} {twice}; keep one")
                 roles[column] = role
-        if self.weights in roles:
+        # Weights among other columns are published, one for each group.
+        if roles.get(self.weights or "", "other") != "other":
             raise SchemaError(
-                f"column {self.weights!r} is given as weights and as {roles[self.weights]}: "
-                "weights are never published, so take it out of the other role"
+                f"column {self.weights!r} is given as weights and as {roles[self.weights or '']}: "
+                "a row's own weight is never published, so take it out of the other role"
             )
         object.__setattr__(self, "semantics", semantics_of_each(self.semantics, self.sensitives))
         object.__setattr__(self, "reading", Reading.of(self.reading))
@@ -213,6 +216,11 @@ class Schema:
         self._read_hierarchies()
         rules = [Rule.of(rule, i, self.sensitives) for i, rule in enumerate(self.impossible)]
         object.__setattr__(self, "impossible", tuple(rules))
+        if self.published_weights in self.conditions:
+            raise SchemaError(
+                f"impossible: where names the weights {self.weights!r}, which are published as "
+                "means of groups; take them out of other, or leave the rule out"
+            )
         self._refuse_together()
 
     def _refuse_together(self) -> None:
@@ -314,6 +322,11 @@ class Schema:
     def conditions(self) -> list[str]:
         """The columns in the conditions of the `impossible` rules, each once."""
         return list(dict.fromkeys(chain.from_iterable(rule.where for rule in self.impossible)))
+
+    @property
+    def published_weights(self) -> str | None:
+        """The column of weights, if the weights of groups are published; else None."""
+        return self.weights if self.weights in self.other else None
 
     @property
     def persons(self) -> list[str]:

@@ -146,6 +146,7 @@ class Policy:
         self._check_levels()
         self._check_supported(schema)
         self._check_shared(schema)
+        self._check_weights(schema)
         self._check_impossible(schema)
         for trial in self.tries:
             self._check_try(trial, schema)
@@ -209,6 +210,16 @@ class Policy:
                     f"publish.unlinked: {name!r} is about values that are shown once for each "
                     "household, beside the column that says where: take it out of unlinked"
                 )
+
+    def _check_weights(self, schema: Schema) -> None:
+        """Refuse weights of groups where a row would need its own, or another name."""
+        name = schema.published_weights
+        if name is not None and name in {*self.attributes, *self.options.unlinked}:
+            key = "priors" if name in self.attributes else "publish.unlinked"
+            raise PolicyError(
+                f"{key}: {name!r} has the weights of a survey, which are published as one for "
+                f"each group; take it out of {key}, or out of other"
+            )
 
     def ruled_beside(self, requirement: Requirement) -> list[str]:
         """The columns beside a requirement's secret that are not known, and that rules are about.

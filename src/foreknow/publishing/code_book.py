@@ -50,6 +50,10 @@ _MEANS = {
     "tree": f"A value, or a node of a hierarchy that stands for any value below it. {_NOTHING}",
 }
 _SHUFFLED = "Shuffled within groups: beside other columns of a row it says nothing of a person."
+_WEIGHTS = (
+    "Weight of a survey: how many people of the population each of the group stands for, as the "
+    "mean of the group."
+)
 _COUNTED = "How many people of the group have the value."
 _GROUPED = "The group of people whose values are counted in the other tables."
 
@@ -186,6 +190,9 @@ def _field(
     if table != "release" and role == "sensitive":  # its table has groups, and no people
         details = {"shuffled": True}
     sentences = [_SHUFFLED] if details else []
+    if column_name == certificate.policy["schema"].get("weights"):
+        details |= {"weights": True}
+        sentences.append(_WEIGHTS)
     rounding_step = certificate.policy.get("publish", {}).get("round", {}).get(column_name)
     if rounding_step is not None:
         details |= {"rounded": str(rounding_step)}

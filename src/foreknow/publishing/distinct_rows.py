@@ -465,6 +465,8 @@ def _why_every_row(microdata: Microdata, policy: Policy, method: Any) -> str | N
         return f"{type(method).__name__} looks at each row"
     if microdata.schema.several:
         return "a person may have several values"
+    if microdata.schema.published_weights is not None:
+        return "the weights of rows become weights of groups"
     if policy.by_row:
         return "the owner counts people, or columns that are not published"
     return "priors are compared with people" if policy.attributes else None

@@ -24,6 +24,11 @@ CUT_OFF = (
     "groups may be larger than necessary"
 )
 
+WEIGHTED = (
+    "each group has one weight of a survey, the mean of its people's weights, rounded: what "
+    "follows from a weight that depends on a sensitive value was not judged"
+)
+
 
 def note_of_others(columns: Sequence[str], limit: int | str) -> str:
     """The note on columns whose rare values are merged into one."""

@@ -69,7 +69,14 @@ from foreknow.policy.way_out import ASK_SOMETHING
 from foreknow.publishing.code_book import Contents, code_book
 from foreknow.publishing.distinct_rows import Aside, Entries, InMemory, Placed, Stored, entries_of
 from foreknow.publishing.formats import format_of
-from foreknow.publishing.notes import CUT_OFF, NOT_MINIMAL, OF_LISTS, PERHAPS_LARGER, note_of_others
+from foreknow.publishing.notes import (
+    CUT_OFF,
+    NOT_MINIMAL,
+    OF_LISTS,
+    PERHAPS_LARGER,
+    WEIGHTED,
+    note_of_others,
+)
 from foreknow.publishing.priors import (
     keep,
     kept_as_written,
@@ -572,7 +579,9 @@ def _draft(
         task.policy.requirements,
     )
     groups = _make_groups(task, choices.share)
-    tables = _tables_of(task, groups)
+    coarse = _coarse_columns(task, groups)
+    task = _with_weights_of_groups(task, groups, coarse)
+    tables = _tables_of(task, groups, coarse)
     placed = Placed(task.entries, groups.group_of_entry, tables.group_labels)
     release, visible = _counts_of_release(task, tables, placed)
     audit = _audit_of_release(task, groups, tables, release, visible, choices.learned)
@@ -622,6 +631,8 @@ class _Task:
             method = anonymizer = _suppressing(anonymizer, choices.suppression)
         policy = in_its_form(anonymizer, policy)
         entries = entries_of(raw, policy, anonymizer, choices.engine)
+        if raw.schema.published_weights is not None:
+            _ = entries.microdata.weights  # refused before the search, if a row has none
         policy = marked(policy, entries.microdata)  # priors that were learned from this table
         for population in policy.compared:
             population.hold(entries.microdata)
@@ -684,11 +695,39 @@ def _make_groups(task: _Task, share: Fraction) -> _Groups:
     return _Groups(grouping, method, group_of_entry, n_groups, searched_again)
 
 
-def _tables_of(task: _Task, groups: _Groups) -> _Tables:
+def _coarse_columns(task: _Task, groups: _Groups) -> Sequence[Coarsened]:
+    """The labels of each quasi-identifier by group; none in the bucketized form."""
+    if not task.options.labelled:
+        return ()
+    return coarsened_columns(
+        task.cell_microdata,
+        groups.group_of_entry,
+        groups.n_groups,
+        task.options.labels,
+        groups.grouping.floors,
+    )
+
+
+def _with_weights_of_groups(task: _Task, groups: _Groups, coarse: Sequence[Coarsened]) -> _Task:
+    """The task with the survey weights that are published: one for all people who look alike."""
+    if task.microdata.schema.published_weights is None:
+        return task
+    group_of_person = groups.group_of_entry
+    if coarse:  # groups with equal labels are one to a reader, and get one weight
+        number_of_labels: dict[Any, int] = {}
+        numbers = []
+        for labels in zip(*(column.labels for column in coarse), strict=True):
+            numbers.append(number_of_labels.setdefault(labels, len(number_of_labels)))
+        group_of_person = np.array(numbers, np.int64)[group_of_person]
+    microdata = task.microdata.with_weights_of_groups(group_of_person)
+    return replace(task, entries=Entries(microdata, microdata))
+
+
+def _tables_of(task: _Task, groups: _Groups, coarse: Sequence[Coarsened]) -> _Tables:
     """The tables of the release, and the labels of its groups, in the form that is asked for.
 
     In the bucketized form groups are called by random numbers. In the generalized form they have
-    the label of each column that covers all of their members.
+    the label of each column that covers all of their members (`coarse`).
     """
     _log.info("writing %d groups as tables", groups.n_groups)
     microdata, options, random = task.microdata, task.options, generator(task.seed, "publish")
@@ -701,9 +740,6 @@ def _tables_of(task: _Task, groups: _Groups) -> _Tables:
             microdata, group_of_entry, ids, random, options.unlinked, rows_per_part
         )
         return _Tables(task.entries.kept(drawings, task.policy), {GROUP: pa.array(ids)})
-    coarse = coarsened_columns(
-        task.cell_microdata, group_of_entry, n_groups, options.labels, groups.grouping.floors
-    )
     refuse_borrowed_priors(coarse, group_of_entry, n_groups, task.policy.priors)
     drawings = generalized(
         microdata, group_of_entry, coarse, random, options.unlinked, rows_per_part
@@ -1222,6 +1258,8 @@ def _notes(draft: _Draft, policy: Policy) -> Iterator[str]:
         yield from traits.notes(policy, task.seed)
     for attempt in policy.tries:
         yield ESTIMATED if attempt.individual_risk else TRIED.format(", ".join(attempt.by))
+    if task.microdata.schema.published_weights is not None:
+        yield WEIGHTED
     if _is_cut_off(draft.groups):
         yield CUT_OFF
     columns_with_others = []  # of which rare values became "other"

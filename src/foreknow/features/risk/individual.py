@@ -18,12 +18,10 @@ import numpy as np
 from foreknow.call_hints import Plain
 from foreknow.data.arrays import FloatArray, IntArray, combine
 from foreknow.data.columns.reading_rules import Reading
-from foreknow.data.tables.columns import as_plain_texts, codes_of, fetch
+from foreknow.data.people.survey_weights import weights_of_rows
+from foreknow.data.tables.columns import codes_of, fetch
 from foreknow.data.tables.table import Table, require
 from foreknow.errors import SchemaError
-from foreknow_judge.errors import DataError
-
-_MOST_PEOPLE = 1e12  # whom a row stands for
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,25 +65,6 @@ def individual_risk(
     weight_of_row = weights_of_rows(table, weights, reading)
     class_of_row = class_of_rows(fetch(table, columns), columns)
     return risk_of_classes(class_of_row, weight_of_row, weights, limit)
-
-
-def weights_of_rows(table: Table, weights: str, reading: Reading) -> FloatArray:
-    """The weight of each row: how many people of the population the row stands for.
-
-    Refused if a row has no weight, or one that is not above 0.
-    """
-    require(table, [weights])
-    column = fetch(table, [weights]).column(weights)
-    texts = as_plain_texts(weights, column, reading, "number").to_pylist()
-    for row, text in enumerate(texts, 1):
-        if text is None or not 0 < float(text) < _MOST_PEOPLE:
-            value_text = "no weight" if text is None else f"the weight {text}"
-            raise DataError(
-                f"{table.name}: row {row} has {value_text} in {weights!r}; weights are numbers "
-                "above 0 and below 1e12, which say how many people of the population a row "
-                "stands for"
-            )
-    return np.array(list(map(float, texts)), np.float64)
 
 
 def risk_of_classes(

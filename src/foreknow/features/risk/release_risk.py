@@ -8,13 +8,9 @@ import numpy as np
 
 from foreknow.data.counts import GroupCounts
 from foreknow.data.microdata import Microdata
+from foreknow.data.people.survey_weights import weights_of_rows
 from foreknow.data.tables.columns import fetch
-from foreknow.features.risk.individual import (
-    IndividualRisk,
-    class_of_rows,
-    risk_of_classes,
-    weights_of_rows,
-)
+from foreknow.features.risk.individual import IndividualRisk, class_of_rows, risk_of_classes
 from foreknow.publishing.distinct_rows import Entries, Placed
 from foreknow_judge.errors import UnsupportedError
 
