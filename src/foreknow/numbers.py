@@ -9,12 +9,18 @@ from operator import index
 from typing import Any, Literal, TypeAlias
 
 from foreknow_judge.errors import InputError
+from foreknow_judge.numbers import MOST_DIGITS
 
 # Which way a figure is rounded: an upper bound up, a lower bound down.
 Rounding: TypeAlias = Literal["nearest", "up", "down"]
 
 
 EXACT = Context(prec=MAX_PREC, Emax=MAX_EMAX, Emin=MIN_EMIN)
+
+
+def is_whole(text: str) -> bool:
+    """True if a text is a whole number from 0, no longer than Python reads."""
+    return text.isascii() and text.isdigit() and len(text) <= MOST_DIGITS
 
 
 def whole_number(number_like: Any, name: str, minimum: int, also_allowed: str = "") -> int:

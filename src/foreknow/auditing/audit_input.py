@@ -275,20 +275,17 @@ def owned_of_each(release: Release, policy: Policy, visible: Release | Sight) ->
         if policy.asks_owner(requirement):
             column_of_requirement[position] = next(iter(requirement.columns), None)
     columns = dict.fromkeys(column_of_requirement.values())
-    tables = _owners_tables(release, policy, visible, columns)
     owned: list[Owned | None] = [None] * len(policy.requirements)
-    if not tables:
-        return owned
     counts_of_tables = dict[int, tuple[GroupCounts, CaseOwners | None]]()
-    for people, groups, labels in tables.values():
+    for column, table in _owners_tables(release, policy, visible, columns).items():
+        people, groups, labels = table
         if id(people) not in counts_of_tables:  # several columns may share a table
             _refuse_two_spellings_of_units(people, policy)
             combined = policy.combined(people, True)
             counts_of_tables[id(people)] = owners_counts(combined, groups, labels)
-    for position, column in column_of_requirement.items():
-        people, _, _ = tables[column]
-        counts, cases = counts_of_tables[id(people)]
-        owned[position] = Owned(counts, cases, tables[column])
+        for position, column_of_position in column_of_requirement.items():
+            if column_of_position == column:
+                owned[position] = Owned(*counts_of_tables[id(people)], table)
     return owned
 
 

@@ -315,6 +315,6 @@ def _as_adversary_sees(release: Release, policy: Policy, people: Any) -> Release
     """The release, seen by an adversary who knows the columns of `people`."""
     if people is None or isinstance(people, Sight):
         return release if people is None else people
-    if policy.owned and not isinstance(people, Microdata):
-        people = Microdata(people, policy.needed_schema, beside=policy.owned_columns)
+    if policy.owned:
+        people = policy.microdata(people)
     return seen_with(release, people, [])

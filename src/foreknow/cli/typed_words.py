@@ -12,8 +12,8 @@ from typing import Any
 import click
 
 from foreknow.names import FLAGS, LETTERS, OPTIONS, SETTING_OPTIONS, SPELLED_OUT, own_name
+from foreknow.numbers import is_whole
 from foreknow_judge.errors import InputError
-from foreknow_judge.numbers import MOST_DIGITS
 
 _MOST_NUMBERS = 10_000  # that a range such as 0-19 may stand for
 # Options that name the source in other tools.
@@ -231,11 +231,6 @@ def read_value(name: str, text: Any, annotation: str) -> Any:
 def listed(text: str) -> list[str]:
     """The parts between commas."""
     return [part.strip() for part in text.split(",") if part.strip()]
-
-
-def is_whole(text: str) -> bool:
-    """True if a text is a whole number from 0, no longer than Python reads."""
-    return text.isascii() and text.isdigit() and len(text) <= MOST_DIGITS
 
 
 def _whole_numbers(name: str, text: str) -> list[int]:

@@ -123,6 +123,11 @@ class Microdata:
         self._cells: dict[str, Attribute] = {}
         self._beside_codes: dict[str, tuple[NDArray[Any], pa.Array]] = {}
 
+    @classmethod
+    def of(cls, table: Any, schema: Schema, beside: Sequence[str] = ()) -> Microdata:
+        """A table as it is if it was read before, or else read by a schema."""
+        return table if isinstance(table, cls) else cls(table, schema, beside=beside)
+
     def __getstate__(self) -> dict[str, Any]:
         """Go into another process with what was read, and nothing that is open."""
         return {**vars(self), "prepared": self.prepared.holding(self._names)}

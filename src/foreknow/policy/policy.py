@@ -485,8 +485,11 @@ class Policy:
         return tuple(n for n in dict.fromkeys(looked_at) if n in self.needed_schema.other)
 
     def microdata(self, table: Any) -> Microdata:
-        """Read a table by the schema, with the columns by which only the owner counts."""
-        return Microdata(table, self.needed_schema, beside=self.owned_columns)
+        """A table, read by the schema with the columns by which only the owner counts.
+
+        A table that was read before is returned as it is.
+        """
+        return Microdata.of(table, self.needed_schema, self.owned_columns)
 
     def as_published(self, microdata: Microdata) -> Microdata:
         """The table with numbers rounded and columns coarsened as this policy publishes them."""

@@ -542,9 +542,7 @@ def _publication_of(microdata: Any, policy: Policy, choices: _Choices, after: An
 
     With `after`, the folders of earlier releases, it is one of the people who are in none of these.
     """
-    if not isinstance(microdata, Microdata):
-        microdata = policy.microdata(microdata)
-    microdata = policy.as_published(microdata)
+    microdata = policy.as_published(policy.microdata(microdata))
     if after is not None and after != [] and after != ():
         return _published_after(after, microdata, policy, choices)
     publication = _certified(_draft(microdata, policy, choices))

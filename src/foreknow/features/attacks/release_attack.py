@@ -35,10 +35,6 @@ def is_release(release: Any) -> bool:
     return hasattr(release, "certificate") and hasattr(release, "placed")
 
 
-def _read(table: Any, policy: Policy) -> Microdata:
-    return table if isinstance(table, Microdata) else policy.microdata(table)
-
-
 @dataclass(frozen=True, eq=False)
 class AttackedRelease:
     """A release that its owner attacks.
@@ -92,7 +88,7 @@ class AttackedRelease:
         # The entries of a publication know the rows that they were made of.
         rules = _as_published(policy or release.audit.policy, release.certificate, other_method)
         source = release.placed.entries.rows if table is None else table
-        microdata = _read(source, rules)
+        microdata = rules.microdata(source)
         counts, parts = release.release.counts, release.placed.members()
         # One part for each release that is judged together; their rows follow each other.
         groups = [groups_of(p, release.certificate, counts) for p in parts]
@@ -118,7 +114,7 @@ class AttackedRelease:
         certificate = own_release.published.certificate
         rules = _as_published(policy or certified_policy(certificate), certificate, other_method)
         source = source_of(Path(folder), own_release.path.parent) if table is None else table
-        microdata = own_release.shown(_read(source, rules))
+        microdata = own_release.shown(rules.microdata(source))
         own_release.refuse_other(microdata, by_certificate=policy is None)
         name = own_release.published.release.name
         is_unproved = bool(certificate.after) and certificate.scope["method"] == NOT_JUDGED

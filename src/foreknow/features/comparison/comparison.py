@@ -356,9 +356,8 @@ def compare(
     if seconds is not None and not (_is_real(seconds) and seconds > 0):
         raise InputError(f"seconds must be above 0, or None, not {seconds!r}")
     rules = policy_of(policy, keys, table, "compare")
-    is_read = isinstance(table, Microdata)
     # Judged are the rows and columns that would be published.
-    microdata = rules.as_published(table if is_read else rules.microdata(table))
+    microdata = rules.as_published(rules.microdata(table))
     rules = marked(replace(rules, schema=microdata.schema), microdata)  # also reads the table
     domains = {sensitive.name: sensitive.domain for sensitive in microdata.sensitives}
     refuse_misspelt(domains, rules.requirements)

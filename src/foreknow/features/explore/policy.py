@@ -58,7 +58,7 @@ def overview(session: Session, asked_name: Any) -> dict[str, Any]:
         "mistake": None if not draft.mistake else _mistake(draft),
         "words": sections,
         "undo": session.can_undo(name),
-        "files": [choice.name for choice in session.choices() if choice.kind == "policy"],
+        "files": session.names_of("policy"),
         "form": form(),
     }
 

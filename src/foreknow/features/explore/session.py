@@ -308,6 +308,10 @@ class Session:
             start_choices.append(Choice(name, _kind(path) or "table"))
         return [*start_choices, *self._choices_in(self.folder, _DEEP)][:_MOST_FILES]
 
+    def names_of(self, kind: str) -> list[str]:
+        """The names of the files of a kind."""
+        return [choice.name for choice in self.choices() if choice.kind == kind]
+
     def _choices_in(self, folder: Path, depth: int) -> Iterator[Choice]:
         """Yield what can be opened in a folder, and in folders inside it down to a depth.
 

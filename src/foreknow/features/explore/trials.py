@@ -25,15 +25,14 @@ def overview(session: Session, asked_name: Any) -> dict[str, Any]:
     name = session.name_of(asked_name)
     looked = session.looked(name)
     schema = looked.policy.needed_schema
-    choices = session.choices()
-    table_names = [choice.name for choice in choices if choice.kind == "table"]
+    table_names = session.names_of("table")
     return {
         "name": visible(name),
         "published": looked.published,
         "columns": [*schema.quasi_identifiers, *schema.other],
         "tables": table_names,
         "table": _source(looked, table_names),
-        "releases": [choice.name for choice in choices if choice.kind == "release"],
+        "releases": session.names_of("release"),
     }
 
 

@@ -14,7 +14,6 @@ from foreknow.call_hints import hinted
 from foreknow.data.labels.windows import Width
 from foreknow.data.microdata import Microdata
 from foreknow.data.release import Release
-from foreknow.data.schema import Schema
 from foreknow.data.sights import Sight, seen_with
 from foreknow.errors import refuse_other_type
 from foreknow.features.learned_attacks.learned import (
@@ -100,8 +99,10 @@ def learned_report(
         loaded_policy = Policy.of(policy)
     visible = _as_attackers_see(release, people, policy, members, by or ())
     # How near a guess of a number must be: as the caller says, else as the policy says.
-    width = None if within is None else Width.of(within)
-    if width is None and loaded_policy is not None:
+    width = None
+    if within is not None:
+        width = Width.of(within)
+    elif loaded_policy is not None:
         width = loaded_policy.widths_of(sensitive or visible.sensitive)[0]
     if by is None:
         # The default: quasi-identifiers one by one, and the two best together.
@@ -139,7 +140,7 @@ def _as_attackers_see(
     if isinstance(release, Release):
         return seen_with(
             release,
-            people if policy is None else _read(people, Policy.of(policy).needed_schema),
+            people if policy is None else Microdata.of(people, Policy.of(policy).needed_schema),
             by,
         )
     opened_release, microdata, groups = placed(release, people, policy, members)
@@ -151,10 +152,6 @@ def _as_attackers_see(
         opened_release.name,
         opened_release,
     )
-
-
-def _read(people: Any, schema: Schema) -> Microdata:
-    return people if isinstance(people, Microdata) else Microdata(people, schema)
 
 
 class PlacedPeople(NamedTuple):
@@ -180,7 +177,7 @@ def placed(release: Any, people: Any, policy: Any, members: Any) -> PlacedPeople
         if people is None:
             raise InputError("members say who is in which group; give people=, the table, too")
         microdata = own_release.shown(
-            _read(people, table_schema(loaded_policy, own_release.published.certificate))
+            Microdata.of(people, table_schema(loaded_policy, own_release.published.certificate))
         )
         # Groups are only right for the very rows that were published.
         own_release.refuse_other(microdata)
@@ -193,7 +190,9 @@ def placed(release: Any, people: Any, policy: Any, members: Any) -> PlacedPeople
             "give a Release, what fk.publish returned or the folder that it wrote, not "
             f"{type(release).__name__}"
         )
-    microdata = release.shown(_read(people, (loaded_policy or release.audit.policy).needed_schema))
+    microdata = release.shown(
+        Microdata.of(people, (loaded_policy or release.audit.policy).needed_schema)
+    )
     certificate, opened_release = release.certificate, release.release
     # One part for each release that is judged together; groups are numbered as in the counts.
     parts = release.placed.members()

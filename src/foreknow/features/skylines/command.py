@@ -15,8 +15,8 @@ from foreknow.cli.inputs import (
 )
 from foreknow.cli.options import AnyOf, ForwardedOptions, Only, Published, Raw, Results
 from foreknow.cli.terminal import console, say_readings
-from foreknow.cli.typed_words import is_whole
 from foreknow.errors import SchemaError
+from foreknow.numbers import is_whole
 from foreknow_judge.errors import InputError
 
 if TYPE_CHECKING:
@@ -179,9 +179,10 @@ def curves(
     from foreknow.auditing.scope import scope_of
     from foreknow.features.skylines.curves import disclosure_curves
     from foreknow.features.skylines.skyline import counted_as_one
+    from foreknow.methods.fulldomain.lattice import read_levels
     from foreknow.methods.fulldomain.rollup import counts_at
 
-    level_of_column = None if levels is None else _levels(levels)
+    level_of_column = None if levels is None else read_levels(levels, "--levels")
     if level_of_column is not None and columns.group is not None:
         raise SchemaError("--levels makes the groups of a raw table; leave out --group")
     value, opened_release = forwarded.pop("value"), None
@@ -206,22 +207,6 @@ def curves(
     output.show(report)
     if opened_release is not None and not output.quiet:
         say_index(opened_release)
-
-
-def _levels(text: str) -> dict[str, int | str]:
-    """The level of each column, read from a text such as "age=3, sex=*"; "*" is suppression."""
-    levels: dict[str, int | str] = {}
-    for text_of_level in text.split(","):
-        column, equals, level = map(str.strip, text_of_level.rpartition("="))
-        is_number = is_whole(level)
-        if not equals or not column or not (is_number or level == "*"):
-            raise InputError(
-                f'--levels takes a level for each column, such as "age=3, sex=*", not {text!r}'
-            )
-        if column in levels:
-            raise InputError(f"--levels names {column!r} twice; keep one")
-        levels[column] = int(level) if is_number else level
-    return levels
 
 
 @command("foreknow.features.skylines.survey:survey")

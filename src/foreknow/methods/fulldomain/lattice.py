@@ -16,6 +16,7 @@ from foreknow.data.columns.attribute import Attribute
 from foreknow.data.labels.generalization import names_of_nodes, wording_of
 from foreknow.data.labels.labels import Label
 from foreknow.data.schema import Schema
+from foreknow.numbers import is_whole
 from foreknow.result import Result
 from foreknow_judge.errors import InputError
 
@@ -37,6 +38,26 @@ def levels_of(attribute: Attribute) -> list[IntArray]:
     """
     exact = np.arange(len(attribute.domain))
     return [exact, *(attribute.ancestors or (np.zeros_like(exact),))]
+
+
+def read_levels(text: str, name: str) -> dict[str, int | str]:
+    """The level of each column, from a text such as "age=3, sex=*"; "*" is the highest level.
+
+    `name` says in messages what has the levels.
+    """
+    levels: dict[str, int | str] = {}
+    for text_of_level in text.split(","):
+        # The last = divides: a column's name may contain one.
+        column, equals, level = map(str.strip, text_of_level.rpartition("="))
+        is_number = is_whole(level)
+        if not equals or not column or not (is_number or level == SUPPRESSED):
+            raise InputError(
+                f'{name} takes a level for each column, such as "age=3, sex=*", not {text!r}'
+            )
+        if column in levels:
+            raise InputError(f"{name} names {column!r} twice; keep one")
+        levels[column] = int(level) if is_number else level
+    return levels
 
 
 def label_of_level(attribute: Attribute, level: int) -> Sequence[Label]:

@@ -19,7 +19,7 @@ from foreknow.data.columns.hierarchy import shown
 from foreknow.data.microdata import Microdata
 from foreknow.errors import did_you_mean
 from foreknow.features.more_methods.jump.properties import Property
-from foreknow.methods.fulldomain.lattice import SUPPRESSED, Node, levels_of
+from foreknow.methods.fulldomain.lattice import SUPPRESSED, Node, levels_of, read_levels
 from foreknow.numbers import whole_number
 from foreknow_judge.errors import InputError
 
@@ -57,7 +57,7 @@ class Function:
         if isinstance(source, str):
             # A text with = but without | gives levels of columns.
             if "=" in source and "|" not in source:
-                return cls(levels=_read_levels(source))
+                return cls(levels=tuple(read_levels(source, "the function").items()))
             return cls(_read_groups(source.split("|"), source))
         if isinstance(source, np.ndarray):
             if source.ndim != 1 or source.dtype.kind not in "iu":
@@ -176,24 +176,6 @@ def _read_groups(group_sources: Sequence[Any], source: Any) -> tuple[tuple[Perso
     if not groups or not all(groups):
         raise InputError(f"the function {_short(repr(source))} has an empty group")
     return tuple(map(tuple, groups))
-
-
-def _read_levels(text: str) -> tuple[tuple[str, Level], ...]:
-    """The level of each column, from a text such as "age=1, zip=*"; * is the highest level."""
-    levels: dict[str, Level] = {}
-    for level_text in text.split(","):
-        # The last = divides: a column's name may contain one.
-        column, equals, level = map(str.strip, level_text.rpartition("="))
-        is_number = level.isascii() and level.isdigit()
-        if not equals or not column or not (is_number or level == SUPPRESSED):
-            raise InputError(
-                f"the function {text!r} is no node: give a level for each column, such as "
-                '"age=3, sex=*"'
-            )
-        if column in levels:
-            raise InputError(f"the function {text!r} names {column!r} twice; keep one")
-        levels[column] = int(level) if is_number else level
-    return tuple(levels.items())
 
 
 def _read_level(column: Any, level: Any) -> Level:
