@@ -77,6 +77,10 @@ class ReleaseTables:
         """The table of one sensitive column."""
         return self._apart.get(sensitive, self.tables)
 
+    def without_cohort(self, columns: Iterable[str]) -> list[str]:
+        """Some columns, without the one that says which of several releases shows somebody."""
+        return [name for name in columns if name != self.cohort]
+
     def recognizing(self, columns: Sequence[str]) -> Self:
         """The release in which people can be recognized by those of `columns` that it publishes.
 

@@ -103,9 +103,8 @@ class Proof:
         if self.highest is None or self.equally_large(people):
             return None
         for requirement in policy.requirements:
-            sets = requirement.sets(values).values() if requirement.about_sets else ()
             # A set of n values can be up to n times as likely as one value.
-            n_values = max(map(len, sets), default=1)
+            n_values = max(map(len, requirement.sets(values).values()), default=1)
             for point in requirement.points if requirement.by_counts else ():
                 if point.below <= self.highest * n_values:
                     return requirement.name, point.below, n_values

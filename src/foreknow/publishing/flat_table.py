@@ -229,7 +229,7 @@ def _as_csv(table: pa.Table, path: Path) -> None:
             for row in table.column(name).to_pylist():
                 rows.append(None if row is None else _joined(row))
             table = table.set_column(position, name, pa.array(rows, pa.string()))
-    write_csv(table, path, escape_formulas=_ESCAPED in (table.schema.metadata or {}))
+    write_csv([table], path, escape_formulas=_ESCAPED in (table.schema.metadata or {}))
 
 
 def _as_parquet(table: pa.Table, path: Path) -> None:

@@ -92,7 +92,7 @@ class Csv(Parquet):
         for name in certificate.commas:
             with_commas += [name, header_of_shuffled(name)]
         write_csv(
-            iter(tables),
+            tables,
             path,
             escape_formulas=certificate.escaped,
             delimiter=certificate.delimiter,

@@ -223,7 +223,7 @@ class Publication:
     def to_csv(self, path: str | Path, table: str | None = None) -> None:
         """Write the table alone as CSV, which nobody can verify; `write` adds a certificate."""
         with replaced(path, private=False) as aside:
-            write_csv(self.to_arrow(table), aside, escape_formulas=self._options.escape_formulas)
+            write_csv([self.to_arrow(table)], aside, escape_formulas=self._options.escape_formulas)
 
     @hinted
     def to_parquet(self, path: str | Path, table: str | None = None) -> None:
@@ -966,7 +966,7 @@ def _write_rows(table: Table, reading: Reading, folder: Path) -> Any:
         return rows
     with replaced(folder / csv_name, private=True) as aside:
         dialect = getattr(table, "dialect", Dialect())
-        write_csv(rows, aside, delimiter=reading.delimiter or dialect.delimiter)
+        write_csv([rows], aside, delimiter=reading.delimiter or dialect.delimiter)
         if reading.encoding is not None:  # so that the policy reads it as it reads the table
             aside.write_bytes(aside.read_bytes().decode(UTF8).encode(reading.encoding))
     return rows

@@ -233,7 +233,7 @@ def _own_policy(certificate: Certificate, policy: Policy) -> OwnPolicy:
     def requirements_for(written_release: Written) -> Sequence[Mapping[str, Any]]:
         """The requirements as a certificate has them, for the values that the release shows."""
         labels_by_column = {}
-        for column in written_release.parts or (written_release.sensitive,):
+        for column in certificate.sensitives:
             labels_by_column[column] = Labels(written_release.groups_of(column, ()).names)
         refuse_misspelt(labels_by_column, policy.requirements)
         # Rules on impossible values that the publisher does not have: their conditions must name

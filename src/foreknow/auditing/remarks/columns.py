@@ -82,9 +82,7 @@ EXACT = Remark(
         "Everybody's {every} {are} published as in the table: whoever knows somebody by {them} "
         "may find the row, and so who is in the table."
     ),
-    of_table=lambda judged: tuple(
-        name for name in judged.table.recognized if name != judged.table.cohort
-    ),
+    of_table=lambda judged: tuple(judged.table.without_cohort(judged.table.recognized)),
 )
 
 KNOWN = Remark(

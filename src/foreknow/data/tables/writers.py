@@ -23,7 +23,7 @@ _NOTE = b"foreknow"
 
 
 def write_csv(
-    table: pa.Table | Iterable[pa.Table],
+    table_parts: Iterable[pa.Table],
     path: Path,
     *,
     escape_formulas: bool = False,
@@ -31,13 +31,13 @@ def write_csv(
     commas: Collection[str] = (),
     bom: bool = False,
 ) -> None:
-    """Write a table, or its parts one after the other, as a CSV file with a header.
+    """Write the parts of a table, one after the other, as a CSV file with a header.
 
     Nulls are empty fields.
 
     Parameters
     ----------
-    table : table, or iterable of tables
+    table_parts : iterable of tables
     path : Path
     escape_formulas : bool
         Whether an apostrophe marks texts that a spreadsheet would run.
@@ -51,7 +51,7 @@ def write_csv(
     with path.open("wb") as file, ExitStack() as stack:
         file.write(BOM_UTF8 if bom else b"")
         writer = None
-        for table_part in [table] if isinstance(table, pa.Table) else table:
+        for table_part in table_parts:
             table_part = with_commas(table_part, commas)
             if escape_formulas:
                 rows = disarmed(table_part)

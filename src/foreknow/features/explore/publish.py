@@ -346,8 +346,6 @@ class Press:
             raise InputError("say by which method")
         method, form = key_of(inputs["method"]), inputs.get("form") or None
         settings = _settings(inputs.get("settings"), method)
-        if form not in (None, "generalized", "bucketized"):
-            raise InputError("the form is generalized or bucketized")
         if draft.is_broken:
             raise InputError("mend the text of the policy first: it is no TOML")
         table = from_toml(draft.text)

@@ -74,7 +74,7 @@ def united(releases: Sequence[Release], names: Sequence[str]) -> Release:
         """One table of the rows of all, with the name of each row's release in a new column."""
         tables_without_cohort = []
         for release, table in zip(releases, tables, strict=True):
-            tables_without_cohort.append(table.select(_without_cohort(release, table.column_names)))
+            tables_without_cohort.append(table.select(release.without_cohort(table.column_names)))
         return stacked(tables_without_cohort, names, new_column, id_column)
 
     people, exact_columns = None, tuple[str, ...]()
@@ -82,7 +82,7 @@ def united(releases: Sequence[Release], names: Sequence[str]) -> Release:
     if people_tables:
         # Who is recognized by exact columns is recognized in one release.
         if model.recognized:
-            exact_columns = (cohort, *_without_cohort(model, model.recognized))
+            exact_columns = (cohort, *model.without_cohort(model.recognized))
         people = stack(people_tables, cohort if exact_columns else cohort_column)
     # A release has one table for each set of sensitive columns that stand in one row.
     united_releases = []
@@ -264,11 +264,7 @@ def _semantics(release: Release, sensitives: Sequence[str]) -> Semantics:
 
 def _group_columns(release: Release) -> list[str]:
     """The columns that make a release's groups, without the one that names its cohort."""
-    return _without_cohort(release, release.group_columns)
-
-
-def _without_cohort(release: Release, columns: Sequence[str]) -> list[str]:
-    return [name for name in columns if name != release.cohort]
+    return release.without_cohort(release.group_columns)
 
 
 def _traits(release: Release, parts: Parts, added: Collection[str]) -> dict[str, list[str]]:

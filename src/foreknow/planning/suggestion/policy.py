@@ -169,9 +169,7 @@ def _read_homes(table: Table, schema: Schema, homes: Sequence[str]) -> Table:
     """
     if not homes:
         return table
-    columns = [*homes]
-    if schema.person is not None:
-        columns.append(schema.person)
+    columns = [*homes, *schema.persons]
     if not schema.several:
         columns.append(schema.sensitive)
     return ArrowTable(fetch(table, [*dict.fromkeys(columns)]))

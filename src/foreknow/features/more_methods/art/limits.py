@@ -79,7 +79,7 @@ class Limit:
 
     def __post_init__(self) -> None:
         """Refuse limits that are missing or out of range, and wrong lists of values."""
-        if not isinstance(self.priors, Priors):
+        if not hasattr(self.priors, "tables"):
             raise InputError(f"ART: priors must be Priors, not {type(self.priors).__name__}")
         if self.at_most is None and self.below is None and self.times is None:
             raise InputError("ART: a limit needs at_most, below, or times")
