@@ -28,7 +28,14 @@ _OF_CASES = {
 }
 
 
+# In every text in which something is replaced.
+_PERHAPS = re.compile("people|person|body", re.IGNORECASE)
 _OF_PEOPLE = re.compile(rf"(?<![\w-])(?:{'|'.join(_OF_CASES)})\b(?![=-])", re.IGNORECASE)
+
+
+def names_people(text: str) -> bool:
+    """True if a text, or one of which it is a part, may have a word that `in_cases` replaces."""
+    return _PERHAPS.search(text) is not None
 
 
 def in_cases(text: str, fixed_texts: Iterable[str] = ()) -> str:

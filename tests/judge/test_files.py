@@ -576,9 +576,9 @@ def entered(entry):
         coded = layout._coded
 
         def hiding(values):
-            codes, starts, entries = coded(values)
+            codes, entries = coded(values)
             hidden = pa.array([entry or entries[0].as_py()])
-            return codes, starts, pa.concat_arrays([entries, hidden])
+            return codes, pa.concat_arrays([entries, hidden])
 
         changed.setattr(layout, "_coded", hiding)
         encode([table], path)
@@ -694,6 +694,7 @@ def kinds(n, share):
         "small decimal": pa.array([Decimal(int(i) - 50) / 100 for i in small], pa.decimal128(4, 2)),
         "decimal": pa.array([Decimal(int(i) - 50) for i in small], pa.decimal128(38, 0)),
         "runs": pa.array(np.sort(small)),
+        "long runs": pa.array(np.arange(n) // 64),
         "wide": pa.array(random.integers(-(2**62), 2**62, n)),
     }
     for bits in (8, 16, 32, 64):

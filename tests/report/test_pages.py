@@ -107,13 +107,17 @@ def test_results_must_name_their_unit():
 
 
 def test_lattices_and_tables_of_cases():
-    """A column that is called person stays that."""
+    """A column that is called person stays that, and so does a group."""
     people = raw(names=("age", "person"))
     cases = fk.Microdata(people.source, replace(people.schema, unit="row"))
     limit = fk.Policy([fk.Requirement(fk.Facts(1, 1, 0), below="0.9")], cases.schema)
     shown = words(fk.FullDomain(suppression=0.1).search(cases, limit))
     assert "and person ranges of 5; 10 cases are suppressed" in shown
     assert "300 cases" in cases._repr_html_()
+    homes = pyarrow.table({"home": ["one person"] * 3 + ["many"] * 3, "ill": [*"aabbba"]})
+    roles = fk.Schema(quasi_identifiers=["home"], sensitive="ill", unit="row")
+    audit = fk.audit(homes, fk.Policy([fk.Requirement(fk.Facts(), below="1/2")], roles))
+    assert "a member of group “home one person” has a" in words(audit)
 
 
 @every_page

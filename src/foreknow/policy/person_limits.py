@@ -320,10 +320,10 @@ class _Sums:
         `code` is the value, and `highest_sum` a float. If a single case has a higher chance
         (`single_case`), it is that. The exact sum and the witness are worked out when asked for.
         """
-        cell_of_case = self._cell_of_case(code)  # -1 for a case that cannot have the value
 
         def exact() -> Fraction | None:
             """The highest sum as a fraction, of the people whose sums are near it; or None."""
+            cell_of_case = self._cell_of_case(code)  # -1 for a case that cannot have the value
             has_cell = cell_of_case >= 0
             chance = np.where(has_cell, self.chances.chance[cell_of_case], 0.0)
             sums = np.bincount(self.people, chance)
@@ -347,6 +347,7 @@ class _Sums:
 
         def witness() -> SeveralCases:
             """The person with the highest sum, as the groups and chances of their cases."""
+            cell_of_case = self._cell_of_case(code)
             chance = np.where(cell_of_case >= 0, self.chances.chance[cell_of_case], 0.0)
             person = int(np.argmax(np.bincount(self.people, chance)))
             cases = np.flatnonzero(self.people == person)

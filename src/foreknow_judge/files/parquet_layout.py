@@ -45,7 +45,6 @@ Field: TypeAlias = tuple[int, bytes]  # a type of Thrift's compact protocol, and
 # (a structure); or a `Field`.
 Content: TypeAlias = Any
 Codes: TypeAlias = NDArray[np.uint16]
-Places: TypeAlias = NDArray[np.int64]
 
 
 def is_ours(path: Path) -> bool:
@@ -193,7 +192,7 @@ def _chunk(name: str, column: pa.ChunkedArray, offset: int) -> tuple[bytes, Cont
     runs = _varint(len(array) << 1) + b"\1"
     if array.null_count:
         valid = array.is_valid().to_numpy(zero_copy_only=False).astype(np.uint16)
-        runs = _runs(valid, _starts(valid), 1)
+        runs = _runs(valid, 1)
     levels = len(runs).to_bytes(4, "little") + runs  # the format wants their length before them
     values = array.drop_null()
     coded = None if physical == _BOOLEAN else _coded(values)
@@ -201,12 +200,12 @@ def _chunk(name: str, column: pa.ChunkedArray, offset: int) -> tuple[bytes, Cont
         first, encoding, encodings = b"", _PLAIN, [_PLAIN, _RUNS]
         rows = levels + _plain(values)
     else:
-        codes, starts, entries = coded
+        codes, entries = coded
         encoding, encodings = _BY_ENTRY, [_PLAIN, _RUNS, _BY_ENTRY]
         header = {1: len(entries), 2: _PLAIN}
         first = _page(_ENTRIES_PAGE, 7, header, _plain(entries))
         width = max((len(entries) - 1).bit_length(), 1)
-        rows = levels + bytes([width]) + _runs(codes, starts, width)
+        rows = levels + bytes([width]) + _runs(codes, width)
     # Numbers as keys are those of Parquet's fields, in DataPageHeader and in ColumnMetaData.
     header = {1: len(array), 2: encoding, 3: _RUNS, 4: _RUNS}
     content = first + _page(_DATA_PAGE, 5, header, rows)
@@ -232,8 +231,8 @@ def _page(kind: int, key: int, header: Content, content: bytes) -> bytes:
     return _struct({1: kind, 2: len(content), 3: len(content), key: header})[1] + content
 
 
-def _coded(values: pa.Array) -> tuple[Codes, Places, pa.Array] | None:
-    """The code of each value, the places where codes change, and the distinct values in order.
+def _coded(values: pa.Array) -> tuple[Codes, pa.Array] | None:
+    """The code of each value, and the distinct values in order.
 
     None if there are too many distinct values, or no values. A code is the position of the value
     among the distinct ones.
@@ -245,29 +244,26 @@ def _coded(values: pa.Array) -> tuple[Codes, Places, pa.Array] | None:
         return None
     entries = entries.take(pc.sort_indices(entries))  # or their order would tell that of the rows
     positions = pc.index_in(coded.dictionary, value_set=entries).fill_null(0)
-    codes = positions.to_numpy().astype(np.uint16)[coded.indices.to_numpy()]
-    return codes, _starts(codes), entries
+    return positions.to_numpy().astype(np.uint16)[coded.indices.to_numpy()], entries
 
 
-def _starts(numbers: Codes) -> Places:
-    """Where runs of equal numbers begin."""
-    changed = np.ones(len(numbers), np.bool_)
-    np.not_equal(numbers[1:], numbers[:-1], out=changed[1:])
-    return np.flatnonzero(changed)
-
-
-def _runs(numbers: Codes, starts: Places, width: int) -> bytes:
+def _runs(numbers: Codes, width: int) -> bytes:
     """Numbers of `width` bits each as bytes: packed, or as runs of equal numbers if shorter.
 
-    `starts` are the positions where a run begins. The format is Parquet's hybrid of both.
+    The format is Parquet's hybrid of both.
     """
+    # Where runs of equal numbers begin; what stands before the first number differs from it.
+    starts = np.flatnonzero(np.diff(numbers, prepend=~numbers[:1]))
     # How many groups of 8 numbers there are, and how many bytes a number of a run takes.
     groups, wide = -(-len(numbers) // 8), -(-width // 8)
     head = _varint(groups << 1 | 1)  # the last bit is 1 for packed numbers, and 0 for a run
     if len(starts) * (1 + wide) < len(head) + groups * width:
-        lengths = np.diff(starts, append=len(numbers)).tolist()
-        runs = zip(lengths, numbers[starts].tolist(), strict=True)
-        return b"".join(_varint(n << 1) + number.to_bytes(wide, "little") for n, number in runs)
+        # For each run, twice its length in at most three groups of seven bits, and its number.
+        # Groups that are 0 are left out; each but the last has the bit that says that more follow.
+        sevens = np.diff(starts, append=len(numbers))[:, None] << 1 >> np.arange(0, 21, 7)
+        number = numbers[starts, None] >> np.arange(0, 8 * wide, 8)
+        runs = np.hstack([sevens & 127 | (sevens > 127) << 7, number]).astype(np.uint8)
+        return runs[np.hstack([sevens, number | 1]) > 0].tobytes()
     padded = np.zeros(groups * 8, np.uint64)
     padded[: len(numbers)] = numbers
     # Join neighbours, the first in the lower bits: two, then four, then eight numbers. With at most

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from itertools import chain
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Any
 
@@ -90,7 +91,7 @@ from foreknow.report.words import (
     times_text,
 )
 from foreknow.shown_numbers import percentage
-from foreknow.wording import listing, noun_of
+from foreknow.wording import listing, names_people, noun_of
 from foreknow_judge.files.printable import visible
 from foreknow_judge.remarks.assumptions import ONCE_CLAIMED, on_inference
 from foreknow_judge.remarks.scope import Scope
@@ -702,7 +703,11 @@ def labels_of(audit: Audit) -> Iterator[str]:
         yield from map(visible, audit.policy.schema.columns)
     yield from (visible(label.name) for label in audit.policy.requirements)
     yield from map(visible, audit.counts.values)
-    yield from map(group_text, audit.counts.groups or ())
+    groups = audit.counts.groups or ()
+    columns = [labels for labels, _ in audit.counts.group_parts] or [groups]
+    # Many groups have few labels of columns; if none of these is about people, no group is.
+    if any(names_people(str(label)) for label in chain(*columns)):
+        yield from map(group_text, groups)
 
 
 def requirement_title(requirement: Requirement, position: int) -> str:
