@@ -704,9 +704,9 @@ def labels_of(audit: Audit) -> Iterator[str]:
     yield from (visible(label.name) for label in audit.policy.requirements)
     yield from map(visible, audit.counts.values)
     groups = audit.counts.groups or ()
-    columns = [labels for labels, _ in audit.counts.group_parts] or [groups]
+    labels = chain(*(labels_of_column for labels_of_column, _ in audit.counts.group_parts))
     # Many groups have few labels of columns; if none of these is about people, no group is.
-    if any(names_people(str(label)) for label in chain(*columns)):
+    if any(names_people(str(label)) for label in (labels if audit.counts.group_parts else groups)):
         yield from map(group_text, groups)
 
 
