@@ -170,9 +170,9 @@ class SkylineReport(Result):
         )
 
     def _content(self) -> dict[str, Any]:
-        by_class = self.by_class
-        entries = {"values": list(map(self._value_content, self.values))}
-        return super()._content() | (entries if by_class is None else _of_classes(by_class))
+        if self.by_class is not None:
+            return super()._content() | _of_classes(self.by_class)
+        return super()._content() | {"values": list(map(self._value_content, self.values))}
 
     def _value_content(self, value: Label) -> dict[str, Any]:
         return {
