@@ -523,32 +523,24 @@ def test_published_labels_cover_everybody(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("ends", "message"),
+    ("column", "ends", "message"),
     [
-        ({"bottom": 90, "top": 90}, "not below the top"),
-        ({"bottom": 20, "top": "2000-01-01"}, "two days, or two numbers"),
-        ({"bottom": "2000-02-30"}, "no day"),
-        ({"bottom": "31.12.1936"}, "age: bottom = '31.12.1936' is no number and no day"),
-        ({"top": True}, "age: top = True is no number"),
-        ({"bottom": "2000-01-01"}, "'age' has numbers"),
-        ({"bottom": 19.5}, "are whole, and bottom is"),
-        ({"bottom": "9999-12-31"}, "years up to 9998"),
-        ({"top": "1e400"}, "up to 300 digits"),
+        ("age", {"bottom": 90, "top": 90}, "not below the top"),
+        ("age", {"bottom": 20, "top": "2000-01-01"}, "two days, or two numbers"),
+        ("age", {"bottom": "2000-02-30"}, "no day"),
+        ("age", {"bottom": "31.12.1936"}, "age: bottom = '31.12.1936' is no number and no day"),
+        ("age", {"top": True}, "age: top = True is no number"),
+        ("age", {"bottom": "2000-01-01"}, "'age' has numbers"),
+        ("age", {"bottom": 19.5}, "are whole, and bottom is"),
+        ("age", {"bottom": "9999-12-31"}, "years up to 9998"),
+        ("age", {"top": "1e400"}, "up to 300 digits"),
+        ("born", {"bottom": 2001}, 'bottom = "1936-12-31"'),  # a year alone is no day
     ],
 )
-def test_wrong_ends_are_refused(ends, message):
-    schema = {"quasi_identifiers": ["age"], "sensitive": "ill"}
-    policy = {"schema": schema, "require": [{"levels": {"age": ends}}, {"group_size": 2}]}
+def test_wrong_ends_are_refused(column, ends, message):
+    schema = {"quasi_identifiers": [column], "sensitive": "ill"}
+    policy = {"schema": schema, "require": [{"levels": {column: ends}}, {"group_size": 2}]}
     with pytest.raises(fk.InputError, match=message):
-        fk.publish(drawn_of_ends(random.Random(1)), policy)
-
-
-def test_years_of_dates_are_dates():
-    policy = {
-        "schema": {"quasi_identifiers": ["born"], "sensitive": "ill"},
-        "require": [{"levels": {"born": {"bottom": 2001}}}, {"group_size": 2}],
-    }
-    with pytest.raises(fk.InputError, match='bottom = "1936-12-31"'):
         fk.publish(drawn_of_ends(random.Random(1)), policy)
 
 
@@ -585,17 +577,17 @@ def test_tables_read_before_are_compared():
         assert {candidate.status for candidate in compared.candidates} == {"safe"}
 
 
+NAMES_OF_NODES = ["16 (level 1)", "15 or less (level 1)", "16 or missing+"]
+HOURS_AND_TURNED_RANGES = ["2024-03-05 07h", "2024-03-06 to 2024-03-05", "2024-03-05 24h"]
+
+
 @pytest.mark.parametrize(
-    "label", ["16 (level 1)", "15 or less (level 1)", "16 or missing+", "16 or missing or missing"]
+    ("label", "beside", "bottom"),
+    [
+        *((label, "20", 15) for label in [*NAMES_OF_NODES, "16 or missing or missing"]),
+        *((label, "2025", "2024-03-05") for label in HOURS_AND_TURNED_RANGES),
+    ],
 )
-def test_node_names_are_no_numbers(label):
-    release = release_of("x", [label, "20"])
-    assert not fk.Levels({"x": {"bottom": 15}}).holds(release)
-    assert judge_levels.shows_more(label, LevelSettings(bottom=15))
-
-
-@pytest.mark.parametrize("label", ["2024-03-05 07h", "2024-03-06 to 2024-03-05", "2024-03-05 24h"])
-def test_hours_and_turned_ranges(label):
-    release = release_of("x", [label, "2025"])
-    assert not fk.Levels({"x": {"bottom": "2024-03-05"}}).holds(release)
-    assert judge_levels.shows_more(label, LevelSettings(bottom="2024-03-05"))
+def test_odd_labels_show_more(label, beside, bottom):
+    assert not fk.Levels({"x": {"bottom": bottom}}).holds(release_of("x", [label, beside]))
+    assert judge_levels.shows_more(label, LevelSettings(bottom=bottom))

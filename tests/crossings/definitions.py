@@ -73,6 +73,26 @@ def of_number(key, attained):
     )
 
 
+def of_least(key, setting, attained, **others):
+    """A criterion of a table in which a whole number must be reached."""
+    return Criterion(
+        attained,
+        lambda rng, least: {key: {setting: more(rng, least), **others}},
+        lambda least, table: least >= table[key][setting],
+        Fraction,
+    )
+
+
+def of_distance(far):
+    """t-closeness, of which `far` says how far a group is, and the settings of the distance."""
+    return Criterion(
+        far,
+        lambda rng, far: {"t_closeness": {"t": less(rng, far[0]), **far[1]}},
+        lambda far, table: far[0] <= Fraction(table["t_closeness"]["t"]),
+        lambda far: far[0],
+    )
+
+
 def least_size(case, groups):
     return min(sizes_of(case, groups))
 
@@ -145,7 +165,7 @@ def alpha_and_k(case, groups):
 def far_equal(case, groups):
     bags = bags_of(groups)
     q = whole(bags)
-    return max(sum(abs(shares_of(bag).get(v, 0) - q[v]) for v in q) / 2 for bag in bags)
+    return max(sum(abs(shares_of(bag).get(v, 0) - q[v]) for v in q) / 2 for bag in bags), {}
 
 
 def in_order(values):
@@ -160,7 +180,7 @@ def far_ordered(case, groups):
         gaps = [shares_of(bag).get(v, 0) - q[v] for v in order]
         work = sum(map(abs, accumulate(gaps)))
         far = max(far, work / (len(order) - 1) if len(order) > 1 else Fraction(0))
-    return far, order
+    return far, {"distance": "ordered", "order": order}
 
 
 def tree_of(values):
@@ -174,7 +194,7 @@ def far_in_tree(case, groups):
     distance, height = levels_apart(rows)
     values = sorted(q)
     far = max(least_work(shares_of(bag), q, values, distance, height) for bag in bags)
-    return far, rows
+    return far, {"distance": "hierarchical", "tree": rows}
 
 
 def most_above(case, groups):
@@ -380,18 +400,8 @@ def keeps_presence(found, table):
 CRITERIA = {
     "k_anonymity": of_number("k_anonymity", least_alike),
     "group_size": of_number("group_size", least_size),
-    "households": Criterion(
-        least_households,
-        lambda rng, least: {"k_anonymity": {"k": more(rng, least), "of": "home"}},
-        lambda least, table: least >= table["k_anonymity"]["k"],
-        Fraction,
-    ),
-    "distinct": Criterion(
-        least_kinds,
-        lambda rng, least: {"l_diversity": {"l": more(rng, least)}},
-        lambda least, table: least >= table["l_diversity"]["l"],
-        Fraction,
-    ),
+    "households": of_least("k_anonymity", "k", least_households, of="home"),
+    "distinct": of_least("l_diversity", "l", least_kinds),
     "entropy": Criterion(
         of_bags,
         lambda rng, bags: {"l_diversity": {"l": rng.choice([1, 2, 2, 3]), "kind": "entropy"}},
@@ -405,28 +415,9 @@ CRITERIA = {
             own[0] <= Fraction(table["alpha_k"]["alpha"]) and own[1] >= table["alpha_k"]["k"]
         ),
     ),
-    "t_equal": Criterion(
-        far_equal,
-        lambda rng, far: {"t_closeness": {"t": less(rng, far)}},
-        lambda far, table: far <= Fraction(table["t_closeness"]["t"]),
-        Fraction,
-    ),
-    "t_ordered": Criterion(
-        far_ordered,
-        lambda rng, far: {
-            "t_closeness": {"t": less(rng, far[0]), "distance": "ordered", "order": far[1]}
-        },
-        lambda far, table: far[0] <= Fraction(table["t_closeness"]["t"]),
-        lambda far: far[0],
-    ),
-    "t_tree": Criterion(
-        far_in_tree,
-        lambda rng, far: {
-            "t_closeness": {"t": less(rng, far[0]), "distance": "hierarchical", "tree": far[1]}
-        },
-        lambda far, table: far[0] <= Fraction(table["t_closeness"]["t"]),
-        lambda far: far[0],
-    ),
+    "t_equal": of_distance(far_equal),
+    "t_ordered": of_distance(far_ordered),
+    "t_tree": of_distance(far_in_tree),
     "beta_likeness": Criterion(
         most_above,
         draw_beta,
@@ -443,12 +434,7 @@ CRITERIA = {
         who_shows, lambda rng, found: {"levels": rng.choice(found)[0]}, keeps_levels
     ),
     "population_risk": Criterion(population_risks, draw_population_risk, keeps_population_risk),
-    "k_map": Criterion(
-        fewest_matches,
-        lambda rng, least: {"k_map": {"k": more(rng, least)}},
-        lambda least, table: least >= table["k_map"]["k"],
-        Fraction,
-    ),
+    "k_map": of_least("k_map", "k", fewest_matches),
     "delta_presence": Criterion(presence, draw_presence, keeps_presence),
 }
 OF_POPULATION = {"k_map", "delta_presence", "population_risk"}

@@ -109,6 +109,16 @@ def test_changed_releases_are_refused(release):
     assert not folder.with_name("out.xlsx").exists()
 
 
+def published(column, values, file_format, folder):
+    """The folder of a release of eight people, with a column that is neither known nor secret."""
+    table = pa.table({"age": [30] * 8, column: values, "ill": [*"abab"] * 2})
+    roles = {"quasi_identifiers": ["age"], "sensitive": "ill", "other": [column]}
+    rules = {"schema": roles, "require": [{"k_anonymity": 2, "knowing": []}]}
+    rules["publish"] = {"format": file_format}
+    fk.publish(table, rules, seed=1).write(folder / "out")
+    return folder / "out"
+
+
 @pytest.mark.parametrize(
     ("kind", "other", "is_refused"),
     [("sav", "Flu ", True), ("dta", "Flu ", False), ("xlsx", "Flu ", False)]
@@ -116,29 +126,20 @@ def test_changed_releases_are_refused(release):
 )
 def test_values_stay_apart(kind, other, is_refused, tmp_path):
     """SPSS drops blanks at the end of a text; and nothing tells an empty text from none."""
-    table = pa.table({"age": [30] * 8, "job": ["Flu", other, None, "x"] * 2, "ill": [*"abab"] * 2})
-    roles = {"quasi_identifiers": ["age"], "sensitive": "ill", "other": ["job"]}
-    rules = {"schema": roles, "require": [{"k_anonymity": 2, "knowing": []}]}
-    rules["publish"] = {"format": "parquet"}
-    fk.publish(table, rules, seed=1).write(tmp_path / "out")
+    folder = published("job", ["Flu", other, None, "x"] * 2, "parquet", tmp_path)
     if is_refused:
         with pytest.raises(OutputError, match=r"'job' that differ .* would be one value"):
-            fk.export(tmp_path / "out", kind)
+            fk.export(folder, kind)
     else:
-        (path,) = fk.export(tmp_path / "out", kind)
+        (path,) = fk.export(folder, kind)
         assert {*cells(path)["job"]} == {"Flu", other, None, "x"}
 
 
 @pytest.mark.parametrize("file_format", ["csv", "parquet"])
 def test_near_numbers_stay_apart(file_format, tmp_path):
     """A cell of a workbook holds 16 digits: numbers that differ only beyond these are texts."""
-    pay = [0.1 + 0.2, 0.3] * 4
-    table = pa.table({"age": [30] * 8, "pay": pay, "ill": [*"abab"] * 2})
-    roles = {"quasi_identifiers": ["age"], "sensitive": "ill", "other": ["pay"]}
-    rules = {"schema": roles, "require": [{"k_anonymity": 2, "knowing": []}]}
-    rules["publish"] = {"format": file_format}
-    fk.publish(table, rules, seed=1).write(tmp_path / "out")
-    (path,) = fk.export(tmp_path / "out", "xlsx")
+    folder = published("pay", [0.1 + 0.2, 0.3] * 4, file_format, tmp_path)
+    (path,) = fk.export(folder, "xlsx")
     assert {*cells(path)["pay"]} == {str(0.1 + 0.2), "0.3"}
 
 

@@ -260,11 +260,12 @@ def hurt():
 # ---- time --------------------------------------------------------------------------------------
 
 
-def busy(rows=400, columns=5):
+def busy(rows=400, columns=5, values=20, widths=(2, 4, 8)):
+    """A table with many values in many columns."""
     draw, names = np.random.default_rng(0), [f"q{i}" for i in range(columns)]
-    data = {name: pa.array(draw.integers(0, 20, rows)) for name in names}
+    data = {name: pa.array(draw.integers(0, values, rows)) for name in names}
     data["disease"] = pa.array([f"d{i}" for i in draw.integers(0, 9, rows)])
-    hierarchies = {name: fk.Intervals([2, 4, 8]) for name in names}
+    hierarchies = {name: fk.Intervals([*widths]) for name in names}
     schema = fk.Schema(quasi_identifiers=names, sensitive="disease", hierarchies=hierarchies)
     return fk.Microdata(pa.table(data), schema)
 
@@ -439,20 +440,10 @@ def check(microdata, rollup, node):
     rollup.cache.add(view)
 
 
-def wide(rows, columns, values):
-    """A table with many values in many columns."""
-    draw, names = np.random.default_rng(0), [f"q{i}" for i in range(columns)]
-    table = {name: pa.array(draw.integers(0, values, rows)) for name in names}
-    table["disease"] = pa.array([f"d{i}" for i in draw.integers(0, 9, rows)])
-    hierarchies = {name: fk.Intervals([10, 100]) for name in names}
-    schema = fk.Schema(quasi_identifiers=names, sensitive="disease", hierarchies=hierarchies)
-    return fk.Microdata(pa.table(table), schema)
-
-
 def test_memory_is_bounded(monkeypatch):
     """And the finest node stays."""
     monkeypatch.setattr(rollup_module, "_MOST_CELLS", 1 << 15)
-    microdata = wide(4000, 4, 30)
+    microdata = busy(4000, 4, 30, widths=(10, 100))
     rollup = Rollup(microdata)
     finest = len(rollup.finest.counts.codes)
     for node in np.ndindex(3, 2, 3, 3):

@@ -10,7 +10,6 @@ from functools import cache
 from itertools import chain, combinations, product
 from math import comb, factorial
 
-from tests.oracle.implications import Worlds, least_odds
 from tests.oracle.worlds import members, worlds
 
 # ---- risk rows -----------------------------------------------------------------------------------
@@ -401,21 +400,8 @@ def suspected(bags, amounts, limit, values):
     )
 
 
-def found_out_by_implications(bags, k, limit, values):
-    """People whose own value k implications, which all end with it, disclose; and groups."""
-    space = Worlds(bags)
-    people = groups = 0
-    for group, bag in zip(space.groups, bags, strict=True):
-        caught = 0
-        for value in set(bag) & set(values):
-            odds = least_odds(space, group[0], value, k)[k]
-            caught += list(bag).count(value) * (1 / (1 + odds) >= limit)
-        people, groups = people + caught, groups + (caught > 0)
-    return people, groups
-
-
 def found_out_of_sets(bags, amounts, limit, sets):
-    """The same of sets of values, whichever of a set it is: people, and in how many groups.
+    """People of whom true facts disclose a set of values; and in how many groups they are.
 
     Each set is a secret of its own, of which its values are one. Whoever is found out by several
     sets is one person.

@@ -167,7 +167,7 @@ CASES = pa.table({
     "pay": [*"xxxyyz"], "pid": [*"aaabcd"], "home": [1, 1, 2, 3, 3, 3], "row": [*range(6)],
 })  # fmt: skip
 ROLES = {"quasi_identifiers": ["age"], "sensitive": "ill"}
-OF_PID, OF_ROW = ({"unit": "row", "person": name} for name in ("pid", "row"))
+OF_PID = {"unit": "row", "person": "pid"}
 LIMIT = fk.Requirement(fk.Facts(), below="9/10")
 
 
