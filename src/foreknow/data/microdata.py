@@ -426,7 +426,7 @@ class Microdata:
         self,
         attributes: Sequence[Attribute],
         styles: Mapping[str, str],
-        exact: Collection[str],
+        unrounded: Collection[str],
         least: int,
     ) -> list[Attribute]:
         """Attributes in which values of fewer than `least` people are one, where labels list them.
@@ -441,12 +441,12 @@ class Microdata:
         for attribute in attributes:
             # A range that ends at a rare value would show that value.
             style = styles.get(attribute.name)
-            if attribute.name not in exact and ends_at_values(attribute, style):
+            if attribute.name not in unrounded and ends_at_values(attribute, style):
                 refuse_rare_ends(attribute, least, self.times, noun)
         shown_attributes = []
         for attribute in attributes:
             if lists_values(attribute, styles.get(attribute.name)):
-                may_merge = attribute.name not in exact
+                may_merge = attribute.name not in unrounded
                 attribute = without_rare(attribute, least, self.times, may_merge, noun)
             shown_attributes.append(attribute)
         return shown_attributes
@@ -493,18 +493,18 @@ class Microdata:
         An answer is "yes", "no" or None, if what is known of the person leaves it open. `position`
         is the index of the rule in the schema's `impossible`.
         """
-        classes = self.rows_read.rule_classes
-        if classes is None:  # there are no rules: all people have one code
+        rule_classes = self.rows_read.rule_classes
+        if rule_classes is None:  # there are no rules: all people have one code
             return np.zeros(self.n_people, np.int64), ["no"]
         answers: list[str | None] = []
         for perhaps, surely in zip(
-            classes.perhaps[:, position], classes.surely[:, position], strict=True
+            rule_classes.perhaps[:, position], rule_classes.surely[:, position], strict=True
         ):
             if surely:
                 answers.append("yes")
             else:
                 answers.append(None if perhaps else "no")
-        return classes.codes, answers
+        return rule_classes.codes, answers
 
     def unchanged(self, name: str) -> tuple[NDArray[Any], list[Any]]:
         """A column that is not sensitive, as it stands: the code of each person, and its values."""

@@ -20,7 +20,6 @@ from foreknow.data.people.repeated_people import (
     refuse_repeated,
     refuse_rows_of_one,
     refuse_spelt_twice,
-    unique_identifiers,
 )
 from foreknow.data.schema import Schema
 from foreknow.data.tables.columns import Relabel, UnreadColumn, alike_texts, fetch
@@ -198,7 +197,9 @@ class Prepared:
         # The rows are in memory: find the two rows, for the message.
         for person in self.persons:
             refuse_repeats(self.source, person, rows)
-        refuse_spelt_twice(self.source, self.persons or unique_identifiers(self.schema))
+        refuse_spelt_twice(
+            self.source, self.persons or self.schema.unique_identifiers(self.schema.person)
+        )
 
     def roles(self, further_columns: Sequence[str] = ()) -> list[str]:
         """The columns by which people are published and counted, and further ones; each once."""

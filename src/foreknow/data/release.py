@@ -668,11 +668,11 @@ class Release(ReleaseTables, Plain):
         for release in releases:
             table_of |= dict.fromkeys(release.sensitives, release.tables)
         # At most one of the releases has columns that stand in one row.
-        linked = [release.beside for release in (self, *releases) if release.beside]
+        linked = (release.beside for release in (self, *releases) if release.beside)
         return Release(
             self.tables,
             sensitives=names,
-            beside=linked[0] if linked else (),
+            beside=next(linked, ()),
             apart=table_of,
             recognized=self.recognized,
         )

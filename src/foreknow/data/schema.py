@@ -331,7 +331,15 @@ class Schema:
     @property
     def persons(self) -> list[str]:
         """A list of the `person` column; empty if there is none."""
-        return [] if self.person is None else [self.person]
+        return [*filter(None, [self.person])]
+
+    def unique_identifiers(self, person: str | None) -> list[str]:
+        """The identifiers that must not repeat, besides a column that names each `person`.
+
+        Where rows are cases, all of them may repeat.
+        """
+        others = [name for name in self.identifiers if name != person]
+        return others if self.unit == "person" else []
 
     @property
     def noun(self) -> str:
@@ -412,7 +420,7 @@ class Schema:
             "sensitive": self.sensitives,
             "other": self.other,
             "identifiers": self.identifiers,
-            "person": filter(None, [self.person]),
+            "person": self.persons,
             "group": filter(None, [self.group]),
             "weights": filter(None, [self.weights]),
             "shared": [self.shared.by] if isinstance(self.shared, Shared) else [],
@@ -447,12 +455,7 @@ class Schema:
             raise SchemaError(
                 "the policy does not say which column names people; add --person COLUMN"
             )
-        # Where rows are cases, each is called by the column; the others may repeat.
-        other_identifiers = () if self.unit == "row" else self.identifiers
-        identifiers = []
-        for column in other_identifiers:
-            if column != person_column:
-                identifiers.append(column)
+        identifiers = self.unique_identifiers(person_column)
         return replace(self, person=person_column, identifiers=identifiers, unit="person")
 
     def _repr_html_(self) -> str:

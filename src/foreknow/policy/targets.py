@@ -375,8 +375,8 @@ class SetsOfValues(EachValue):
         """The groups with each set of values as one value."""
         new_codes = cast("IntArray", secret.meant.places)
         merged = counts_of(groups).recoded(new_codes, secret.meant.labels)
-        classes = getattr(groups, "alike", None)  # which a criterion of values may need, too
-        return merged if classes is None else _Merged(merged, classes)
+        look_alikes = getattr(groups, "alike", None)  # which a criterion of values may need, too
+        return merged if look_alikes is None else _Merged(merged, look_alikes)
 
     def asked(self, secret: RequirementCounts) -> BoolArray:
         """The last values, which are the sets."""

@@ -33,11 +33,6 @@ if TYPE_CHECKING:
 HEAD_ROWS, SAMPLE_VALUES = 20_000, 1000
 
 
-def unique_identifiers(schema: Schema) -> list[str]:
-    """Identifiers that must not repeat."""
-    return [n for n in schema.identifiers if schema.unit == "person" and n != schema.person]
-
-
 def _columns_without_repeats(table: Table) -> set[str]:
     """The columns in which no value repeats, by the hashes that a reading of the file gathered.
 
@@ -61,7 +56,7 @@ def refuse_repeated(table: Table, schema: Schema) -> None:
     may have several rows, an identifier must not be that of two people.
     """
     may_repeat = {*table.columns} - _columns_without_repeats(table)
-    names = [n for n in unique_identifiers(schema) if n in may_repeat]
+    names = [n for n in schema.unique_identifiers(schema.person) if n in may_repeat]
     if schema.several and schema.person is not None:
         _refuse_of_two(table, names, schema.person)
         return

@@ -17,7 +17,6 @@ from foreknow.data.people.repeated_people import (
     countable,
     csv_file_of,
     known_values,
-    unique_identifiers,
 )
 from foreknow.data.tables.columns import codes_of, fetch
 from foreknow.data.tables.profile.column_words import WORDS, split
@@ -48,7 +47,9 @@ def request_hashes(table: Table, schema: Schema) -> None:
     if source is not None and _LARGE * 16 < (source.size or 0) < _MOST_BYTES:
         names = _perhaps_shared(table, schema)
         shared_columns = _may_share(source.head(names, HEAD_ROWS), names) if names else []
-        file.beside = tuple(dict.fromkeys([*unique_identifiers(schema), *shared_columns]))
+        file.beside = tuple(
+            dict.fromkeys([*schema.unique_identifiers(schema.person), *shared_columns])
+        )
 
 
 # ---- households ---------------------------------------------------------------------------------
@@ -87,23 +88,25 @@ def shared(table: Table, schema: Schema) -> tuple[str, ...]:
     # Columns that the schema declares to number people or households need not be found.
     declared = schema.person, getattr(schema.shared, "by", None)
     names = [name for name in _perhaps_shared(table, schema) if name not in declared]
-    engine = None if person else countable(table, names)
-    if engine is None:
+    counted_table = None if person else countable(table, names)
+    if counted_table is None:
         return tuple(n for n in names if _is_shared(n, *_count_values(table, n, person)))
     hashes = getattr(csv_file_of(table), "hashes", {})
     # From here on counting is dear: leave out what a look at some rows or hashes excludes.
     if hashes:
         names = [name for name in names if name in hashes]
     else:
-        first_rows = engine.head(names, HEAD_ROWS) if names else pa.table({})
+        first_rows = counted_table.head(names, HEAD_ROWS) if names else pa.table({})
         if len(first_rows) < HEAD_ROWS:  # all of the table, in one question for all columns
             return tuple(n for n in names if _is_shared(n, *_value_counts(first_rows.column(n))))
         names = _may_share(first_rows, names)
-    size = engine.size if names else 0
+    size = counted_table.size if names else 0
     # The size of an untyped (CSV) file is in bytes, about 16 for a row.
-    is_large = size is None or size > _LARGE * (16 if engine.untyped else 1)
+    is_large = size is None or size > _LARGE * (16 if counted_table.untyped else 1)
     share = _OF_LARGE if is_large else 1
-    return tuple(name for name in names if _is_shared_in(engine, name, share, hashes.get(name)))
+    return tuple(
+        name for name in names if _is_shared_in(counted_table, name, share, hashes.get(name))
+    )
 
 
 def _is_shared_in(engine: Any, name: str, share: int, hashes: IntArray | None) -> bool:

@@ -375,15 +375,15 @@ def encode(
     array, reading = plain(name, array), reading or Reading()
     codes, distinct = codes_of(array)
     are_texts = is_text(distinct.type)
+    is_typed = declared is None and not untyped
     # The table knows its types, and texts stay texts: nothing has to be read.
-    if declared is None and not untyped and not (are_texts and reading.converts):
+    if is_typed and not (are_texts and reading.converts):
         return _encoded_by_type(name, array, codes, distinct)
     python_values = to_python(name, distinct)
     if declared == "text":
         kind: Kind = "text"
         values: list[Any] = _as_texts(python_values)
     else:
-        is_typed = not untyped and declared is None
         readers = _readers_by(reading, is_typed, python_values)
         kind, values = _parse(
             name, python_values, readers, declared, codes=codes, positions=positions

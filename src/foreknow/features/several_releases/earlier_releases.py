@@ -71,8 +71,8 @@ def _refuse_other_columns(name: str, certificate: Certificate, policy: Policy) -
     schema, options = policy.needed_schema, policy.options
     # Plain: labelled groups, one value per person, nothing shuffled, nothing that only the owner
     # counts.
-    is_plain = certificate.form == "generalized" and not policy.asks_rows
-    is_plain &= "single" == certificate.semantics == schema.semantics
+    is_labelled = certificate.form == "generalized" and not policy.asks_rows
+    is_plain = is_labelled and "single" == certificate.semantics == schema.semantics
     is_plain &= not (options.unlinked or certificate.unlinked)
     for role, columns_before, columns_now in (
         ("sensitive", certificate.sensitives, schema.sensitives),
@@ -91,7 +91,7 @@ def _refuse_other_columns(name: str, certificate: Certificate, policy: Policy) -
             reason = f"name them in this order: {role} = {json.dumps([*columns_before, *added])}"
             if not is_plain:
                 as_label = f"Add {names} to quasi_identifiers instead, as labels; or write "
-                if certificate.form == "bucketized" or policy.asks_rows:
+                if not is_labelled:
                     as_label = "Without it, write "
                 reason = (
                     "only releases in the generalized form are, with one value for each person, "

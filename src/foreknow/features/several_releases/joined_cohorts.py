@@ -118,9 +118,10 @@ def added_values(release: Release, last: Release) -> set[str]:
 
     Empty, unless both show a row for each person, with one value in each column.
     """
-    rows = release.in_rows and last.in_rows and "single" == release.semantics == last.semantics
-    shown_later = {*last.sensitives, *last.beside} - {*release.sensitives, *release.beside}
-    return shown_later - {*last.unlinked} if rows and not last.unlinked else set()
+    in_rows = release.in_rows and last.in_rows and not last.unlinked
+    if not in_rows or not "single" == release.semantics == last.semantics:
+        return set()
+    return {*last.sensitives, *last.beside} - {*release.sensitives, *release.beside}
 
 
 def _with_added(rows: Any, release: Release, last: Release) -> Any:

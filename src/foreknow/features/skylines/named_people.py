@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -165,12 +165,11 @@ def name_people(release: Release, disclosure: Disclosure) -> NamedWitness:
     relatives = people.choose(witness.family_position, witness.family)
     if (len(holdings), len(relatives)) != (sum(witness.known.values()), witness.family):
         raise InternalError("the worst case needs more people than its groups have")
-    assert disclosure.exact is not None
     return NamedWitness(
         target=target,
         value=value,
         probability=disclosure.probability,
-        exact=disclosure.exact,
+        exact=cast("Fraction", disclosure.exact),  # facts always have one
         ruled_out=witness.ruled_out,
         known=tuple(holdings),
         relatives=tuple(relatives),

@@ -351,15 +351,13 @@ def skyline_report(
     # The secret is any window of numbers, any of a set of values, or one value after another.
     kind: type[SkylineReport] = SkylineReport
     windows = None
+    if sum(secret is not None for secret in (values, any_of, within)) > 1:
+        raise InputError("give one of values, any_of and within, not both")
     if within is not None:
-        if values is not None or any_of is not None:
-            raise InputError("give one of values, any_of and within")
         kind, windows = WindowSkyline, Windows.of(counts, Width.of(within))
         window = Window(f"a value in a window of {windows.width.words()}", 0)
         skylines: Mapping[Label, Skyline] = {window: near_skyline(windows, limit)}
     elif any_of is not None:
-        if values is not None:
-            raise InputError("give values or any_of, not both; any_of is one secret")
         counts, name_of = counted_as_one(counts, any_of, policy)
         skylines = {name_of: knowledge_skyline(counts, name_of, limit)}
     elif values is None:

@@ -49,14 +49,13 @@ def read_levels(text: str, name: str) -> dict[str, int | str]:
     for text_of_level in text.split(","):
         # The last = divides: a column's name may contain one.
         column, equals, level = map(str.strip, text_of_level.rpartition("="))
-        is_number = is_whole(level)
-        if not equals or not column or not (is_number or level == SUPPRESSED):
+        if not equals or not column:
             raise InputError(
                 f'{name} takes a level for each column, such as "age=3, sex=*", not {text!r}'
             )
         if column in levels:
             raise InputError(f"{name} names {column!r} twice; keep one")
-        levels[column] = int(level) if is_number else level
+        levels[column] = int(level) if is_whole(level) else level
     return levels
 
 

@@ -96,10 +96,10 @@ def _schema_lines(suggestion: PolicySuggestion) -> Iterator[str]:
     yield from _listing(suggestion, "quasi-identifier", "quasi_identifiers", known)
     for cost in suggestion.costs:
         yield from _wrapped(cost)
-    if schema.person is not None:
+    for person in schema.persons:
         yield "# A row is a case, and a person may have several. This column identifies people:"
         yield 'unit = "row"'
-        yield f"person = {toml_value(schema.person)}"
+        yield f"person = {toml_value(person)}"
     hidden = next(column for column in suggestion.columns if column.role == "sensitive")
     yield "# Must stay hidden for every person."
     yield f"sensitive = {toml_value(hidden.name)}  # {hidden.comment()}"

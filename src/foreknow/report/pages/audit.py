@@ -692,8 +692,8 @@ def sensitive_noun(policy: Policy, requirement: Requirement | None = None) -> st
     """The name of the sensitive column in a sentence; "sensitive value" if there are several."""
     if requirement is not None and requirement.sensitive is not None:
         return noun_of(requirement.sensitive)
-    is_single = policy.schema is not None and len(policy.schema.sensitives) == 1
-    return noun_of(policy.schema.sensitive) if is_single and policy.schema else NOUN
+    sensitives = () if policy.schema is None else policy.schema.sensitives
+    return noun_of(*sensitives) if len(sensitives) == 1 else NOUN
 
 
 def labels_of(audit: Audit) -> Iterator[str]:

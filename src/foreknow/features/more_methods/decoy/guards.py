@@ -368,8 +368,9 @@ def _guard_of_point(
     `reach` says how far the knowledge reaches: people, other groups.
     """
     asked: Any = secret.asked
-    windows = asked if isinstance(asked, Windows) else None
-    is_asked = asked if windows is None else np.ones(windows.counts.n_values, dtype=bool)
+    windows, is_asked = None, asked
+    if isinstance(asked, Windows):
+        windows, is_asked = asked, np.ones(asked.counts.n_values, dtype=bool)
     if _values_are_alike(secret, reach):  # then the most frequent value is worst, which comes first
         asked = np.arange(len(is_asked)) < 1
 

@@ -51,13 +51,13 @@ class Function:
         """
         if isinstance(source, Function):
             return source
+        # A text with = but without | gives levels of columns.
+        if isinstance(source, str) and "=" in source and "|" not in source:
+            source = read_levels(source, "the function")
         if isinstance(source, Mapping):
             levels = [(str(column), _read_level(column, level)) for column, level in source.items()]
             return cls(levels=tuple(levels))
         if isinstance(source, str):
-            # A text with = but without | gives levels of columns.
-            if "=" in source and "|" not in source:
-                return cls(levels=tuple(read_levels(source, "the function").items()))
             return cls(_read_groups(source.split("|"), source))
         if isinstance(source, np.ndarray):
             if source.ndim != 1 or source.dtype.kind not in "iu":
