@@ -138,8 +138,8 @@ def on_rows(function):
     ("make", "message"),
     [
         (on_rows("age=2, age=3"), "names 'age' twice"),
-        (on_rows("age=2, zip"), "give a level for each column"),
-        (on_rows("age=-1"), "give a level for each column"),
+        (on_rows("age=2, zip"), "takes a level for each column"),
+        (on_rows("age=-1"), "a whole number from 0 or"),
         (on_rows("height=1"), "'height' is no quasi-identifier"),
         (on_rows("agee=1"), "did you mean 'age'"),
         (on_rows("age=5"), r"'age' has the levels 0 \(exact\) to 4"),

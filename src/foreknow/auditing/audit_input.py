@@ -281,7 +281,7 @@ def owned_of_each(release: Release, policy: Policy, visible: Release | Sight) ->
         people, groups, labels = table
         if id(people) not in counts_of_tables:  # several columns may share a table
             _refuse_two_spellings_of_units(people, policy)
-            combined = policy.combined(people, True)
+            combined = policy.combined(people, number_each=True)
             counts_of_tables[id(people)] = owners_counts(combined, groups, labels)
         for position, column_of_position in column_of_requirement.items():
             if column_of_position == column:

@@ -333,6 +333,11 @@ class Schema:
         """A list of the `person` column; empty if there is none."""
         return [*filter(None, [self.person])]
 
+    @property
+    def naming_columns(self) -> tuple[str, ...]:
+        """The columns that name people: `person`, or else all identifiers."""
+        return tuple(self.persons or self.identifiers)
+
     def unique_identifiers(self, person: str | None) -> list[str]:
         """The identifiers that must not repeat, besides a column that names each `person`.
 

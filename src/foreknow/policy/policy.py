@@ -495,11 +495,11 @@ class Policy:
         """The table with numbers rounded and columns coarsened as this policy publishes them."""
         return microdata.with_rounding(self.options.round).leveled(self.levels)
 
-    def combined(self, microdata: Microdata, exactly: bool = False) -> Microdata:
+    def combined(self, microdata: Microdata, number_each: bool = False) -> Microdata:
         """The table as a search counts it: each person has a combination of the columns it uses.
 
         Units get only a few different numbers, so that a search counts too few units rather than
-        too many; with `exactly`, each unit has its own number.
+        too many; with `number_each`, each unit has its own number.
         """
         policy = self
         if self.schema is None:
@@ -517,7 +517,7 @@ class Policy:
         most_people = max((criterion.least for criterion in criteria), default=0)
         # Several times as many numbers as the largest size that a criterion asks for, so that
         # seldom two units of a group get the same.
-        units = None if exactly else max(_NUMBERS * most_people, _NUMBERS**2)
+        units = None if number_each else max(_NUMBERS * most_people, _NUMBERS**2)
         return combined(microdata, columns, self.layout, units)
 
     @property

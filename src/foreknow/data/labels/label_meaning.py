@@ -366,16 +366,16 @@ class Values:
         self._listed = {row[0] for row in tree or ()} | {*(order or ())}
         self._known: dict[tuple[str | None, bool], BoolArray] = {}
 
-    def covered_by(self, label: Any, exactly: bool = False) -> BoolArray:
+    def covered_by(self, label: Any, is_value: bool = False) -> BoolArray:
         """Which values fall in a label, as a mask; None is a missing value.
 
-        With `exactly`, the label is known to be a value as it is.
+        `is_value` says that the label is known to be a value as it is.
         """
         text = None if label is None else text_of(label)
-        if (text, exactly) not in self._known:
-            inside = self._written_as(text) if exactly else self._values_in(text)
-            self._known[text, exactly] = inside
-        return self._known[text, exactly]
+        if (text, is_value) not in self._known:
+            inside = self._written_as(text) if is_value else self._values_in(text)
+            self._known[text, is_value] = inside
+        return self._known[text, is_value]
 
     def misread(self, text: str) -> bool:
         """True if a value, read as a label, would cover other values, or not the value itself."""

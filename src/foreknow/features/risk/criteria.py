@@ -120,7 +120,7 @@ class Population:
         read stay read if the schema changes nothing about how they are read.
         """
         population = Population(self.at)
-        population.named = (schema.person,) if schema.person else tuple(schema.identifiers)
+        population.named = schema.naming_columns
         population.source = self.source
         reads_alike = not schema.hierarchies and population.named == self.named
         population._read = self._read if reads_alike else {}

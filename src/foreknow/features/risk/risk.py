@@ -461,8 +461,9 @@ class _Classes:
         classes, in_cases = release.combinations(), release.cases and person is None
         name, raw = release.alike().name, release.raw
         rules = policy.rules if policy is not None else release.schema or PLAIN
-        naming = (rules.person,) if rules.person else tuple(rules.identifiers)
-        found = cls(classes, by_values, name, other_columns, in_cases, person, naming=naming)
+        found = cls(
+            classes, by_values, name, other_columns, in_cases, person, naming=rules.naming_columns
+        )
         if raw is None or not release.by_values:
             return found
         # A published release has neither identifiers nor weights; only a raw table is asked for
