@@ -8,7 +8,7 @@ from functools import wraps
 from typing import Any, ParamSpec, TypeVar
 
 from foreknow.errors import CallError, did_you_mean
-from foreknow.names import ATTRIBUTES, ELSEWHERE, OF_OBJECTS, renamed
+from foreknow.names import ATTRIBUTES, CALLED, ELSEWHERE, OF_OBJECTS, renamed
 from foreknow_judge.files.json_values import Plain as PlainValues
 
 P = ParamSpec("P")
@@ -102,12 +102,42 @@ def hints(advice: str = "") -> Callable[[C], C]:
     return of_class
 
 
+class Answer(int):
+    """A truth that may be asked for as an attribute, and as a call.
+
+    >>> answer = Answer(False)
+    >>> answer, answer(), bool(answer)
+    (False, False, False)
+    """
+
+    def __call__(self) -> bool:
+        """The truth."""
+        return bool(self)
+
+    def __repr__(self) -> str:
+        return repr(bool(self))
+
+    __str__ = __repr__
+
+
+class Listed(tuple[Any, ...]):
+    """A tuple that says what to type where it is taken for a frame."""
+
+    def __getattr__(self, name: str) -> Any:
+        raise AttributeError(
+            f"this is a tuple, one for each requirement, and has no {name!r}; see [0], and "
+            "audit.to_frame(), or audit.exposed_to_csv(path), which has a row for each group"
+        )
+
+
 def _attribute_of(holder: Any, name: str, lacking: str) -> Any:
     """The attribute that others call by a name; else an error that begins with `lacking`."""
     if hasattr(type(holder), name):  # a property that failed says why
         return object.__getattribute__(holder, name)
     if hasattr(type(holder), ours := ATTRIBUTES.get(name, "")):
         return getattr(holder, ours)
+    if hasattr(type(holder), ours := CALLED.get(name, "")):
+        return Answer(getattr(holder, ours))
     advice = OF_OBJECTS.get(name)
     raise AttributeError(f"{lacking}; {advice}" if advice else lacking)
 

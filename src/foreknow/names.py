@@ -522,9 +522,10 @@ _ELSEWHERE = {
 TABLE_OF = ("df", "frame", "data", "table", "dataframe")
 CALLS_OF_TABLE = ("to_frame", "to_dataframe", "to_df", "head", "tail", "sample", "describe")
 # What attributes of results are called elsewhere.
-ATTRIBUTES = _our_names(
-    {"safe": "is_safe passed ok is_private", "to_frame": "to_dataframe to_df", "save": "to_toml"}
-)
+ATTRIBUTES = _our_names({"safe": "passed ok", "to_frame": "to_dataframe to_df", "save": "to_toml"})
+
+# Attributes that others call, as functions.
+CALLED = {"is_safe": "safe", "is_private": "safe"}
 
 # What objects are asked for that they do not have.
 _OF_OBJECTS = {
@@ -575,6 +576,9 @@ KEYS = _by_name(_KEYS)
 TO_TYPE = _by_name(_TO_TYPE)  # of a command that is none
 
 
+_LOADERS = {"load", "loads", "read", "from_file", "from_toml", "from_dict"}
+
+
 class CallableModule(ModuleType):
     """A folder that is an attribute of `foreknow`, where others look for a function."""
 
@@ -582,6 +586,16 @@ class CallableModule(ModuleType):
         """Call the public function of this name; if there is none, the error says what to type."""
         package, _, name = self.__name__.rpartition(".")
         return vars(sys.modules[package])["__getattr__"](name)(*args, **keywords)
+
+    def __getattr__(self, name: str) -> Any:
+        """A class that `foreknow` has, or a function that the class of the folder's name has."""
+        folder = self.__name__.rpartition(".")[2]
+        public = vars(sys.modules["foreknow"])["__getattr__"]
+        if name[:1].isupper():
+            return public(name)
+        if name in _LOADERS and folder == "policy":
+            return getattr(public("Policy"), name)
+        raise AttributeError(f"module {self.__name__!r} has no attribute {name!r}")
 
 
 def own_name(name: str, parameter_names: Iterable[str]) -> str | None:

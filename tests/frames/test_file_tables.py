@@ -124,6 +124,28 @@ def test_sheets_that_are_no_table(book, rows, merged, message):
     refused(book(*rows, merged=merged), message)
 
 
+@pytest.mark.parametrize(
+    ("spoiled", "message", "how"),
+    [
+        (["x7", "p31", "flu"], r"nearly all values read as numbers, but not row 42 \('x7'\)", {}),
+        (["x7", "p31", "flu"], "but row 42 holds 'x7'", {"types": {"age": "number"}}),
+        (["8", "p31", None], "'d' is missing in 1 row, first in row 42", {}),
+        (["8", None, "flu"], "'pin' is missing in row 42", {"person": "pin"}),
+        (["8", "p3", "flu"], "is in rows 5 and 42", {"person": "pin"}),
+        (
+            ["99", "p99", "flu"],
+            "first in row 42",
+            {"hierarchies": {"age": fk.Ordered([*map(str, range(50))])}},
+        ),
+    ],
+)
+def test_rows_as_sheet_numbers_them(book, spoiled, message, how):
+    rows = [[str(age), f"p{age}", "flu"] for age in range(40)]
+    path = book(["age", "pin", "d"], *rows, spoiled)
+    with pytest.raises(fk.InputError, match=message):
+        _ = fk.Microdata(path, quasi_identifiers=["age"], sensitive="d", **how).attributes
+
+
 def test_a_sheet_is_named(book):
     path = book(NAMES, *PEOPLE, Notes=True)
     refused(path, r"several sheets: 'People', 'Notes'; name one: people\.xlsx\?sheet=People")
@@ -164,6 +186,45 @@ def test_durations_are_no_times(stat, tmp_path, ending, form):
             assert column(path, "stay") == [None, dt.time(1), dt.time(23, 30)]
         else:
             refused(path, f"durations of a day or more, as in row 3 \\({last} hours\\)", "stay")
+
+
+MONTH, WEEK = dt.date(2024, 5, 1), dt.date(2024, 5, 13)
+DAY = (dt.date(2024, 5, 14) - dt.date(1960, 1, 1)).days
+SECONDS = (dt.date(2024, 5, 14) - dt.date(1582, 10, 14)).days * 86_400
+
+
+@pytest.mark.parametrize(
+    ("form", "number", "read"),
+    [
+        ("%tm", 772, MONTH),
+        ("%-tmMon_CCYY", 772, MONTH),
+        ("%tm", -13, dt.date(1958, 12, 1)),
+        ("%tq", 257, dt.date(2024, 4, 1)),
+        ("%th", 129, dt.date(2024, 7, 1)),
+        ("%tw", 3347, WEEK),
+        ("%ty", 2024, 2024),
+        ("%tdDD/NN/CCYY", DAY, dt.date(2024, 5, 14)),
+        ("%tcDDmonCCYY", (DAY * 24 + 7) * 3_600_000, dt.datetime(2024, 5, 14, 7)),
+        ("MOYR8", SECONDS, MONTH),
+        ("QYR8", SECONDS, dt.date(2024, 4, 1)),
+        ("WKYR10", SECONDS, WEEK),
+        ("MONYY7", DAY, MONTH),
+        ("YYMMDD10", DAY, dt.date(2024, 5, 14)),
+    ],
+)
+def test_periods_become_first_days(stat, tmp_path, form, number, read):
+    frame = pd.DataFrame({"seen": [float(number)] * 2 + [None], "d": ["flu"] * 3})
+    stata, sas = form.startswith("%"), number == DAY
+    write_file = stat.write_dta if stata else stat.write_xport if sas else stat.write_sav
+    path = tmp_path / f"people.{'dta' if stata else 'xpt' if sas else 'sav'}"
+    write_file(frame, path, variable_format={"seen": form})
+    assert column(path, "seen") == [None, read]
+
+
+def test_number_of_no_month(stat, tmp_path):
+    frame = pd.DataFrame({"seen": [202405.0] * 2, "d": ["flu"] * 2})
+    stat.write_dta(frame, tmp_path / "people.dta", variable_format={"seen": "%tm"})
+    refused(tmp_path / "people.dta", "202405 as a month since 1960, which is no year", "seen")
 
 
 # ---- databases ---------------------------------------------------------------------------------

@@ -243,7 +243,9 @@ DOES = [
     lambda at: unsafe(fk.audit(at.df.to_dict("records"), at.policy)),
     lambda at: fk.k_anonymity([{"age": 1}, {"age": 1}, {"age": 1, "sex": "f"}], ["age"]) == 3,
     lambda at: len(at.made.df) == len(at.made.to_dataframe()) == len(at.made.table) == 300,
-    lambda at: at.safe.passed is at.safe.is_safe is at.safe.safe is True,
+    lambda at: at.safe.passed is at.safe.safe is True is at.safe.is_safe(),
+    lambda at: at.safe.is_safe and not at.audit.is_safe and not at.audit.is_safe(),
+    lambda at: fk.policy.load(at.toml) == at.policy and fk.policy.Policy is fk.Policy,
     lambda at: fk.describe(at.df).policy.schema.sensitive == S,
     lambda at: (
         not fk.audit(
@@ -299,6 +301,9 @@ TOLD = [
     (lambda at: len(at.audit), "see .people, .counts.n_groups and len(.verdicts)"),
     (lambda at: at.made.certificate.k, "see fk.k_anonymity(release)"),
     (lambda at: at.audit.violations, "see .verdicts"),
+    (lambda at: at.audit.exposed.head(), "a tuple, one for each requirement, and has no 'head'"),
+    (lambda at: fk.policy.loading, "has no attribute 'loading'"),
+    (lambda at: fk.Tree.from_csv(at.folder / "none.csv"), "none.csv"),
     (lambda at: at.audit.df, "the table is .to_pandas() of what"),
     (lambda at: at.audit.to_frame("dask"), "there is no library 'dask'"),
     (lambda at: at.audit.html("a.html"), ".to_html(path)"),

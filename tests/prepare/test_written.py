@@ -11,7 +11,7 @@ import stat
 import subprocess
 import sys
 from collections import Counter
-from datetime import date
+from datetime import date, datetime
 from fractions import Fraction
 from pathlib import Path
 
@@ -108,6 +108,19 @@ def test_what_is_read_and_drawn(folder):
     pandas, polars = fk.draw(folder, seed=1), fk.draw(folder, seed=1, library="polars")
     assert pandas["day"].dt.year.unique().tolist() == [2024]
     assert pandas["age"].tolist() == polars["age"].to_list() == drawn["age"].to_pylist()
+
+
+def test_days_of_times_are_read(tmp_path):
+    moments = [datetime(2024, 1 + i % 6, 1 + i % 28, i % 24) for i in range(240)]
+    table = pa.table({"at": moments, "ill": ["flu", "cold", "gout", "rash"] * 60})
+    levels = {"at": fk.DateLevels(["day", "month"])}
+    roles = {"quasi_identifiers": ["at"], "sensitive": ["ill"], "hierarchies": levels}
+    result = read(written(tmp_path / "release", table, roles)).to_pylist()
+    ends = [(row["at_lower"], row["at_upper"]) for row in result]
+    assert {low.hour for low, _ in ends} == {0}
+    assert {(high.hour, high.second) for _, high in ends} == {(23, 59)}
+    for moment in moments:
+        assert any(low <= moment <= high for low, high in ends)
 
 
 def test_unreadable_releases_are_refused(folder, tmp_path):

@@ -13,6 +13,7 @@ from foreknow.atomic_files import write_whole
 from foreknow.auditing.counted_release import counted_release
 from foreknow.auditing.scope import scope_of, unprotected_codes
 from foreknow.auditing.trial import Trial, trials_beside
+from foreknow.call_hints import Listed
 from foreknow.data.counts import GroupCounts
 from foreknow.data.labels.labels import Label
 from foreknow.data.release import Release
@@ -219,7 +220,7 @@ class Audit(Result):
             of_requirement = [*verdicts]
             limits = any(map(self.limits_people, of_requirement))
             exposed += exposed_by(self.counted[position], of_requirement, limits)
-        return tuple(exposed)
+        return Listed(exposed)
 
     @property
     def notes(self) -> tuple[str, ...]:

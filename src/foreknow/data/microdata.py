@@ -44,7 +44,7 @@ from foreknow.data.tables.columns import (
     fetch,
 )
 from foreknow.data.tables.profile.column_advice import described, doubts, refuse_dates
-from foreknow.data.tables.table import Snapshot, Table, require
+from foreknow.data.tables.table import Snapshot, Table, first_row_of, require
 from foreknow.data.tables.views.typed_columns import read_as
 from foreknow.errors import InternalError, SchemaError, refuse_other_type
 from foreknow.needs import Lacks
@@ -376,7 +376,8 @@ class Microdata:
 
     def _row_of(self, column: Column, code: int) -> int:
         """The first row of the source, from 1, with a value of a column."""
-        return int(self.kept[column.first_row(code) - 1]) + 1
+        position = int(self.kept[column.first_row(code) - 1])
+        return position + first_row_of(self.prepared.source)
 
     def rounded(
         self,

@@ -34,6 +34,7 @@ from foreknow.data.tables.columns import (
     fetch,
 )
 from foreknow.data.tables.profile.column_advice import refuse_misread
+from foreknow.data.tables.table import first_row_of
 from foreknow.data.tables.views.missing_spellings import is_untyped
 from foreknow.errors import InternalError
 from foreknow_judge.errors import DataError
@@ -124,6 +125,7 @@ class RowsReader(NamedTuple):
             times=times,
             # Entries that stand for several equal rows have no row numbers for messages.
             numbered=times is None,
+            first_row=first_row_of(self.prepared.source),
         )
         # Some entries were left out for a missing value.
         if source_rows is not None and times is not None:
@@ -277,19 +279,23 @@ class RowsReader(NamedTuple):
         for; None: all rows, one person each. Raises `DataError` for texts that nearly all read as
         numbers or dates, if no type is declared.
         """
+        positions = source_rows
+        offset = first_row_of(self.prepared.source) - 1
+        if offset:  # in a sheet, names of columns stand above the rows
+            positions = (np.arange(len(rows)) if source_rows is None else source_rows) + offset
         column = encode(
             name,
             rows,
             untyped=is_untyped(self.prepared.source, name),
             declared=self._declared(name),
-            positions=source_rows,
+            positions=positions,
             reading=self.reading,
         )
         is_declared = name in self.schema.types or name in self.schema.hierarchies
         if column.kind == "text" and not is_declared and not column.categories:
             people = np.bincount(column.codes, times, len(column.domain))
             codes = column.codes if times is None else None  # an entry is no row of the table
-            refuse_misread(name, column.domain, people.tolist(), codes, source_rows)
+            refuse_misread(name, column.domain, people.tolist(), codes, positions)
         return column
 
     def _declared(self, name: str) -> Kind | None:

@@ -71,7 +71,8 @@ def read_release(folder: str | Path | Publication, library: str = "pandas") -> A
     column of labels the frame has further columns, as far as the folder has their values:
 
     - for numbers and dates ``age_lower``, ``age_upper``, ``age_middle`` and ``age_width``, which is
-      0 for an exact value, and in days for dates;
+      0 for an exact value, and in days for dates; the policy must have a level of hours or days,
+      or no levels, for ends that are times: else a month of times ends on its last day, at 0:00;
     - for texts ``zip_members``, the values that it may mean, and ``zip_width``, their number;
     - ``age_missing``, whether the label may mean a missing value, if some label may.
 

@@ -281,8 +281,10 @@ def hints_of(certificate: CertificateRead, column: str) -> dict[str, Any]:
             return {"about": "text", "tree": hierarchy_read.rows}
     if "dates" not in hierarchy:
         return {"about": "number"}
-    has_hours = "hour" in hierarchy["dates"] if isinstance(hierarchy["dates"], list) else False
-    return {"about": "date", "timed": True} if has_hours else {"about": "date"}
+    periods = hierarchy["dates"] if isinstance(hierarchy["dates"], list) else []
+    # A level of days coarsens times only.
+    is_timed = "hour" in periods or "day" in periods
+    return {"about": "date", "timed": True} if is_timed else {"about": "date"}
 
 
 def is_text(certificate: CertificateRead, column: str) -> bool:

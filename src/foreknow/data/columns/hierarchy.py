@@ -509,6 +509,8 @@ class Tree(_HierarchyKind):
         rows, lines = read_rows(Path(folder) / path)
         return cls(rows, str(path), lines)
 
+    from_csv = from_file = load = read
+
     def _order_and_levels(
         self, values: list[Any], refuse: Refusal
     ) -> tuple[ArrayLike, Iterable[Level]]:

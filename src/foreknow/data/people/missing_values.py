@@ -142,6 +142,7 @@ def resolve_missing(
     *,
     times: NDArray[Any] | None = None,
     numbered: bool = True,
+    first_row: int = 1,
 ) -> Resolved:
     """The rows, without those that lack a sensitive value, or with a label in place of the value.
 
@@ -161,6 +162,8 @@ def resolve_missing(
         How often each row occurs, where equal rows were counted.
     numbered : bool
         Whether rows are in the order of the table, so that a message may name one.
+    first_row : int
+        What the message calls the first row.
     """
     presence = Presence.of(rows, columns, times, numbered=numbered)
     if presence.complete:
@@ -173,7 +176,7 @@ def resolve_missing(
                 rows = rows.set_column(index, column, labelled)
         return Resolved(rows, None, presence)
     if not drops(missing):
-        raise _missing_error(name, presence.left_out[0])
+        raise _missing_error(name, presence.left_out[0], first_row)
     kept_rows = np.flatnonzero(presence.shows_each)
     if not len(kept_rows):
         raise DataError(
@@ -213,9 +216,9 @@ def _column_nobody_shows(presence: Presence) -> str:
     return next(iter(lacking))
 
 
-def _missing_error(name: str, left_out: LeftOut) -> DataError:
+def _missing_error(name: str, left_out: LeftOut, first_row: int) -> DataError:
     """The error of rows without a value, if the schema does not say what is done with them."""
-    where = "" if left_out.rows is None else f", first in row {int(left_out.rows[0]) + 1}"
+    where = "" if left_out.rows is None else f", first in row {int(left_out.rows[0]) + first_row}"
     return DataError(
         f"{name}: the sensitive column {left_out.column!r} is missing in {left_out.number} "
         f"row{'s' if left_out.number > 1 else ''}{where}; fill it, or say "

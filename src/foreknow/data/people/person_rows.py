@@ -19,7 +19,7 @@ from foreknow.data.tables.columns import (
     fetch,
     to_python,
 )
-from foreknow.data.tables.table import Table
+from foreknow.data.tables.table import Table, first_row_of
 from foreknow.errors import SchemaError
 
 
@@ -114,7 +114,7 @@ class PersonRows(Table):
         single_columns = [name for name in columns if name not in self._several]
         names = dict.fromkeys([*single_columns, *filter(None, [self._person])])
         rows = fetch(self._table, list(names))
-        people = People.of(self.name, self._person, rows)
+        people = People.of(self.name, self._person, rows, first_row_of(self._table))
         arrays: dict[str, Any] = {}
         for name in single_columns:
             codes, distinct = codes_of(rows.column(name))

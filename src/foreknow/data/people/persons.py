@@ -16,7 +16,7 @@ from foreknow.data.tables.columns import (
     codes_of,
     fetch,
 )
-from foreknow.data.tables.table import Table, is_text
+from foreknow.data.tables.table import Table, first_row_of, is_text
 from foreknow.errors import SchemaError
 from foreknow_judge.errors import DataError
 
@@ -30,27 +30,31 @@ class People:
     first: IntArray  # the first row of each person, ascending
     column: str | None = None  # which names people; None where each row is another person
     names: pa.Array | None = None  # the name of each person
+    first_row: int = 1  # what messages call the first row of the table
 
     @classmethod
-    def of(cls, table: str, column: str | None, rows: pa.Table) -> People:
-        """Tell people apart by a column of some rows; without one, each row is another person."""
+    def of(cls, table: str, column: str | None, rows: pa.Table, first_row: int = 1) -> People:
+        """Tell people apart by a column of some rows; without one, each row is another person.
+
+        `first_row` is what messages call the first row.
+        """
         if column is not None:
-            return cls.named(table, column, rows.column(column))
+            return cls.named(table, column, rows.column(column), first_row)
         everybody = np.arange(len(rows))
-        return cls(table, everybody, everybody)
+        return cls(table, everybody, everybody, first_row=first_row)
 
     @classmethod
-    def named(cls, table: str, column: str, names: pa.ChunkedArray) -> People:
+    def named(cls, table: str, column: str, names: pa.ChunkedArray, first_row: int = 1) -> People:
         """Tell people apart by a column with their names; a row without a name is a `DataError`."""
         codes, distinct = codes_of(names)
         if distinct.null_count:
             # A null has the last code.
-            row = int(np.argmax(codes == len(distinct) - 1)) + 1
+            row = int(np.argmax(codes == len(distinct) - 1)) + first_row
             raise DataError(f"{table}: the column of people {column!r} is missing in row {row}")
         first = first_rows(codes, len(distinct))
         # Number people in the order in which they appear first.
         if np.all(first[1:] > first[:-1]):
-            return cls(table, of_row=codes, first=first, column=column, names=distinct)
+            return cls(table, codes, first, column, distinct, first_row)
         order = np.argsort(first)
         new_code = np.empty(len(distinct), dtype=codes.dtype)
         new_code[order] = np.arange(len(distinct), dtype=codes.dtype)
@@ -60,6 +64,7 @@ class People:
             first=first[order],
             column=column,
             names=distinct.take(pa.array(order)),
+            first_row=first_row,
         )
 
     def __len__(self) -> int:
@@ -68,7 +73,7 @@ class People:
     def called(self, person: int) -> str:
         """The name of a person in messages."""
         if self.names is None:
-            return f"row {self.first[person] + 1}"
+            return f"row {self.first[person] + self.first_row}"
         return f"{self.column} {self.names[person].as_py()!r}"
 
     def refuse_two_spellings(self) -> None:
@@ -84,8 +89,8 @@ class People:
         row = int(np.argmax(self.first[self.of_row] != np.arange(len(self.of_row))))
         person = int(self.of_row[row])
         raise DataError(
-            f"{self.table}: {self.called(person)} is in rows {self.first[person] + 1} and "
-            f"{row + 1}; {advice}"
+            f"{self.table}: {self.called(person)} is in rows "
+            f"{self.first[person] + self.first_row} and {row + self.first_row}; {advice}"
         )
 
     def agreed_codes(
@@ -113,7 +118,8 @@ class People:
             )
             raise DataError(
                 f"{self.table}: {self.called(person)} has {column} {first_value} in row "
-                f"{self.first[person] + 1}, but {later_value} in row {row + 1}; {advice}"
+                f"{self.first[person] + self.first_row}, but {later_value} in row "
+                f"{row + self.first_row}; {advice}"
             )
         return person_codes
 
@@ -134,7 +140,7 @@ def refuse_repeats(table: Table, person: str, rows: pa.Table | None = None) -> N
     _, distinct = codes_of(names)
     if not names.null_count and len(distinct) == len(names):
         return
-    People.named(table.name, person, names).refuse_repeats(
+    People.named(table.name, person, names, first_row_of(table)).refuse_repeats(
         "under semantics 'single' everyone has one row; where someone has several values, say "
         'semantics = "set" or "multiset"'
     )

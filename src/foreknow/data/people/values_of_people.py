@@ -23,7 +23,7 @@ from foreknow.data.tables.columns import (
     to_python,
 )
 from foreknow.data.tables.rows import ValuesRows, refuse_null_groups
-from foreknow.data.tables.table import Table, is_listed
+from foreknow.data.tables.table import Table, first_row_of, is_listed
 from foreknow_judge.errors import DataError
 
 
@@ -118,7 +118,7 @@ def read_person_values(
         require_person(table, sensitive, person, semantics, listed=False)
     if not len(column):
         raise DataError(f"{table.name} has no rows")
-    people = People.of(table.name, person, rows)
+    people = People.of(table.name, person, rows, first_row_of(table))
     # One person in two spellings would count as two.
     people.refuse_two_spellings()
     read_values = _values_in_lists if is_listed(column.type) else _values_in_rows

@@ -90,6 +90,12 @@ def unreadable(name: str, error: BaseException, reason: str = "", kind: str = ""
     return DataError(f"{name} cannot be read{kind}: {one_line(reason or first)}")
 
 
+def first_row_of(table: Table) -> int:
+    """The number that messages give the first row: 1, or its number in a sheet of a workbook."""
+    number: int = getattr(table, "first_row", 1)
+    return number
+
+
 def choose(file: str, kind: str, names: Sequence[str], wanted_name: str | None) -> str:
     """The name of the part of a file to open: the wanted one, or the only one.
 

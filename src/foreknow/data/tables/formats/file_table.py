@@ -74,7 +74,7 @@ class FileTable(Table):
         self.notes: dict[str, str] = {}  # how some columns were read
         self.titles: dict[str, str] = {}  # what some are called, besides
         self._fetch = fetch
-        self._first_row = first_row  # what the file calls it
+        self.first_row = first_row  # what the file calls it
         self._floats_only = floats_only  # whether its program has no other numbers than floats
 
     def arrow(self, columns: Sequence[str]) -> pa.Table:
@@ -115,7 +115,7 @@ class FileTable(Table):
             )
             raise DataError(
                 f"{self.name}: column {column!r} holds {rarest_text} in row "
-                f"{row + self._first_row} ({values[row]!r}) and {usual_text} in others; make it "
+                f"{row + self.first_row} ({values[row]!r}) and {usual_text} in others; make it "
                 "one type there"
             )
         if types.keys() == _MOMENTS:
@@ -420,10 +420,24 @@ STATISTICS = {
 }
 
 
+# What the formats of days, moments and periods look like, in the three programs.
+_FORMATS = {
+    "day": r"%-?t?d.*|WORDDATX?\d*|NLDATE\d*",
+    "moment": r"%-?t[cC](?!HH).*",
+    "month": r"%-?tm.*|MOYR\d*|MONYY\d*|YYMON\d*|YYMM[CDNPS]?\d*|MMYY[CDNPS]?\d*",
+    "quarter": r"%-?tq.*|QYR\d*|YYQ[CDNPRSZ]*\d*",
+    "half year": r"%-?th.*",
+    "week": r"%-?tw.*|WKYR\d*",
+}
+_PER_YEAR = {"month": 12, "quarter": 4, "half year": 2, "week": 52}  # of Stata
+_FIRST_YEAR = 1960
+
+
 def of_statistics(path: Path, name: str, reading: Reading) -> FileTable:
     """Open a file of SPSS, Stata or SAS; a column of codes that all have labels becomes labels.
 
-    What its program calls missing is a null. `name` is what messages call the file.
+    What its program calls missing is a null. What it shows as months, quarters, half years or weeks
+    becomes their first days. `name` is what messages call the file.
     """
     try:
         import pyreadstat
@@ -447,10 +461,23 @@ def of_statistics(path: Path, name: str, reading: Reading) -> FileTable:
         return values, metadata
 
     _, metadata = read(metadataonly=True)
+    periods = {}
+    formats: dict[str, set[str]] = {"day": set(), "moment": set()}  # which the reader is to know
+    for column, text in metadata.original_variable_types.items():
+        text = text or ""  # SAS may give none
+        periods[column] = _period_of(text)
+        if text.startswith("%") and periods[column] in _PER_YEAR:
+            continue  # in Stata they are numbers of periods
+        if periods[column] is not None:
+            formats["moment" if periods[column] == "moment" else "day"].add(text)
+    as_dates = {
+        "extra_date_formats": [*formats["day"]],
+        "extra_datetime_formats": [*formats["moment"]],
+    }
 
     def fetch(names: Sequence[str]) -> list[Any]:
         """The columns of these names: codes as their labels, if all have one."""
-        values, _ = read(usecols=list(names))
+        values, _ = read(usecols=list(names), **as_dates)
         # Durations are read as times of day: only their seconds tell them apart.
         with_times = [n for n in names if any(isinstance(value, dt.time) for value in values[n])]
         if with_times:
@@ -460,6 +487,10 @@ def of_statistics(path: Path, name: str, reading: Reading) -> FileTable:
         arrays = []
         for column in names:
             array = _as_whole_numbers(pa.array(values[column], from_pandas=True))
+            period = periods.get(column)
+            if period in _PER_YEAR:
+                array = _first_days(name, column, array, period)
+                table.notes[column] = f"the first day of each {period}"
             arrays.append(_with_labels(table, metadata, column, array))
         return arrays
 
@@ -467,6 +498,41 @@ def of_statistics(path: Path, name: str, reading: Reading) -> FileTable:
     titles = metadata.column_names_to_labels
     table.titles = {column: title for column, title in titles.items() if title}
     return table
+
+
+def _period_of(text: str) -> str | None:
+    """What a format of SPSS, Stata or SAS shows: a day, a moment, a period; else None."""
+    for kind, pattern in _FORMATS.items():
+        if re.fullmatch(pattern, text):
+            return kind
+    return None
+
+
+def _first_days(name: str, column: str, array: pa.Array, period: str) -> pa.Array:
+    """The first day of the month, quarter, half year or week of each date.
+
+    Numbers are those of periods since 1960, as Stata counts. A year begins with its first week.
+    Raises `DataError` for a number of no year.
+    """
+    days: dict[Any, dt.date | None] = {None: None}
+    n_months = 12 // _PER_YEAR[period]
+    for value in array.unique().drop_null().to_pylist():
+        if isinstance(value, dt.date):
+            year, months = value.year, value.month - 1
+            weeks = (value.timetuple().tm_yday - 1) // 7
+        else:
+            years, weeks = divmod(int(value), _PER_YEAR[period])
+            year, months = _FIRST_YEAR + years, n_months * weeks
+        if not 1 <= year <= 9999:
+            raise DataError(
+                f"{name}: column {column!r} holds {value} as a {period} since {_FIRST_YEAR}, which "
+                "is no year from 1 to 9999; make it a number there"
+            )
+        if period == "week":
+            days[value] = dt.date(year, 1, 1) + dt.timedelta(weeks=weeks)
+        else:
+            days[value] = dt.date(year, months // n_months * n_months + 1, 1)
+    return pa.array(map(days.__getitem__, array.to_pylist()), pa.date32())
 
 
 def _refuse_durations(name: str, column: str, seconds: Sequence[float | None]) -> None:
