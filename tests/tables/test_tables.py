@@ -176,6 +176,7 @@ TABLES = {
             'missing = { region = ["-9"], income = ["99998"] }\n',
         ),
     ),
+    "members_of_households": Told(["age", "sex", "district"], "religion", homes="hhid"),
     "households": Told(["edad", "sexo"], "enfermedad", homes="hogar"),
     **{
         name: Told([age, sex, place], ill, decide={sex: "number or code?"})

@@ -285,7 +285,11 @@ def agreement(column: Coded, trait: Coded) -> bool | None:
         by_chance = _chance_of_agreement(column.rows_of_each, trait.rows_of_each)
         return True if by_chance < _CHANCE else None
     # A person's age changes, so that ages which differ refute nothing.
-    return False if n_repeated >= LEAST_PEOPLE and not _is_called(trait, _AGE) else None
+    if _is_called(trait, _AGE):
+        return None
+    # Few values, such as numbers within households, are refuted if none of them agrees.
+    enough = n_repeated >= (LEAST_PEOPLE if n_agreeing else LEAST_NAMED)
+    return False if enough else None
 
 
 def _count_agreeing(column: Coded, trait: Coded, rows: int) -> tuple[int, int]:

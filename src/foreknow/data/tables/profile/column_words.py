@@ -16,7 +16,7 @@ from itertools import pairwise
 # Italian, Dutch, Polish, Russian, Arabic, Hindi, Chinese, Japanese.
 _TABLE = {
     "age": """
-        age ages agegroup
+        age ages agegroup agegrp ageband
         alter lebensalter altersgruppe altersklasse
         edad edades
         âge tranchedage
@@ -217,8 +217,8 @@ _TABLE = {
         診断 病名 疾患 傷病
     """,
     "money": """
-        income salary wage wages earnings debt loan
-        einkommen gehalt lohn
+        income salary wage wages earnings debt loan wealth
+        einkommen gehalt lohn vermögen
         ingreso ingresos salario sueldo renta
         revenu salaire
         rendimento
@@ -248,9 +248,9 @@ _TABLE = {
     """,
     "treatment": """
         injury severity drug medication abortion result outcome death transplant pregnancy
-        disability
+        disability disabilities
         schwere medikament ergebnis behinderung
-        lesión medicamento embarazo discapacidad
+        lesión medicamento embarazo discapacidad necesidades
         médicament handicap
         gravidez deficiência
         farmaco
