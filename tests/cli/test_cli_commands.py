@@ -430,6 +430,25 @@ def test_each_analysis_reads_by_options(german):
     assert "--encoding latin-1" in german.refused(*asked)
 
 
+@pytest.mark.parametrize("options", [(), GERMAN])
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("utility", "out", "towns.csv", "--queries", "5"),
+        ("evidence", "out", "towns.csv", "--out", "page.html"),
+        ("learned", "out", "towns.csv", "--by", "ort"),
+    ],
+)
+def test_table_is_read_as_published(german, words, options):
+    (german.folder / "policy.toml").rename(german.folder / "rules.toml")
+    german.says("publish", "towns.csv", "--policy", "rules.toml", "--out", "out", *GERMAN)
+    if options:
+        record = german.folder / "out.owner" / "owner.json"
+        record.write_text(record.read_text().replace('"reading"', '"other"'))
+        assert "--encoding latin-1" in german.refused(*words)
+    german.says(*words, *options)
+
+
 def stdin(monkeypatch, content):
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(content)))
 

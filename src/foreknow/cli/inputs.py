@@ -76,6 +76,23 @@ class Columns(Files):
         reading = self.reading.over(cast("Reading", rules.schema.reading))
         return replace(rules, schema=replace(rules.schema, reading=reading))
 
+    def schema_of_table(self, folder: Path) -> Schema:
+        """How the table of a published folder is read: by the policy, else by what was written."""
+        from foreknow.written_releases.members import table_schema
+        from foreknow.written_releases.written_release import open_published
+
+        certificate = open_published(folder).certificate
+        return table_schema(self.given, certificate, folder, self.reading)
+
+    def table_of(self, folder: Path, table: Path | None) -> Path | Microdata | None:
+        """The table of a published folder; read, where no policy but options say how."""
+        from foreknow.data.columns.reading_rules import Reading
+        from foreknow.data.microdata import Microdata
+
+        if table is None or self.given is not None or self.reading == Reading():
+            return table
+        return Microdata(table, self.schema_of_table(folder))
+
     def written(self, schema: Schema) -> Reading | None:
         """How the values of a table are written, if options describe this table."""
         return cast("Reading", schema.reading) if self.reading.converts else None

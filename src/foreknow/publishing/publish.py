@@ -1187,6 +1187,7 @@ def _certified(
             "seed": task.seed,
             "source": task.microdata.name,
             "person": task.raw.schema.person,
+            "reading": task.raw.reading.to_dict(),
         },
         placed=draft.placed,
         _files=files,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import date
 from functools import cached_property
@@ -16,6 +17,7 @@ from foreknow.certificates import Certificate
 from foreknow.criteria.levels import levels_of
 from foreknow.data.arrays import IntArray
 from foreknow.data.columns.level_limits import Level
+from foreknow.data.columns.reading_rules import Reading
 from foreknow.data.counts import GroupCounts
 from foreknow.data.digests import digest_of_counts, digest_of_rows
 from foreknow.data.labels.labels import Labels
@@ -476,11 +478,7 @@ class OwnRelease:
     @cached_property
     def _record(self) -> dict[str, Any]:
         """The owner's record, which was written with the release; empty where it cannot be read."""
-        try:
-            record = from_json((self.path.parent / OWNER).read_text("utf-8"))
-        except (OSError, ValueError):
-            return {}
-        return record if isinstance(record, dict) else {}
+        return _record_at(self.path.parent / OWNER)
 
     def _owner_key(self) -> bytes:
         """The key in the owner's folder by which people are forgotten and rows compared.
@@ -569,10 +567,17 @@ def groups_of(rows: Any, certificate: Certificate, counts: GroupCounts) -> IntAr
     return group_of_row
 
 
-def table_schema(policy: Policy | None, certificate: Certificate) -> Schema:
+def table_schema(
+    policy: Policy | None,
+    certificate: Certificate,
+    folder: Path | None = None,
+    reading: Reading | None = None,
+) -> Schema:
     """The schema of the table that a release was made of: the policy's, or the certificate's.
 
-    Raises `SchemaError` without a policy if a hierarchy was in a file, which no certificate has.
+    Without a policy, values are read as the owner's record beside the `folder` says, and as
+    `reading` says. Raises `SchemaError` without a policy if a hierarchy was in a file, which no
+    certificate has.
     """
     if policy is not None:
         return policy.needed_schema
@@ -589,7 +594,22 @@ def table_schema(policy: Policy | None, certificate: Certificate) -> Schema:
         for column, level in levels_of(required).items():
             levels[column] = level.with_(levels.get(column, level))
     rounding = certificate.policy.get("publish", {}).get("round", {})
-    return replace(schema_read, levels=levels, rounding=rounding)
+    owner_reading = Reading()
+    if folder is not None:
+        settings = _record_at(owners_folder(folder) / OWNER).get("reading", {})
+        with suppress(SchemaError, TypeError, ValueError, AttributeError):
+            owner_reading = Reading(**settings)
+    reading = owner_reading if reading is None else reading.over(owner_reading)
+    return replace(schema_read, levels=levels, rounding=rounding, reading=reading)
+
+
+def _record_at(path: Path) -> dict[str, Any]:
+    """The owner's record of a release; empty where it cannot be read."""
+    try:
+        record = from_json(path.read_text("utf-8"))
+    except (OSError, ValueError):
+        return {}
+    return record if isinstance(record, dict) else {}
 
 
 def _as_text(label: Any) -> Any:

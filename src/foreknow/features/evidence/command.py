@@ -65,7 +65,9 @@ def evidence(
     signer = None if key is None else Signer(key)
     is_there = page.exists()
     with output.progress("Judging the release afresh"):
-        report = evidence_report(folder, table, columns.given, **forwarded)
+        report = evidence_report(
+            folder, columns.table_of(release_folder, table), columns.given, **forwarded
+        )
     with output.progress("Writing the page"):
         report.to_html(page)
         signed = None if signer is None else signer.sign_file(page)

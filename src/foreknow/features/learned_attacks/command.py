@@ -46,7 +46,7 @@ def learned(
             refuse_published(table)
             trial = learned_report(
                 release,
-                people=table,
+                people=columns.table_of(release, table),
                 policy=columns.given,
                 sensitive=columns.sensitive,
                 **forwarded,

@@ -176,9 +176,9 @@ def placed(release: Any, people: Any, policy: Any, members: Any) -> PlacedPeople
         )
         if people is None:
             raise InputError("members say who is in which group; give people=, the table, too")
-        microdata = own_release.shown(
-            Microdata.of(people, table_schema(loaded_policy, own_release.published.certificate))
-        )
+        published = own_release.published
+        schema = table_schema(loaded_policy, published.certificate, published.folder)
+        microdata = own_release.shown(Microdata.of(people, schema))
         # Groups are only right for the very rows that were published.
         own_release.refuse_other(microdata)
         groups = own_release.groups[microdata.kept]

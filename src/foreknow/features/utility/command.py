@@ -57,7 +57,6 @@ def utility(
     from foreknow.data.microdata import Microdata
     from foreknow.data.release import Release
     from foreknow.features.utility.report import utility_report
-    from foreknow.written_releases.members import table_schema
     from foreknow.written_releases.written_release import open_published
 
     if is_published(table) and not is_published(release):  # given in the other order
@@ -65,7 +64,7 @@ def utility(
     is_written = is_published(release)
     if is_written and columns.given is None and columns.quasi_identifiers is None:
         policy = None  # the table is read as the certificate says
-        schema = table_schema(None, open_published(release).certificate)
+        schema = columns.schema_of_table(release)
     else:
         policy = columns.rules(table)
         schema = policy.needed_schema

@@ -501,7 +501,7 @@ def of_statistics(path: Path, name: str, reading: Reading) -> FileTable:
 
 
 def _period_of(text: str) -> str | None:
-    """What a format of SPSS, Stata or SAS shows: a day, a moment, a period; else None."""
+    """The kind of time that a format of SPSS, Stata or SAS shows: a key of `_FORMATS`, or None."""
     for kind, pattern in _FORMATS.items():
         if re.fullmatch(pattern, text):
             return kind
