@@ -22,6 +22,7 @@ from foreknow.auditing.audit_input import (
 )
 from foreknow.auditing.compared_verdicts import verdicts_of_requirement
 from foreknow.auditing.named_values import held_by, refuse_misspelt
+from foreknow.data.arrays import IntArray
 from foreknow.data.columns.reading_rules import BLANKS, Reading
 from foreknow.data.counts import GroupCounts
 from foreknow.data.microdata import Microdata
@@ -224,26 +225,31 @@ def _refuse_split_households(release: Release, schema: Schema, visible: Release 
 
     `visible` may have the owner's table: its people, and the group of each.
     """
-    people, groups = visible.owners or (None, None)
     may_be_split = True  # unless the owner's table shows that none is
-    if isinstance(people, Microdata) and release.cohort:
-        households, names = people.as_it_stands(cast("Shared", schema.shared).by)
-        # One of the group columns (cohort) says which release a group is from.
-        cohort_position = release.group_columns.index(release.cohort)
-        labels: Any = release.counts.groups
-        release_of_group = np.unique(
-            [str(label[cohort_position]) for label in labels], return_inverse=True
-        )[1]
-        is_named = households < len(names) - names.null_count
-        # The distinct pairs of a household and a release: a household in two pairs is split.
-        pairs = np.stack([households[is_named], release_of_group[groups][is_named]])
-        household_of_pair, _ = np.unique(pairs, axis=1)
-        may_be_split = len(np.unique(household_of_pair)) < len(household_of_pair)
+    match visible.owners:
+        case (Microdata() as people, groups) if release.cohort:
+            may_be_split = _is_split(people, groups, release, schema)
     if may_be_split:
         raise UnsupportedError(
             "what households share is not judged of several releases together where a household "
             "may be in two of them: publish the later one with --after, which sees to it"
         )
+
+
+def _is_split(people: Microdata, groups: IntArray, release: Release, schema: Schema) -> bool:
+    """True if people of one household are in groups of several releases."""
+    households, names = people.as_it_stands(cast("Shared", schema.shared).by)
+    # One of the group columns (cohort) says which release a group is from.
+    cohort_position = release.group_columns.index(release.cohort)
+    labels: Any = release.counts.groups
+    release_of_group = np.unique(
+        [str(label[cohort_position]) for label in labels], return_inverse=True
+    )[1]
+    is_named = households < len(names) - names.null_count
+    # The distinct pairs of a household and a release: a household in two pairs is split.
+    pairs = np.stack([households[is_named], release_of_group[groups][is_named]])
+    household_of_pair, _ = np.unique(pairs, axis=1)
+    return len(np.unique(household_of_pair)) < len(household_of_pair)
 
 
 def _refuse_unshown(policy: Policy, release: Release | None = None) -> None:

@@ -392,7 +392,8 @@ class Requirement:
         criterion = self.criterion
         if criterion is None:
             return self.with_points(point.searched for point in self.points)
-        if criterion.of_groups is None or not (exact or Need.FINISHED in criterion.needs):
+        is_replaced = exact or Need.FINISHED in criterion.needs
+        if criterion.of_groups is None or not is_replaced:
             return self
         known_columns = () if self.of_people else self.knowing
         return replace(self, adversary=criterion.of_groups, knowing=known_columns)

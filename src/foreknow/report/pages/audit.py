@@ -245,7 +245,7 @@ class AuditPage(Page[Audit]):
         if self.published:
             return (*limits, ONCE_CLAIMED)
         # With a column that names people, it was seen that each is counted once.
-        is_seen = schema is not None and (schema.identifiers or schema.person)
+        is_seen = schema is not None and schema.naming_columns
         return limits if is_seen else (*limits, ONCE_UNSEEN)
 
     @property
