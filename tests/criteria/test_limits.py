@@ -430,7 +430,7 @@ def test_the_judge_alone(cases, tmp_path, capsys):
         policy = {"schema": schema, "require": require}
         fk.publish(pa.table({**rows, "ill": ills}), policy, seed=1).write(folder)
         out = "\n".join(said_by_the_judge(folder, capsys))
-        left = "3 rows have no sensitive value and were left out; nothing is said about them."
+        left = "3 rows have no sensitive value and were left out; no verdict is about them."
         assert f"- The publisher notes, which is not verified: {left}" in out
         assert ("pay: facts" in out) == ("about every value to within 10%: at most" in out)
         if sensitive == "ill":

@@ -285,8 +285,8 @@ def test_rows_of_one_name(births):
     assert (suggestion.policy.schema.unit, suggestion.policy.schema.person) == ("row", "Patient")
     policy = tomllib.loads(suggestion.to_toml())
     (question,) = (q for q in suggestion.questions if q.startswith("Patient"))
-    assert "delete it here, delete unit, person and of, and take the limit" in question
-    (limit,) = (n for n in suggestion.notes if n.startswith("The limit if rows are people: "))
+    assert "delete this line, unit, person and of, and take the limit" in question
+    (limit,) = (n for n in suggestion.notes if n.startswith("If rows are people, the limit is: "))
     limit = tomllib.loads(limit.partition(": ")[2].replace(", b", "\nb"))
     assert limit["below"] < policy["require"][0]["below"]
     policy["schema"]["identifiers"].remove("Patient")

@@ -454,7 +454,7 @@ def publish(
         them. People whose identifier is in one of them are not published again. The policy is
         judged on all releases together, as one.
     whole : bool
-        True raises an error: a release of everybody would repeat the people of earlier releases.
+        Always refused: a release of everybody would repeat the people of earlier releases.
     out : path, optional
         A new folder to which the release is written, as by `Publication.write`.
     suppression : float, optional

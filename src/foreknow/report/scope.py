@@ -86,8 +86,8 @@ def _one_at_a_time(reader: Reader) -> Iterator[str]:
             columns.append(visible(name))
     if len(columns) > 1:
         yield (
-            f"{listing(columns)} are judged one at a time: how sure somebody can be that a person "
-            "has one value or another, in different columns, was not judged."
+            f"{listing(columns)} are judged separately: how sure somebody can be that a person has "
+            "at least one of two values, one from each column, was not judged."
         )
 
 

@@ -155,9 +155,11 @@ def lacking_for_trial(audit: Audit) -> str:
     schema, groups = audit.policy.schema, audit.utility.groups
     lacking = []
     if schema is not None and len(schema.sensitives) > 1:
-        lacking.append(f"it guesses one sensitive column, and there are {len(schema.sensitives)}")
+        lacking.append(
+            f"a trial guesses one sensitive column, and there are {len(schema.sensitives)}"
+        )
     if audit.counts.semantics != "single":
-        lacking.append("it guesses one value of each person")
+        lacking.append("a trial guesses one value of each person")
     if groups < LEAST_GROUPS:
-        lacking.append(f"it needs {LEAST_GROUPS} groups, and there are {groups}")
-    return "; ".join(lacking) or "it needs the exact columns of everybody, which are not known here"
+        lacking.append(f"a trial needs {LEAST_GROUPS} groups, and there are {groups}")
+    return "; ".join(lacking) or "a trial needs everybody's exact columns, which are not known here"

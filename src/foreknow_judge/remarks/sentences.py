@@ -103,7 +103,7 @@ def rows_left_out(amount: int, noun: str = "sensitive value") -> Iterator[str]:
         has, them = ("row has", "it") if amount == 1 else ("rows have", "them")
         yield (
             f"{some(amount, has, has)} no {noun} and {'was' if amount == 1 else 'were'} left out; "
-            f"nothing is said about {them}."
+            f"no verdict is about {them}."
         )
 
 

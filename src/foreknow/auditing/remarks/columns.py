@@ -79,8 +79,8 @@ IDENTIFIERS = Remark(
 EXACT = Remark(
     "exact",
     on_all(
-        "Everybody's {every} {are} published as in the table: whoever knows somebody by {them} "
-        "may find the row, and so who is in the table."
+        "Everybody's {every} {are} published as in the table: somebody who knows {them} of a "
+        "person may find this person's row, and learn that they are in the table."
     ),
     of_table=lambda judged: tuple(judged.table.without_cohort(judged.table.recognized)),
 )
@@ -139,8 +139,8 @@ BESIDE = Remark("beside", _say_beside, of_table=_count_beside)
 SHUFFLED = Remark(
     "shuffled",
     on_all(
-        "The publisher says that {every} {are} shuffled within each group; the values cannot "
-        "show it."
+        "The publisher says that {every} {are} shuffled within each group; readers cannot check "
+        "this."
     ),
     of_table=attrgetter("table.unlinked"),
 )

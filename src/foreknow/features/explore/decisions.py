@@ -25,7 +25,7 @@ _LIST = re.compile(rf"^{_WITHOUT_ROLE}\n((?:#   .*\n)*)", re.MULTILINE)
 _LISTED = re.compile(r'#   ("(?:[^"\\]|\\.)*").*')
 _HEAD = re.compile(r"\A(?:#.*\n)*")
 _SCHEMA = re.compile(r"^\[schema\]\n(?:.+\n)*", re.MULTILINE)
-_TO_READ = r"# (?:It can be run as it is\. Read it first|Say what a row is\. Read the rest): "
+_TO_READ = r"# (?:It can be run as it is, but read it first|Say what a row is\. Read the rest): "
 
 
 @dataclass(frozen=True)

@@ -309,7 +309,7 @@ def skyline_report(
     values : iterable of labels, optional
         The sensitive values; default: all that occur.
     confidence : number
-        A limit in (0, 1]: the release withstands (l, k, m) if their breach probability is below it.
+        A limit in (0, 1]: a release withstands (l, k, m) if no adversary who knows this reaches it.
     any_of : sequence of labels or str, optional
         In place of `values`, one secret: that a person has any of these values. A text is a label
         in the hierarchy of the sensitive column, which the policy's schema has.

@@ -166,7 +166,7 @@ def _requirements_on_rows(
             f"no limit on {profile.name!r} can be met for {people_text(n)} with "
             f"{some(len(labels), 'value', 'values')}; publish more people"
         )
-    several = f", over up to {max_rows} rows of a person" if max_rows > 1 else ""
+    several = f", added up over {max_rows} rows of a person" if max_rows > 1 else ""
     notes.append(
         f"With everybody in one group, an adversary of this policy reaches "
         f"{percentage(strongest.reached, 2, 'up')} for {strongest.value!r}{several}, so the limit "

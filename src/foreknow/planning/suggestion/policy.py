@@ -213,7 +213,7 @@ def _note_on_rows_as_people(everyone: GroupCounts, profile: Profile, sizes: Size
     (requirement, *_), *_ = requirements_of(everyone, profile, sizes, Rows())
     limit = limit_table(requirement)
     terms = ", ".join(f"{key} = {toml_value(limit[key])}" for key in limit)
-    return f"The limit if rows are people: {terms}"
+    return f"If rows are people, the limit is: {terms}"
 
 
 def _size(k: int, people: int) -> Requirement:

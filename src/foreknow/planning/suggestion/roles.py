@@ -93,8 +93,8 @@ class Rows:
         """The question about the column."""
         return (
             f"it repeats, so rows are cases of people, who have up to {self.max_rows:,} each. If "
-            "a row is a person nevertheless, delete it here, delete unit, person and of, and take "
-            "the limit that the file names for this"
+            "each row is a person after all, delete this line, unit, person and of, and take the "
+            "limit that the file names for this"
         )
 
 
@@ -483,13 +483,13 @@ def _nearly_read(profile: Profile) -> str:
     guess = nearly_all_read(profile.domain, profile.people.tolist())
     if guess is None:
         return ""
-    return f"nearly all of its values read as {guess.kind}: mend the others, or say its type"
+    return f"nearly all of its values read as {guess.kind}: correct the others, or give its type"
 
 
 def _identifier(profile: Profile) -> tuple[Role, str] | None:
     """The role of a column that names people, or might, and the reason; None for other columns."""
-    rows_with_one = f"{some(profile.known, 'row', 'rows')} that have one"
-    counts_text = f"{some(profile.distinct, 'value', 'values')} in {rows_with_one}"
+    rows = f"{some(profile.known, 'row', 'rows')} with a value"
+    counts_text = f"{some(profile.distinct, 'different value', 'different values')} in {rows}"
     if profile.kind == "date" or not _names_some(profile):
         return None
     if _are_times(profile):

@@ -79,7 +79,7 @@ def _heading(suggestion: PolicySuggestion) -> Iterator[str]:
         yield f"# Nothing is published as long as rows are not people: {repeated} repeats."
         yield "# Say what a row is. Read the rest: roles are guesses from names and counts."
     else:
-        begin = "# It can be run as it is. Read it first: "
+        begin = "# It can be run as it is, but read it first: "
         yield f"{begin}roles are guesses from names and counts."
     remarks = (*suggestion.notes, *suggestion.costs)
     n_questions = len(suggestion.questions) + sum(note.startswith(DECIDE) for note in remarks)
@@ -207,7 +207,7 @@ def _wrapped(text: str) -> Iterator[str]:
 
 _ABOUT = {
     "hierarchies": [
-        "# How columns coarsen. Without a line here, numbers become ranges, and texts sets."
+        "# How columns coarsen. Without a line here, numbers become ranges, and texts become sets."
     ]
 }
 

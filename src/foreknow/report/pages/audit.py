@@ -121,7 +121,7 @@ class AuditPage(Page[Audit]):
     eyebrow = "Privacy audit of"
     promise = (
         "Verdicts are decided in fractions: safe means strictly below the limit, or not above it "
-        "where the policy says “at most”. A worst case “at most” a figure is a bound."
+        "where the policy says “at most”. “At most” before a worst case marks an upper bound."
     )
     heading = HEADING
 
@@ -593,7 +593,7 @@ def verdict_sentence(verdict: Verdict, noun: str = NOUN) -> str:
         return f"Nobody in the release has any {noun} that this requirement is about."
     value, limit_sentence = named(disclosure.value), _bound(verdict)
     if verdict.requirement.sensitive is not None:
-        value = f"{noun} {value}"
+        value = f"{noun} {value.removeprefix('a value ')}"
     description = describe(verdict.judged, disclosure.witness, noun)
     knowledge = "".join(f", and {knowledge_of_all}," for knowledge_of_all in _of_everybody(columns))
     # A probability of 0 is not a case: nobody has the value.

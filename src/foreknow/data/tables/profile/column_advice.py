@@ -243,8 +243,8 @@ def refuse_misread(
     spelled = json.dumps(domain[most_frequent], ensure_ascii=False)
     raise DataError(
         f"column {name!r}: nearly all values read as {guess.kind}, but not {', '.join(examples)}"
-        f"{' ...' if len(odd_codes) > 3 else ''}; mend them, or say what stands for a missing "
-        f"value, such as reading = {{ missing = [{spelled}] }}; where they are to stay texts, add "
+        f"{' ...' if len(odd_codes) > 3 else ''}; correct them, or list what stands for a missing "
+        f"value, such as reading = {{ missing = [{spelled}] }}; if they should stay text, add "
         f'types = {{ {json.dumps(name)} = "text" }} to the schema'
     )
 

@@ -50,7 +50,7 @@ class ArtSettings(Settings):
 @hints()
 @dataclass(frozen=True)
 class ART(Grouper):
-    """Groups in which every posterior of an adversary with priors keeps a limit such as 1/r.
+    """Groups in which an adversary who knows statistics (priors) is at most as sure as 1/r.
 
     The property is r-robustness. People are of one *kind* if every adversary has the same priors
     about them. People of one kind are grouped together where their values allow it: each posterior

@@ -344,7 +344,7 @@ class JumpResult:
 
 @dataclass(frozen=True, init=False)
 class Naive(InOrder):
-    """Not safe: the first generalization whose permutation set has the property (Table 6).
+    """The first generalization that looks safe: not safe if adversaries know this (Table 6).
 
     **Not safe**: an adversary who knows the algorithm rules out the tables that it would have
     generalized by an earlier function. Use it only for comparisons.
@@ -381,7 +381,7 @@ class Naive(InOrder):
 
 @dataclass(frozen=True, init=False)
 class Safe(InOrder):
-    """Release the first generalization whose disclosure set has the property (Tables 7 and 8).
+    """The first generalization that is safe even if adversaries know the method (Tables 7 and 8).
 
     A release is safe against an adversary who knows this method, since it is judged by all that
     they can infer. When *nothing* is released, that can disclose a person's value, as
@@ -415,7 +415,7 @@ class Safe(InOrder):
 
 @dataclass(frozen=True, init=False)
 class Jump(InOrder):
-    """The k-jump algorithms, which jump on if only the disclosure set fails (Tables 9 and 13).
+    """Like safe, but skips some generalizations after one that only looks safe (Tables 9 and 13).
 
     The release is safe against an adversary who knows the algorithm and its distances. Which
     distances release more depends on the table. The remarks on `Safe` about *nothing*, and about
