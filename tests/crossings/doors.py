@@ -412,8 +412,6 @@ def not_compared(case, door):
     """Why a case is not compared at a door, if it is not."""
     for own in (case, *case.also):
         others = {*sights.sensitives(own)} - {own.secret}
-        if "implications" in own.asked and sights.shared_in(own, own.secret):
-            return "implications end with what a household shows elsewhere: the figure is too high"
         if door == "table" and own.schema.get("missing") == "drop" and others:
             return "an audit of a table judges all that shows, and publish leaves rows out"
     return None

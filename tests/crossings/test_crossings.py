@@ -92,7 +92,6 @@ REFUSED = {
         "releases": ["after", "three"],
     },
     ("suppression", "some", "cells"): {"adversary": PRIORS},
-    ("adversary", "implications"): {"unit": ["shared"]},  # an open fault
 }
 
 

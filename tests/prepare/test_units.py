@@ -681,6 +681,7 @@ def published(*require, table=TWELVE, **how):
         (shared(by="home", values=["pay"]), "'pay' is no sensitive column"),
         (shared(values=["income"]), "by is missing"),
         (lambda: asking({"t_closeness": {"t": 0.5}, "sensitive": "income"}), "households share"),
+        (lambda: asking({"implications": {}, "below": 1, "sensitive": "income"}), "counts rows"),
         (lambda: asking({**LIMIT, "within": 5}), "within is unsupported of 'income'"),
         (published(JOB, method=fk.Anatomy(l=2)), 'form = "generalized"'),
         (published(LIMIT, form="bucketized"), "does not say whose row shows the value"),

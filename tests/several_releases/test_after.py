@@ -724,6 +724,12 @@ def test_first_searches_are_proved(tmp_path, below, said):
             fk.attack(newcomers, release=tmp_path / "new")
 
 
+def test_later_searches_are_not_attacked(tmp_path):
+    linked_years(tmp_path, "65/100")
+    with pytest.raises(fk.InputError, match="searched again by stricter limits"):
+        fk.attack(tmp_path / "new.owner" / "newcomers.parquet", release=tmp_path / "new")
+
+
 @pytest.mark.parametrize(("below", "is_said"), [("67/100", True), ("65/100", False)])
 def test_earlier_limits_are_mentioned(tmp_path, below, is_said):
     """A laxer limit of the second release lets the people of the first exceed theirs, 0.65."""

@@ -495,10 +495,14 @@ class Requirement:
         self.target.check_schema(schema)
         if persons and any(point.relative for point in self.points):
             raise UnsupportedError(f"{self.name}: at_most_times is unsupported {NO_SUM}")
-        lacks = {Need.EVERYBODY: bool(schema.rules_about(*self.columns))}
-        for kind in self.judged:
-            require(kind, lacks, subject=self.name, error=PolicyError)
         shown_column, *shared_values = (schema.shared_columns if self.columns else ()) or ("",)
+        lacks = {
+            Need.EVERYBODY: bool(schema.rules_about(*self.columns)),
+            Need.NO_HOUSEHOLDS: column in shared_values,
+        }
+        others = {Need.NO_HOUSEHOLDS: "require facts or negations of it"}
+        for kind in self.judged:
+            require(kind, lacks, subject=self.name, remedies=others, error=PolicyError)
         if column in shared_values:
             return self._of_households(shown_column, column)
         # Each row says whether it shows the household's value.

@@ -91,8 +91,9 @@ class Implications:
     k: int = 0
     key: ClassVar[str] = "implications"
     settings: ClassVar[Any] = _SETTINGS
+    # Of a household's rows that do not show its value, implications would begin with a certainty.
     needs: ClassVar[Needs] = frozenset(
-        {Need.ONE_VALUE, Need.NO_WINDOWS, Need.ABSOLUTE, Need.EVERYBODY}
+        {Need.ONE_VALUE, Need.NO_WINDOWS, Need.ABSOLUTE, Need.EVERYBODY, Need.NO_HOUSEHOLDS}
     )
 
     def __post_init__(self) -> None:

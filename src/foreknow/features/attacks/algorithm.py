@@ -206,7 +206,8 @@ def attack(
         elif groups is None:
             runs.make_first(codes, seed)
         else:
-            runs.make_again(_groups_of_kept(microdata, groups), codes)
+            after = attacked is not None and attacked.is_unproved
+            runs.make_again(_groups_of_kept(microdata, groups), codes, after=after)
         observation, attributes = runs.seen, microdata.attributes if runs.symmetric else None
         worlds_of_release = Worlds.of(observation.groups, codes, len(microdata.values), attributes)
         runs.check_symmetric(_swap_lookalikes(worlds_of_release))
