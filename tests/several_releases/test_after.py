@@ -182,6 +182,22 @@ def test_identifiers_match_people(january, tmp_path):
         publish(register(0, 500), tmp_path / "some")
 
 
+@pytest.mark.parametrize("way", ["schema", "record"])
+def test_person_is_named_afterwards(way, tmp_path):
+    """Two columns name people, which nobody asked about in the first year."""
+    codes = [[f"c{i}" for i in range(420)]]
+    table, rules = register(0, 420).append_column("code", codes), ["pid", "code"]
+    publish(table.slice(0, 300), rules=policy(identifiers=rules)).write(tmp_path / "first")
+    later = policy(identifiers=rules, person="code" if way == "schema" else None)
+    if way == "record":
+        with pytest.raises(fk.InputError, match="by person = 'pid' in the schema; or for good"):
+            publish(table, tmp_path / "first", later)
+        record = tmp_path / "first.owner" / "owner.json"
+        record.write_text(record.read_text().replace('"person": null', '"person": "pid"'))
+        later = policy(identifiers=rules, person="pid")
+    assert publish(table, tmp_path / "first", later).release.counts.n_people == 120
+
+
 LARGE = 10**16
 
 

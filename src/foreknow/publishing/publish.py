@@ -894,7 +894,7 @@ def _published_after(
     Raises NoSafeRelease if the newcomers are too few.
     """
     several = load("foreknow.features.several_releases.earlier_releases")
-    earlier = several.Earlier.open(folders)
+    earlier = several.Earlier.open(folders, microdata.schema.person)
     newcomers, since = earlier.newcomers(microdata, policy)
     if policy.compared:
         raise UnsupportedError(

@@ -222,6 +222,7 @@ class OwnRelease:
     published: Published
     path: Path  # the owner's file
     rows: Any  # its rows, as an Arrow table: the number, the group and the name of each row
+    person: str | None = None  # the column that names people, if the release does not say it
 
     @classmethod
     def open(
@@ -231,10 +232,12 @@ class OwnRelease:
         schema: Schema | None = None,
         *,
         must_be_beside: bool = False,
+        person: str | None = None,
     ) -> OwnRelease:
         """Open a release and the owner's file of its members; refuse files of two releases.
 
-        None for `members` is the file in the owner's folder beside the release. If the two must lie
+        `person` names people where several columns do, and the release does not say which. None
+        for `members` is the file in the owner's folder beside the release. If the two must lie
         beside each other (`must_be_beside`), messages do not offer to name another file.
         """
         path = owners_folder(folder) / MEMBERS if members is None else Path(members)
@@ -258,7 +261,7 @@ class OwnRelease:
                 f"{str(path)!r} says who is in which group of another release than {str(folder)!r}"
                 f"; take the {MEMBERS} that was written with it"
             )
-        return cls(published, path, rows)
+        return cls(published, path, rows, person)
 
     @cached_property
     def release(self) -> Release:
@@ -520,12 +523,15 @@ class OwnRelease:
             return column
         # Of cases, the certificate does not say whose they are, and the owner's record does.
         declared = certificate.policy["schema"].get("person") or self._record.get("person")
-        if declared in other_names:
-            return str(declared)
+        for named_column in (declared, self.person):
+            if named_column in other_names:
+                return str(named_column)
         if len(other_names) > 1:
             raise SchemaError(
                 f"{str(self.path)!r} has several columns that may name people: "
-                f"{', '.join(other_names)}; say which, by --person COLUMN (person=)"
+                f"{', '.join(other_names)}; say which, by --person COLUMN (person=); to publish "
+                f"after it, by person = {other_names[0]!r} in the schema; or for good, by "
+                f'"person": "{other_names[0]}" in {str(self.path.parent / OWNER)!r}'
             )
         return other_names[0] if other_names else row
 

@@ -323,14 +323,17 @@ class Earlier:
     groups: tuple[dict[str, int], ...]  # for each release, the group of each person by name
 
     @classmethod
-    def open(cls, folders: Any) -> Earlier:
+    def open(cls, folders: Any, person: str | None = None) -> Earlier:
         """The earlier releases in these folders, with the owner's folders beside them.
 
-        Refused if they name people by different columns, if one was published after another that is
-        not given, or if somebody is in two of them.
+        `person` names people where several columns do, and a release does not say which. Refused if
+        they name people by different columns, if one was published after another that is not given,
+        or if somebody is in two of them.
         """
         paths = paths_of(folders)
-        owned_releases = [OwnRelease.open(path, must_be_beside=True) for path in paths]
+        owned_releases = [
+            OwnRelease.open(path, must_be_beside=True, person=person) for path in paths
+        ]
         # The earliest first: a release that names others was published after them.
         owned = sorted(owned_releases, key=lambda opened: len(opened.published.certificate.after))
         paths = [owned_release.published.folder for owned_release in owned]
@@ -514,7 +517,7 @@ class Earlier:
             if digest in name_of or not (earlier_names or _shares_columns(certificate, schema)):
                 continue
             try:
-                owned_release = OwnRelease.open(path)
+                owned_release = OwnRelease.open(path, person=self.column)
                 names = {*map(str, owned_release.people.names)}
                 is_same_column = owned_release.column_of_people() == self.column
                 n_shown = (
