@@ -97,10 +97,26 @@ class _Priors(PriorSettings):
 _PRIORS = "priors"
 
 
+class _Publish(Settings, extra="allow"):
+    """How the release was made; further keys have tables, such as the settings of a method."""
+
+    __pydantic_extra__: dict[str, dict[str, Any]]
+    method: str = ""
+    form: Form | None = None
+    format: FileFormat | None = None
+    delimiter: str = ","
+    decimal: str = "."
+    bom: bool = False
+    escape_formulas: bool = False
+    unlinked: Names = ()
+    labels: dict[str, str] = Field(default={})
+    rows_per_part: Count = 0
+
+
 class _Policy(Settings):
     schema_: SchemaTable = Field(alias="schema")
     require: Annotated[list[CertifiedTable], Field(min_length=1)]
-    publish: dict[str, Any] = Field(default={})
+    publish: _Publish = Field(default={}, validate_default=True)
 
 
 class _Finding(Settings):
@@ -118,6 +134,14 @@ class _Finding(Settings):
     bounded: Literal[True] | None = None
     probability: float | None = None
     safe: bool
+
+
+class _Source(Settings):
+    """The raw table, which the judge does not have."""
+
+    rows: Count
+    digest: str
+    digest_kind: str = ""
 
 
 class _After(Settings):
@@ -175,7 +199,7 @@ class Certificate:
     files: dict[str, Digest]
     method: dict[str, Any]
     findings: Annotated[tuple[Annotated[Table, _read_as(_Finding)], ...], Field(min_length=1)]
-    source: dict[str, str | Count]
+    source: Annotated[Table, _read_as(_Source)]
     seeded: Flag
     versions: dict[str, str]
     grids: dict[str, str] = field(default_factory=dict)
@@ -437,9 +461,9 @@ def _contradictions(
 
 def _contradictions_of_release(certificate: Certificate, policy: _Policy) -> Iterator[str]:
     """Yield contradictions between the columns of a release and its policy, each as a sentence."""
-    schema, unlinked = policy.schema_, policy.publish.get("unlinked", [])
+    schema, unlinked = policy.schema_, policy.publish.unlinked
     columns_beside = (*schema.sensitives, *schema.beside)
-    if not isinstance(unlinked, list) or not all(name in columns_beside for name in unlinked):
+    if not {*unlinked} <= {*columns_beside}:
         yield "unlinked columns are sensitive or among other"
     # The bucketized form numbers groups in a column; else equal quasi-identifiers make a group.
     expected_groups = ["group"] if certificate.form == "bucketized" else schema.quasi_identifiers
@@ -483,7 +507,7 @@ def _contradictions_of_requirement(
             yield f"{name!r} is said to be known, and is not published beside values"
     yield from _contradictions_of_labels(schema, settings_of, kinds)
     if not is_of_people:
-        unlinked = policy.publish.get("unlinked", [])
+        unlinked = policy.publish.unlinked
         yield from _contradictions_of_knowledge(schema, sensitive, required, settings_of, unlinked)
 
 
@@ -539,7 +563,7 @@ def _contradictions_of_knowledge(
 
 def _contradictions_of_files(certificate: Certificate, policy: _Policy) -> Iterator[str]:
     """Yield contradictions between the files of a release, their format and its policy."""
-    schema, unlinked = policy.schema_, policy.publish.get("unlinked", [])
+    schema, unlinked = policy.schema_, policy.publish.unlinked
     # The files that a release of this form has: no other name may be certified.
     tables = parts_of(certificate.form, certificate.semantics, schema.sensitives, unlinked)
     files = {*chain(*(files_of(table, certificate.format, certificate.files) for table in tables))}
@@ -575,8 +599,6 @@ def _contradictions_of_people(certificate: Certificate) -> Iterator[str]:
     at_most = scope.method.removeprefix("at most ")
     if at_most != scope.method and not 0 < as_fraction(at_most) < 1:
         yield "what the method reveals at most is a probability"
-    if not {"rows", "digest"} <= certificate.source.keys():
-        yield "source.rows and source.digest are not both given"
     if certificate.semantics != "single":
         # People may have several rows or none, so the rows of the table say nothing about them.
         if scope.left_out:
@@ -614,29 +636,26 @@ def _read_otherwise(schema: SchemaTable, settings: PopulationSettings) -> str | 
     return None
 
 
-def _published_otherwise(certificate: Certificate, publish: Table) -> str | None:
+def _published_otherwise(certificate: Certificate, publish: _Publish) -> str | None:
     """A sentence on an option of publishing that the release does not follow; None if all agree.
 
     `publish` are the options of the policy; those that it leaves out have their defaults. Which
     method made the groups cannot be seen in a release, so it is not compared.
     """
-    for key in ("labels", "round"):
-        if not isinstance(publish.get(key, {}), dict):
-            return f"policy.publish.{key} is no table"
     # Only programs that open CSV files run formulas, so in other formats none is escaped.
-    escaped = publish.get("escape_formulas", False) is True and certificate.format == "csv"
+    escaped = publish.escape_formulas and certificate.format == "csv"
     for key, expected, actual in (
-        ("form", publish.get("form", certificate.form), certificate.form),
-        ("format", publish.get("format", certificate.format), certificate.format),
+        ("form", publish.form or certificate.form, certificate.form),
+        ("format", publish.format or certificate.format, certificate.format),
         ("escape_formulas", escaped, certificate.escaped),
-        ("delimiter", publish.get("delimiter", ","), certificate.delimiter),
+        ("delimiter", publish.delimiter, certificate.delimiter),
     ):
         if expected != actual:
             return f"{key} is {expected!r} by policy.publish, and {actual!r} by the release"
-    if certificate.commas and publish.get("decimal") != ",":
+    if certificate.commas and publish.decimal != ",":
         return "decimals have a comma, and policy.publish does not say so"
     for column in certificate.grids:
-        if publish.get("labels", {}).get(column) == "exact":
+        if publish.labels.get(column) == "exact":
             return f"labels of {column!r} are exact by policy.publish, and on a grid by the release"
     return None
 
