@@ -460,6 +460,11 @@ def test_texts_almost_all_numbers(values, odd, rows, kind, tmp_path):
     # It is text, then, and still not to be listed.
     text = policy_labels(columns=["born", "job"], types={"born": "text"})
     refused("had by fewer than 5 people", source, text)
+    crowd = policy_labels(
+        fk.Requirement(fk.KAnonymity(241)), columns=["born"], types={"born": "text"}
+    )
+    with pytest.raises(fk.NoSafeRelease, match="at least 241 people, and the table has 240"):
+        fk.publish(source, crowd)
 
 
 def test_dates_stored_as_text(tmp_path):

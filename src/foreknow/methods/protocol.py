@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from foreknow.data.arrays import IntArray
 from foreknow.data.members import CASES, column_of_units
 from foreknow.data.microdata import Microdata
+from foreknow.errors import NoSafeRelease, SchemaError
 from foreknow.methods.proof import Proof
 from foreknow.needs import Need, Needs, called, require, several_columns, several_values
 from foreknow.wording import people_text
@@ -342,7 +343,16 @@ def as_written(method: Any, microdata: Microdata, policy: Policy) -> Microdata:
     if unrounded is None:
         unrounded = microdata.schema.quasi_identifiers
     exact_columns = {*unrounded, *policy.attributes}
-    rounded = microdata.rounded(policy.options.labels, exact_columns, policy.least_listed)
+    try:
+        rounded = microdata.rounded(policy.options.labels, exact_columns, policy.least_listed)
+    except SchemaError as error:
+        if policy.least_size <= microdata.n_people:
+            raise
+        # No other labels would help: no group can be as large as it must be.
+        raise NoSafeRelease(
+            f"a group must have at least {policy.least_size:,} {microdata.schema.noun}, "
+            f"and the table has {microdata.n_people:,}"
+        ) from error
     # Columns whose rare values share a cell without a grid.
     merged = []
     for a in rounded.attributes:

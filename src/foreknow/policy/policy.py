@@ -674,13 +674,18 @@ class Policy:
     def least_listed(self) -> int:
         """The least number of people with a value that a label may list.
 
-        It is the least size of a group by the requirements; `SHARED` if none limits the size.
+        It is the least size of a group; `SHARED` if no requirement limits the size.
         """
+        return self.least_size or SHARED
+
+    @property
+    def least_size(self) -> int:
+        """The least size of a group by the requirements; 0 if none limits the size."""
         minima = []
         for requirement in self.requirements:
             if requirement.criterion:
                 minima.append(requirement.criterion.least)
-        return max(minima, default=0) or SHARED
+        return max(minima, default=0)
 
     @property
     def populations(self) -> dict[str, Any]:
