@@ -486,6 +486,13 @@ def test_docstrings_are_no_riddles():
                 assert first not in ("What", "Of", "By"), f"{path.name}: {node.name}"
 
 
+def test_size_of_the_tests():
+    """A new test is a row of a table where one fits; a new file has a subject that no other has."""
+    texts = [path.read_text("utf-8") for path in (ROOT / "tests").rglob("*.py")]
+    assert len(texts) <= 122
+    assert sum(text.count("\n") for text in texts) <= 53_300
+
+
 def test_names_of_tests():
     """Each has at most five words."""
     for path in (ROOT / "tests").rglob("test_*.py"):
