@@ -100,6 +100,25 @@ def test_figures_match_publishing_alone(found):
         assert f", {n_held} by the policy as it is" in said
 
 
+def test_errors_are_weighted():
+    """By the weights of a survey where releases show them; else the page says that nothing is."""
+    table = people().assign(w=[5, 50, 2] * 40)
+    required = [REQUIRED[1], {"group_size": 3}]
+    rules = policy(required, weights="w", other=["w"])
+    found = compare(table, rules, limits=["3/4"], models=True)
+    made = fk.publish(fk.Microdata(table, rules.schema), rules, method="mondrian", seed=0)
+    error = fk.query_error(made, table, policy=rules, seed=0)
+    assert error.weights == "w"
+    assert error.median in [each.query_error for each in found.candidates]
+    models = fk.utility_report(made, table, policy=rules, models=True, queries=1).models
+    assert models.misplaced in [each.misplaced for each in found.candidates]
+    assert found.to_dict()["survey_weights"]["weighted"][0] == "query_error"
+    assert "Errors and models are weighted by w" in found.to_html()
+    found = compare(table, policy(required, weights="w"), limits=["3/4"])
+    assert found.to_dict()["survey_weights"] == {"column": "w", "weighted": []}
+    assert "Nothing is weighted by w" in found.to_html()
+
+
 def test_amounts_cross_limits():
     required = [{"facts": {"k": 1}, "below": 0.5}, {"facts": {"k": 2}, "below": 0.7}]
     comparison = compare(people(), policy(required), limits=0.5, amounts={"k": [1, 2]})

@@ -133,6 +133,7 @@ def test_flat_tables_have_weights(tmp_path):
     shares = published[table["ill"] == "x"].sum() / published.sum()
     for frame in (fk.read_release(folder), fk.draw(folder, seed=1)):
         assert frame["w"].sum() == pytest.approx(published.sum())
+        assert frame.attrs["weights"] == "w"
         assert frame["w"][frame["ill"] == "x"].sum() / frame["w"].sum() == pytest.approx(shares)
 
 

@@ -81,7 +81,7 @@ def read_release(folder: str | Path | Publication, library: str = "pandas") -> A
     are dealt to the people of their group with a fixed seed. If a person may have several, they are
     lists; the release does not say how many values a person has, so some get none, or too many. A
     column that was shuffled within groups ends with ``_shuffled``: together with other columns it
-    describes groups, and not single people.
+    describes groups, and not single people. Weights of a survey are those of groups.
 
     Parameters
     ----------
@@ -93,8 +93,8 @@ def read_release(folder: str | Path | Publication, library: str = "pandas") -> A
     Returns
     -------
     frame
-        The table. Its shuffled columns are named in ``.attrs["shuffled"]`` (pandas), or in the
-        metadata of each column and of the table (Arrow).
+        The table. Its shuffled columns are named in ``.attrs["shuffled"]``, and the column of
+        survey weights in ``.attrs["weights"]`` (pandas), or in the metadata of each column (Arrow).
 
     Raises
     ------
@@ -125,7 +125,8 @@ def draw(
 
     The table has the columns of the release. Every value is drawn from those that its label covers;
     for ``90 or more`` it is 90. Numbers and dates are drawn uniformly: whole numbers and days
-    between the ends, decimal numbers with as many decimals as the labels show. If a label lists
+    between the ends, decimal numbers with as many decimals as the labels show. Weights of a survey
+    stay those of groups. If a label lists
     texts, a text is likelier if more people have it, as estimated from all labels of the column
     (expectation and maximization). A label that says nothing (``*``) is drawn from all values that
     the labels of its column cover. Labels whose values are unknown stay as they are: masked codes,
@@ -255,7 +256,10 @@ def _as_frame(table: pa.Table, library: str) -> Any:
         if pa.types.is_date(field.type):  # of which pandas would make objects
             column = table.column(position).cast(pa.timestamp("ms"))
             table = table.set_column(position, field.name, column)
+    weights = [field.name for field in table.schema if b"weights" in (field.metadata or {})]
     frame = frame_of(table.replace_schema_metadata(None), library)
+    if weights:
+        frame.attrs["weights"] = weights[0]
     frame.attrs["shuffled"] = [name for name in table.column_names if name.endswith(SHUFFLED)]
     return frame
 
@@ -627,6 +631,9 @@ class Flat:
 
     def _table(self, columns: Mapping[str, Any]) -> pa.Table:
         noted = {self._called(name): {b"shuffled": b"true"} for name in self._shuffled}
+        weights = self._known.policy["schema"].get("weights")
+        if weights in self._known.beside:
+            noted[weights] = {b"weights": b"true"}
         fields = []
         for name, column in columns.items():
             fields.append(pa.field(name, column.type, metadata=noted.get(name)))

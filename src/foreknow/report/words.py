@@ -323,3 +323,22 @@ def _ending_decimal(number: Fraction) -> str | None:
         if (number * 10**digits).denominator == 1:
             return fixed(number, digits)
     return None
+
+
+def weighting_text(column: str, weighted: Sequence[str]) -> str:
+    """A sentence that says which figures of utility count people by their survey weights.
+
+    >>> weighting_text("w", ["answers", "models"])[:38]
+    'Answers and models are weighted by w: '
+    """
+    name = visible(column)
+    if not weighted:
+        return (
+            f"Nothing is weighted by {name}: the release shows no weights that a reader could use. "
+            f"With {name} in other, too, each group shows one."
+        )
+    figures = " and ".join(weighted)
+    return (
+        f"{figures[0].upper()}{figures[1:]} are weighted by {name}: of the table by the weights of "
+        "rows, of the release by those of groups. Sizes of groups and detail lost are not weighted."
+    )

@@ -184,6 +184,17 @@ class Comparison(Result):
         return self.policy.needed_schema.unit == "row"
 
     @property
+    def weights(self) -> str | None:
+        """The column of survey weights that the schema names."""
+        return self.policy.needed_schema.weights
+
+    @property
+    def is_weighted(self) -> bool:
+        """True if errors and models count people by weights, which all releases then show."""
+        schema = self.policy.needed_schema
+        return schema.published_weights is not None and not schema.several
+
+    @property
     def limits_inference(self) -> bool:
         """True if a requirement limits what is inferred, not only who looks alike."""
         if self.safe:  # then it is known whether the table has what requirements are about
@@ -207,7 +218,14 @@ class Comparison(Result):
 
     def _content(self) -> dict[str, Any]:
         frontier = list(map(self.candidates.index, self.frontier))
-        return {**super()._content(), "frontier": frontier}
+        content = {**super()._content(), "frontier": frontier}
+        if self.weights is not None:
+            weighted = ("query_error", "average_query_error", "misplaced", "fit")
+            content["survey_weights"] = {
+                "column": self.weights,
+                "weighted": weighted if self.is_weighted else (),
+            }
+        return content
 
     def to_frame(self, library: str = "pandas") -> Any:
         """The candidates as a frame of "pandas", "polars" or "arrow", with a row for each."""
@@ -575,7 +593,13 @@ def _measured(
     if shared.models is not False:
         targets = None if shared.models is True else shared.models
         models_of = load("foreknow.features.utility.models:models_of")
-        models = models_of(publication, microdata, targets, seed=shared.seed)
+        models = models_of(
+            publication,
+            microdata,
+            targets,
+            seed=shared.seed,
+            weighted=error.weights is not None,
+        )
         measures["misplaced"] = models.misplaced
         measures["fit"] = next(iter(models.fits), None)
     return measures

@@ -15,7 +15,7 @@ from foreknow.policy.requirement import Requirement
 from foreknow.report.blocks import Block, Cell, Figure, Heading, Mood, Row, Sentence, Table
 from foreknow.report.chart import LIMIT, STYLES, Chart, Series, shares
 from foreknow.report.page import Page
-from foreknow.report.words import limit_text, measure_text, percent
+from foreknow.report.words import limit_text, measure_text, percent, weighting_text
 from foreknow.shown_numbers import percentage
 from foreknow.wording import listing
 from foreknow_judge.files.printable import visible
@@ -73,6 +73,11 @@ class ComparisonPage(Page[Comparison]):
         yield Heading("Method by method", "methods")
         yield self.table()
         yield Sentence(_explanation(comparison), "note")
+        if comparison.weights is not None:
+            has_models = any(candidate.misplaced is not None for candidate in comparison.safe)
+            figures = ("errors", "models") if has_models else ("errors",)
+            weighted = figures if comparison.is_weighted else ()
+            yield Sentence(weighting_text(comparison.weights, weighted), "note")
         yield from [Sentence(sentence, "note") for sentence in _models_explained(comparison)]
         if reasons := self.reasons():
             yield Heading("Why there is no release", "reasons")

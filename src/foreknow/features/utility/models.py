@@ -6,11 +6,13 @@ raw table, of the middles of labels (`read_release`), and of tables drawn from t
 
 from __future__ import annotations
 
+import math
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
 from decimal import Decimal
+from functools import partial
 from importlib import import_module
 from itertools import chain, combinations, pairwise
 from typing import Any, Literal, NamedTuple, TypeAlias
@@ -89,7 +91,8 @@ class CrossTable(Plain):
         Correlation (Pearson) of two numbers, Cramér's V of others.
     association : Estimate
     raw, drawn : tuple of tuples of float
-        People in each cell; the mean of drawn tables, as a release of as many people as raw.
+        People in each cell; the mean of drawn tables, as a release of as many people as raw. By
+        survey weights, people of the population.
     misplaced : Estimate
         The share of people who would have to go to another cell: half the sum of how far shares
         of cells are off. 0 of the raw table.
@@ -200,6 +203,8 @@ def models_of(
     by: Sequence[str] | None = None,
     draws: int = 5,
     seed: int | None = 0,
+    *,
+    weighted: bool = False,
 ) -> Models:
     """Fit models to a raw table and to its release, and say how far the latter are off.
 
@@ -217,6 +222,9 @@ def models_of(
         How many tables are drawn from the release.
     seed : int, optional
         Of the first draw.
+    weighted : bool
+        Whether people count by survey weights, which the release shows, too. Bands of numbers and
+        standard deviations stay those of the people of the raw table.
     """
     if not isinstance(release, (Publication, Published)):
         raise InputError(
@@ -234,8 +242,15 @@ def models_of(
         raise InputError(f"models: the release has no column {unknown[0]!r}; leave it out of by")
     raw_columns = {name: variable.column for name, variable in variables.items()}
     # All tables are put into the cells of the raw one: its values, and its bands of numbers.
-    raw = _Table.of(raw_columns, variables, microdata.n_people)
-    drawn_tables = [_Table.of(table, variables, flat.n_rows) for table in tables]
+    weights_of_tables: list[FloatArray | None] = [None] * (1 + len(tables))
+    if weighted:
+        published = [_numbers_of(table[str(microdata.schema.weights)]) for table in tables]
+        weights_of_tables = [microdata.weights, *published]
+    raw = _Table.of(raw_columns, variables, microdata.n_people, weights_of_tables[0])
+    drawn_tables = [
+        _Table.of(table, variables, flat.n_rows, weights)
+        for table, weights in zip(tables, weights_of_tables[1:], strict=True)
+    ]
     with_middles = [_with_middles(table, middles, variables) for table in drawn_tables]
     compared_tables = _ComparedTables(raw, with_middles, drawn_tables, question)
     fits, without = _fits(compared_tables, seed)
@@ -280,6 +295,8 @@ class Question:
         """
         schema = microdata.schema
         usual_columns = [*schema.quasi_identifiers, *schema.other]
+        if schema.published_weights is not None:
+            usual_columns.remove(schema.published_weights)
         published_columns = [*usual_columns, *schema.sensitives]
         target_texts = _asked_or_usual("targets", targets, schema.sensitives)
         target_values = [_column_and_value(text, published_columns) for text in target_texts]
@@ -381,14 +398,23 @@ class _Table:
 
     columns: Mapping[str, _ColumnValues]
     n_rows: int
+    weights: FloatArray | None = None  # of a survey, of each row; None: all rows count alike
 
     @classmethod
     def of(
-        cls, table: Mapping[str, Coded], variables: Mapping[str, _Variable], n_rows: int
+        cls,
+        table: Mapping[str, Coded],
+        variables: Mapping[str, _Variable],
+        n_rows: int,
+        weights: FloatArray | None = None,
     ) -> _Table:
         """Put a table into the cells of the raw one."""
         columns = {name: variable.data(table[name]) for name, variable in variables.items()}
-        return cls(columns, n_rows)
+        return cls(columns, n_rows, weights)
+
+    def weights_of(self, rows: NDArray[Any]) -> FloatArray | None:
+        """The weights of some rows, as a mask or by their numbers; None if all count alike."""
+        return None if self.weights is None else self.weights[rows]
 
     def figures(self, variable: _Variable, value: int | None) -> FloatArray:
         """The number of each person or, with `value`, 1 if they are in that cell, else 0.
@@ -585,6 +611,11 @@ def _are_numbers(values: Sequence[Any]) -> bool:
     return all(isinstance(value, kinds) and not isinstance(value, bool) for value in values)
 
 
+def _numbers_of(column: Coded) -> FloatArray:
+    """The number of each row of a column."""
+    return np.array(list(map(_number, column.values)), np.float64)[column.codes]
+
+
 def _number(value: Any) -> float:
     """The number, or the days of a date; NaN for anything else."""
     if isinstance(value, str):
@@ -628,7 +659,7 @@ def _with_middles(
                 is_unknown, np.where(drawn_cells == missing_cell, missing_cell, -1), data.cells
             )
             columns[variable.name] = _ColumnValues(data.numbers, cells)
-    return _Table(columns, drawn_table.n_rows)
+    return replace(drawn_table, columns=columns)
 
 
 @dataclass(frozen=True, eq=False)
@@ -688,8 +719,12 @@ def _by_group(work: _ComparedTables) -> Iterator[Estimate]:
                     """The mean figure over people of this group; None if none are known."""
                     within, figures = table.columns[cells], table.figures(measured, position)
                     values = figures if within.who is None else figures[within.who]
-                    inside = values[(within.cells == cell) & np.isfinite(values)]
-                    return float(inside.mean()) if len(inside) else None
+                    is_inside = (within.cells == cell) & np.isfinite(values)
+                    if not is_inside.any():
+                        return None
+                    holders = np.arange(table.n_rows) if within.who is None else within.who
+                    weights = table.weights_of(holders[is_inside])
+                    return float(np.average(values[is_inside], weights=weights))
 
                 yield work.estimate(title, figure, f"{groups.name} = {group}")
 
@@ -780,7 +815,8 @@ def _count_cells(table: _Table, a: _Variable, b: _Variable) -> FloatArray:
     rows, values = len(a.names) + 1, len(b.names) + 1
     # An unknown value is -1, which becomes the last row or column.
     cell = (first.cells % rows) * values + second.cells % values
-    counts: FloatArray = np.bincount(cell, minlength=rows * values).astype(np.float64)
+    weights = table.weights if holders is None else table.weights_of(holders)
+    counts = np.bincount(cell, weights, minlength=rows * values).astype(np.float64)
     return counts.reshape(rows, values)
 
 
@@ -804,7 +840,8 @@ def _correlation(table: _Table, a: _Variable, b: _Variable) -> float | None:
     first, second = first[is_finite], second[is_finite]
     if len(first) < 2 or not np.ptp(first) or not np.ptp(second):
         return None
-    return float(np.corrcoef(first, second)[0, 1])
+    covariances = np.cov(first, second, aweights=table.weights_of(is_finite))
+    return float(covariances[0, 1] / math.sqrt(covariances[0, 0]) / math.sqrt(covariances[1, 1]))
 
 
 # ---- models --------------------------------------------------------------------------------------
@@ -889,26 +926,45 @@ class _ScikitLearn:
             "tree": trees.DecisionTreeClassifier,
         }
 
-    def measure_of(self, true_values: FloatArray, numeric: bool, all_values: bool) -> _Measure:
+    def measure_of(
+        self,
+        true_values: FloatArray,
+        weights: FloatArray | None,
+        numeric: bool,
+        all_values: bool,
+    ) -> _Measure:
         """The measure of predictions of numbers, of all values, or of the chance of one value.
 
         Without a model one can predict the mean, the commonest value, or toss a coin.
         """
         if numeric:
-            return _Measure("R²", self.metrics.r2_score, baseline=0.0)
+            score = partial(self.metrics.r2_score, sample_weight=weights)
+            return _Measure("R²", score, baseline=0.0)
         if all_values:
-            _, times = np.unique(true_values, return_counts=True)
-            share_of_commonest = float(times.max() / len(true_values))
-            return _Measure("accuracy", self.metrics.accuracy_score, baseline=share_of_commonest)
-        return _Measure("AUC", self.metrics.roc_auc_score, baseline=0.5)
+            _, values = np.unique(true_values, return_inverse=True)
+            times = np.bincount(values, weights)
+            score = partial(self.metrics.accuracy_score, sample_weight=weights)
+            return _Measure("accuracy", score, baseline=float(times.max() / times.sum()))
+        score = partial(self.metrics.roc_auc_score, sample_weight=weights)
+        return _Measure("AUC", score, baseline=0.5)
 
-    def fitted(self, kind: str, matrix: FloatArray, y: NDArray[Any], seed: int) -> Any:
-        """Fit a model with its default settings; None where there is nothing to fit."""
+    def fitted(
+        self,
+        kind: str,
+        matrix: FloatArray,
+        y: NDArray[Any],
+        weights: FloatArray | None,
+        seed: int,
+    ) -> Any:
+        """Fit a model with its default settings; None where there is nothing to fit.
+
+        Weights are divided by their mean, so that they do not change what settings mean.
+        """
         if len(y) == 0 or (kind in ("logistic", "tree") and len(np.unique(y)) < 2):
             return None
         of_tree = {"max_depth": _DEPTH, "min_samples_leaf": _LEAF, "random_state": seed}
         model = self._made[kind](**(of_tree if kind.startswith("tree") else {}))
-        return model.fit(matrix, y)
+        return model.fit(matrix, y, None if weights is None else weights / weights.mean())
 
 
 def _compared_fit(
@@ -946,12 +1002,14 @@ def _compared_fit(
     def model_of(table: _Table) -> Any:
         y, design = target_of(table), designs[id(table)]
         is_known = np.isfinite(y)
-        return learn.fitted(model_name, design.matrix[is_known], y[is_known], seed)
+        matrix, weights = design.matrix[is_known], table.weights_of(is_known)
+        return learn.fitted(model_name, matrix, y[is_known], weights, seed)
 
     # Every model is asked about the raw people whose target is known.
     true_values = target_of(work.raw)
     is_known = np.isfinite(true_values)
     features, true_values = designs[id(work.raw)].matrix[is_known], true_values[is_known]
+    weights = work.raw.weights_of(is_known)
     # One model for each table, by the table's id, and what it predicts for the raw people.
     models = {id(table): model_of(table) for table in work.tables}
     raw_model = models[id(work.raw)]
@@ -966,7 +1024,7 @@ def _compared_fit(
     predictions: dict[int, FloatArray | None] = {}
     for key, model in models.items():
         predictions[key] = None if model is None else predicted(model)
-    measure = learn.measure_of(true_values, target.numeric, all_values)
+    measure = learn.measure_of(true_values, weights, target.numeric, all_values)
     raw_prediction = predictions[id(work.raw)]
     # Predictions of numbers are compared in standard deviations of the target.
     deviation = float(true_values.std()) if target.numeric else 1.0
@@ -980,8 +1038,9 @@ def _compared_fit(
         if prediction is None or raw_prediction is None:
             return None
         if all_values:
-            return float((prediction != raw_prediction).mean())
-        return float(np.abs(prediction - raw_prediction).mean() / deviation)
+            return float(np.average(prediction != raw_prediction, weights=weights))
+        distance = np.average(np.abs(prediction - raw_prediction), weights=weights)
+        return float(distance / deviation)
 
     # Trees have no coefficients.
     coefficients = () if kind == "tree" else _coefficients(work, models, designs, terms)

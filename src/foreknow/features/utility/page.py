@@ -10,7 +10,7 @@ from foreknow.features.utility.report import UtilityReport
 from foreknow.report.blocks import Block, Folded, Heading, Row, Sentence, Table
 from foreknow.report.figures import measures
 from foreknow.report.page import Page
-from foreknow.report.words import measure_text
+from foreknow.report.words import measure_text, weighting_text
 from foreknow.wording import listing
 from foreknow_judge.files.printable import visible
 from foreknow_judge.text import some
@@ -32,6 +32,10 @@ class UtilityPage(Page[UtilityReport]):
         """Yield how far counts are off, the measures, the answers to queries, and the models."""
         if sentence := self.key:
             yield Sentence(sentence, "lead")
+        if self.result.weights is not None:
+            figures = ("answers",) if self.result.models is None else ("answers", "models")
+            weighted = figures if self.result.weighted else ()
+            yield Sentence(weighting_text(self.result.weights, weighted), "note")
         yield Heading("Measures of groups and labels", "measures", level)
         yield self.measures
         yield Heading("Answers to count queries", "answers", level)

@@ -39,6 +39,7 @@ from foreknow.written_releases.members import shown_of
 from foreknow.written_releases.written_release import Published, as_opened
 from foreknow_judge.errors import DataError, InputError
 from foreknow_judge.files.file_names import CERTIFICATE
+from foreknow_judge.numbers import read_number
 from foreknow_judge.policy.grammar import Form
 
 # What some cells have for some queries, shape (cells, queries).
@@ -239,6 +240,7 @@ class Boxes:
 
     covers: list[Covers]  # one per attribute that is asked about
     counts: GroupCounts  # its values are those of the queries, by the same codes
+    weights: FloatArray | None = None  # of each group, if it shows those of a survey
 
     def answers(self, queries: Queries) -> FloatArray:
         """The answer to each query, if everybody is equally likely to be anywhere in their box.
@@ -255,7 +257,10 @@ class Boxes:
             shares = [cover.shares(is_wanted[:, chosen]) for cover, is_wanted in pairs]
             return _looked_up([*shares, queries.values[:, chosen]], codes)
 
-        return _weighted_sums(factors, counts.counts, len(queries), max(map(len, self.covers)))
+        amounts: NDArray[Any] = counts.counts
+        if self.weights is not None:
+            amounts = amounts * self.weights[counts.cell_groups]
+        return _weighted_sums(factors, amounts, len(queries), max(map(len, self.covers)))
 
 
 @dataclass(frozen=True, eq=False)
@@ -265,7 +270,8 @@ class Buckets:
     of_cell: IntArray  # the group of each cell; in order
     codes: list[IntArray]  # of each attribute that is asked about: the value of each cell
     people: IntArray  # of each cell
-    counts: GroupCounts  # as in `Boxes`
+    counts: GroupCounts  # these two as in `Boxes`
+    weights: FloatArray | None = None
 
     def answers(self, queries: Queries) -> FloatArray:
         """The answers if everybody in a group is equally likely to have each value of its bag."""
@@ -280,7 +286,10 @@ class Buckets:
                 lambda block: self._shares(self.of_cell[block], wanted_values),
             ]
 
-        return _weighted_sums(factors, self.people, len(queries))
+        amounts: NDArray[Any] = self.people
+        if self.weights is not None:
+            amounts = amounts * self.weights[self.of_cell]
+        return _weighted_sums(factors, amounts, len(queries))
 
     def _shares(self, groups: IntArray, wanted_values: FloatArray) -> FloatArray:
         """How many occurrences of the wanted values there are per person, by group and query.
@@ -306,8 +315,13 @@ class Buckets:
         return shares[groups - first]
 
 
-def true_answers(microdata: Microdata, queries: Queries) -> FloatArray:
-    """The true answer to each query: people, or values if people may have several."""
+def true_answers(
+    microdata: Microdata, queries: Queries, weight_of_person: FloatArray | None = None
+) -> FloatArray:
+    """The true answer to each query: people, or values if people may have several.
+
+    With the survey weight of each person, people count by their weights.
+    """
     # Equal people are counted together: a cell is a combination of all the values asked about.
     holdings = microdata.holdings
     columns = [attribute.codes[holdings.people] for attribute in queries.attributes]
@@ -319,7 +333,8 @@ def true_answers(microdata: Microdata, queries: Queries) -> FloatArray:
         # People of a cell count if all their values are asked for: all factors are 0 or 1.
         return _looked_up([is_wanted[:, chosen] for is_wanted in asked_values], codes)
 
-    return _weighted_sums(factors, np.bincount(cell), len(queries))
+    weights = None if weight_of_person is None else weight_of_person[holdings.people]
+    return _weighted_sums(factors, np.bincount(cell, weights), len(queries))
 
 
 def _looked_up(tables: Sequence[NDArray[Any]], codes: Sequence[NDArray[Any]]) -> list[Factor]:
@@ -332,7 +347,10 @@ def _looked_up(tables: Sequence[NDArray[Any]], codes: Sequence[NDArray[Any]]) ->
 
 
 def _weighted_sums(
-    factors: Callable[[slice], list[Factor]], weights: IntArray, n_queries: int, most_rows: int = 1
+    factors: Callable[[slice], list[Factor]],
+    weights: NDArray[Any],
+    n_queries: int,
+    most_rows: int = 1,
 ) -> FloatArray:
     """The answer to each query: the sum over cells of a weight times all factors.
 
@@ -364,17 +382,23 @@ def shown_by_groups(
     attributes: Sequence[Attribute],
     floors: Mapping[str, IntArray],
     styles: Mapping[str, str],
+    *,
+    weighted: bool = False,
 ) -> Boxes | Buckets:
     """A reader's view of some attributes: boxes (generalized) or buckets (bucketized).
 
     `groups` is the group of each row. Both can count answers to queries.
 
     `floors` is the lowest level of each group's labels by column, `styles` how labels are written.
+    If `weighted`, each group shows the mean of its people's survey weights.
     """
     # Groups are numbered from 0, and people who are left out are in none.
     group_numbers, group_of_person = np.unique(given_groups(microdata, groups), return_inverse=True)
     n_groups, group_of_person = len(group_numbers), group_of_person.reshape(-1).astype(np.int64)
     counts = microdata.counts(group_of_person)
+    weights = None
+    if weighted:
+        weights = np.bincount(group_of_person, microdata.weights) / np.bincount(group_of_person)
     if form == "generalized":
         covers: list[Covers] = []
         positions_of_attributes = all_positions(microdata, attributes)
@@ -384,7 +408,7 @@ def shown_by_groups(
             floor = None if levels is None else np.asarray(levels)[group_numbers]
             cover = covers_of_groups(attribute, positions, group_of_person, n_groups, style, floor)
             covers.append(cover)
-        return Boxes(covers, counts)
+        return Boxes(covers, counts, weights)
     # Bucketized: people with equal quasi-identifiers in one group are counted together.
     columns = [attribute.codes for attribute in attributes]
     sizes = [len(attribute.domain) for attribute in attributes]
@@ -394,7 +418,7 @@ def shown_by_groups(
     )
     group_of_cell = np.repeat(np.arange(n_groups), np.diff(offsets))
     codes = [column[first_person].astype(np.int64)[points] for column in columns]
-    return Buckets(group_of_cell, codes, people, counts)
+    return Buckets(group_of_cell, codes, people, counts, weights)
 
 
 @dataclass(frozen=True, eq=False)
@@ -406,6 +430,7 @@ class ReleaseReader:
     labels: Mapping[str, KnownLabels] = field(default_factory=dict)  # what is known beside the text
     exact: frozenset[str] = frozenset()  # columns that are known not to be rounded
     weights: Mapping[str, float] = field(default_factory=dict)  # what columns count in the NCP
+    beside: Sequence[str] = ()  # columns that are published unchanged, by the certificate
 
     def shown(self, microdata: Microdata, attributes: Sequence[Attribute]) -> Boxes | Buckets:
         """A reader's view of some attributes: boxes if they are labelled, else buckets.
@@ -420,9 +445,10 @@ class ReleaseReader:
                 f"only {microdata.n_people}; give the table that the release was made of"
             )
         names = [attribute.name for attribute in attributes]
+        weights = self._weights_of_groups(microdata)
         # Columns by which groups are labelled are coarsened; any others are exact for each person.
         if set(names) <= set(release.group_columns):
-            return Boxes(self._covers(names, microdata, attributes), counts)
+            return Boxes(self._covers(names, microdata, attributes), counts, weights)
         signatures = release.signatures(names)
         group_of_cell = np.repeat(np.arange(counts.n_groups), np.diff(signatures.offsets))
         codes = []
@@ -431,7 +457,24 @@ class ReleaseReader:
                 attribute, [signature[i] for signature in signatures.labels]
             )
             codes.append(attribute_codes[signatures.codes])
-        return Buckets(group_of_cell, codes, signatures.people, counts)
+        return Buckets(group_of_cell, codes, signatures.people, counts, weights)
+
+    def _weights_of_groups(self, microdata: Microdata) -> FloatArray | None:
+        """The mean survey weight of each group, as the release shows it; None if it shows none."""
+        release, name = self.release, microdata.schema.weights
+        is_shown = name in (*release.other, *self.beside)
+        if name is None or not is_shown or microdata.schema.several:
+            return None
+        signatures, sizes = release.signatures([name]), release.counts.sizes
+        weights = []  # of the signatures
+        for (text,) in signatures.labels:
+            number = read_number(text or "")
+            if number is None or number <= 0:
+                raise DataError(f"{release.name} has the weight {text!r} in {name!r}")
+            weights.append(float(number))
+        group_of_cell = np.repeat(np.arange(len(sizes)), np.diff(signatures.offsets))
+        amounts = np.array(weights)[signatures.codes] * signatures.people
+        return np.bincount(group_of_cell, amounts, len(sizes)) / sizes
 
     def _covers(
         self, names: Sequence[str], microdata: Microdata, attributes: Sequence[Attribute]
@@ -535,7 +578,7 @@ def release_reader(release: Any, styles: Mapping[str, str] | None = None) -> Rel
     exact = frozenset(certificate.groups) - set(certificate.grids)
     styles = {**dict.fromkeys(certificate.grids, "range"), **styles}
     weights = weights_of(options.get("weights", {}))
-    return ReleaseReader(table, styles, meanings, exact, weights)
+    return ReleaseReader(table, styles, meanings, exact, weights, certificate.beside)
 
 
 def _same_values(counts: GroupCounts, microdata: Microdata) -> GroupCounts:

@@ -60,11 +60,16 @@ class QueryError(Plain):
     overall : float64 array, shape (queries,), optional
         The answers from the overall counts of the sensitive values and the range of each column,
         as if everybody were in one group. Their errors show how much the release adds.
+    weights : str, optional
+        The column of survey weights by which people count, in the table by their own and in the
+        release by those of their groups; None if the release shows none.
+    population : float, optional
+        The sum of these weights of the table; the errors are relative to it in place of `people`.
     """
 
     _json_fields = (
         "queries=exact.size people form attributes predicates selectivity ranges delta seed "
-        "average quantiles"
+        "weights? population? average quantiles"
     )
 
     exact: FloatArray
@@ -78,6 +83,8 @@ class QueryError(Plain):
     ranges: bool
     seed: int | None
     overall: FloatArray | None = None
+    weights: str | None = None
+    population: float | None = None
 
     @property
     def relative(self) -> FloatArray:
@@ -89,7 +96,7 @@ class QueryError(Plain):
 
     def _errors(self, answers: FloatArray) -> FloatArray:
         """The relative error of each answer; the denominator is at least a share of all people."""
-        floor = self.delta * self.people
+        floor = self.delta * (self.people if self.population is None else self.population)
         errors: FloatArray = np.abs(self.exact - answers) / np.maximum(self.exact, floor)
         return errors
 
@@ -295,14 +302,29 @@ def query_error_of_groups(
         seed=seed,
     )
     asked_attributes = workload.attributes
-    visible = shown_by_groups(microdata, groups, form, asked_attributes, floors or {}, labels or {})
+    visible = shown_by_groups(
+        microdata,
+        groups,
+        form,
+        asked_attributes,
+        floors or {},
+        labels or {},
+        weighted=microdata.schema.published_weights is not None,
+    )
     return compared(workload, visible, microdata)
 
 
-def one_group(microdata: Microdata, attributes: Sequence[Attribute]) -> Boxes | Buckets:
-    """A view of the table as one group: the counts of values, and the range of each column."""
+def one_group(
+    microdata: Microdata, attributes: Sequence[Attribute], *, weighted: bool
+) -> Boxes | Buckets:
+    """A view of the table as one group: the counts of values, and the range of each column.
+
+    If `weighted`, also the mean of the survey weights.
+    """
     everybody = np.zeros(microdata.n_people, dtype=np.int64)
-    return shown_by_groups(microdata, everybody, "generalized", attributes, {}, {})
+    return shown_by_groups(
+        microdata, everybody, "generalized", attributes, {}, {}, weighted=weighted
+    )
 
 
 def compared(
@@ -314,11 +336,12 @@ def compared(
     """The errors of a release's answers, beside those of answers by overall counts alone.
 
     `visible` is a reader's view of the release, and `overall` of the table as one group (None: it
-    is made here).
+    is made here). People count by survey weights where the release shows those of groups.
     """
-    overall = overall or one_group(microdata, queries.attributes)
+    weights = None if visible.weights is None else microdata.weights
+    overall = overall or one_group(microdata, queries.attributes, weighted=weights is not None)
     return QueryError(
-        exact=true_answers(microdata, queries),
+        exact=true_answers(microdata, queries, weights),
         estimated=visible.answers(queries),
         people=microdata.n_people,
         delta=queries.delta,
@@ -329,4 +352,6 @@ def compared(
         ranges=queries.ranges,
         seed=queries.seed,
         overall=overall.answers(queries),
+        weights=None if weights is None else microdata.schema.weights,
+        population=None if weights is None else float(weights.sum()),
     )

@@ -42,6 +42,8 @@ class UtilityReport(Result):
         Whether rows are cases, and a person may have several.
     models : Models or None
         The comparison of models of the release with models of the table; None if not requested.
+    weights : str or None
+        The column of survey weights that the schema names.
     """
 
     format = "foreknow utility"
@@ -52,6 +54,14 @@ class UtilityReport(Result):
     errors: tuple[QueryError, ...]
     in_cases: bool = False
     models: Models | None = None
+    weights: str | None = None
+
+    @property
+    def weighted(self) -> tuple[str, ...]:
+        """Which figures are weighted, by their keys; none if the release shows no weights."""
+        if self.errors[0].weights is None:
+            return ()
+        return ("query_errors",) if self.models is None else ("query_errors", "models")
 
     @property
     def optimum(self) -> int:
@@ -66,7 +76,14 @@ class UtilityReport(Result):
             "optimal_discernibility": self.optimum,
             "query_errors": self.errors,
             **({} if self.models is None else {"models": self.models}),
+            **self._weighting(),
         }
+
+    def _weighting(self) -> dict[str, Any]:
+        """Which figures are weighted; empty for a table without survey weights."""
+        if self.weights is None:
+            return {}
+        return {"survey_weights": {"column": self.weights, "weighted": self.weighted}}
 
     def __repr__(self) -> str:
         ncp = self.utility.average_ncp
@@ -168,13 +185,14 @@ def utility_report(
     visible = everything
     if attributes is not None or like is not None:
         visible = reader.shown(microdata, asked_attributes)
-    overall = one_group(microdata, asked_attributes)
+    is_weighted = everything.weights is not None
+    overall = one_group(microdata, asked_attributes, weighted=is_weighted)
     errors = tuple([compared(workload, visible, microdata, overall) for workload in workloads])
     in_cases = microdata.schema.unit == "row"
     model_report = None
     if models is not False:
         targets = None if models is True else models
-        model_report = models_of(release, microdata, targets, by, draws, seed)
+        model_report = models_of(release, microdata, targets, by, draws, seed, weighted=is_weighted)
     return UtilityReport(
         name=reader.release.name,
         form=errors[0].form,
@@ -182,6 +200,7 @@ def utility_report(
         errors=errors,
         in_cases=in_cases,
         models=model_report,
+        weights=microdata.schema.weights,
     )
 
 
