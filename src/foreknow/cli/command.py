@@ -142,11 +142,7 @@ class Command(click.Command):
         for name, value in bundles.get("forwarded", {}).items():
             bundles["forwarded"][name] = read_value(name, value, self._public.options[name][0])
         if "output" in bundles:
-            inputs: list[Any] = []
-            for value in inputs_read:
-                inputs += value if isinstance(value, list) else [value]
-            paths = [value for value in inputs if isinstance(value, Path)]
-            bundles["output"].refuse(*paths)
+            bundles["output"].refuse(*_paths_among(inputs_read))
         if code := self._body(**values, **bundles):
             raise click.exceptions.Exit(code)
 
@@ -311,6 +307,15 @@ def _name_part(values: dict[str, Any], source: str, part: str) -> None:
     )
 
 
+def _paths_among(inputs: Iterable[Any]) -> list[Path]:
+    """The paths among some inputs, each of which may be a list."""
+    paths: list[Path] = []
+    for value in inputs:
+        listed = value if isinstance(value, list) else [value]
+        paths += [path for path in listed if isinstance(path, Path)]
+    return paths
+
+
 def _policy_of_folder(
     bundles: Iterable[tuple[Any, list[str]]], values: dict[str, Any], source: str
 ) -> Path | None:
@@ -321,11 +326,7 @@ def _policy_of_folder(
     taken.
     """
     kinds = [kind for kind, _ in bundles]
-    sources = values[source] if isinstance(values[source], list) else [values[source]]
-    paths = []
-    for path in (*sources, values.get("release")):
-        if isinstance(path, Path):
-            paths.append(path)
+    paths = _paths_among([values[source], values.get("release")])
     certified = [path for path in paths if (path / CERTIFICATE).is_file()]
     if certified and any(getattr(kind, "by_certificate", False) for kind in kinds):
         return None

@@ -10,7 +10,7 @@ from copy import copy
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Self
 
-from foreknow.data.layout import Layout, RowLayout
+from foreknow.data.layout import Layout, RowLayout, columns_not_apart
 from foreknow.data.semantics import semantics_of_each
 from foreknow.data.tables.rows import TallyRows, ValuesRows
 from foreknow.errors import SchemaError, did_you_mean
@@ -227,7 +227,7 @@ class ReleaseTables:
         other_columns = tuple(name for name in self.people_columns if name not in judged_columns)
         if self.in_rows:
             kind: type[Layout] = RowLayout
-            others = tuple(name for name in self.other if name not in self.unlinked)
+            others = columns_not_apart(self.other, self.unlinked)
         else:
             kind = Layout
             others = tuple(name for name in other_columns if name != self.person)
