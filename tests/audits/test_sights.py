@@ -110,7 +110,7 @@ def test_crowded_columns_are_named(desk):
     for scope in (audit.scope, fk.verify(desk.folder / "out").scope):
         assert {name: tuple(of) for name, of in scope.crowded.items()} == {"pay": (40, 40)}
         assert scope.alike == (("2,000", "2000"), ("HIV", "hiv"))
-    apart = "ill, pay and job are judged one at a time"
+    apart = "ill, pay and job are judged separately"
     for said in (" ".join(audit.notes), desk.says("verify", "out")):
         assert "40 values of pay for 40 people: a requirement about single values says lit" in said
         assert said.count(apart) == 1

@@ -344,7 +344,7 @@ class JumpResult:
 
 @dataclass(frozen=True, init=False)
 class Naive(InOrder):
-    """The first generalization that looks safe: not safe if adversaries know this (Table 6).
+    """Not safe if adversaries know it: the first generalization that looks safe (Table 6).
 
     **Not safe**: an adversary who knows the algorithm rules out the tables that it would have
     generalized by an earlier function. Use it only for comparisons.
