@@ -42,7 +42,9 @@ _HOME = {line[-1]: line[1] for line in _LINES if line[:1] == ["from"]}
 _ALIAS = {line[0]: line[2] for line in _LINES if line[1:2] == ["="]}
 
 # Modules that are attributes: one of them has the measures where pycanon has its own.
-_MODULES = {"sample": "foreknow.sample", "anonymity": "foreknow.criteria.measures"}
+_MODULES = {"sample": "foreknow.sample"} | dict.fromkeys(
+    ["anonymity", "metrics"], "foreknow.criteria.measures"
+)
 
 __all__ = sorted(_HOME)
 

@@ -31,7 +31,8 @@ _PARAMETERS = {
     "k_anonymity": "k min_k kanonymity k_anon",
     "l_diversity": "l l_div ldiversity",
     "t_closeness": "t t_close tcloseness",
-    "out": "output folder path to into out_dir output_dir outdir dest destination target_dir",
+    "out": "output output_path out_path folder path to into out_dir output_dir outdir dest "
+    "destination target_dir",
     "policy": "rules config requirements require policy_file richtlinie politique politica politik",
     "method": "algorithm algo anonymizer",
     "methods": "method",
@@ -170,6 +171,12 @@ _ADVICE = {
     "Foreknow Client Session": 'fk.publish("table.csv", "policy.toml"), or fk.audit of the same',
     "is_safe is_private is_anonymous passes": "fk.audit(release, policy).safe",
     "set_seed seed random_state": "randomness is a parameter: fk.publish(table, policy, seed=1)",
+    "membership_inference attribute_inference inference singling_out linkability": "an attacker "
+    "who learns from a release is fk.learned_report(release, people=table), and one who knows the "
+    "method fk.attack(release)",
+    "load_dataset load_data load_sample example example_data": "a made-up hospital register is "
+    "fk.sample.load()",
+    "Suppression": "fk.publish(table, policy, suppression=0.05)",
     "diff difference": "what a release keeps: fk.utility(release, table, policy=policy); what "
     "methods keep: fk.compare(table, policy)",
     "methods list_methods algorithms available_methods": "a method is given by its name or as an "
@@ -235,8 +242,8 @@ _ADVICE = {
     "microaggregation pram addNoise add_noise "
     "noise": "Foreknow generalizes and suppresses by groups: fk.publish(table, policy)",
     "ncp NCP discernibility average_ecsize": "fk.utility(release, table, policy=policy)",
-    "dp differential_privacy laplace": "Foreknow has no differential privacy; fk.publish(table, "
-    "policy) limits how sure adversaries become",
+    "dp differential_privacy laplace DifferentialPrivacy epsilon": "Foreknow has no differential "
+    "privacy; fk.publish(table, policy) limits how sure adversaries become",
     "datasets load_adult": "fk.sample.load()",
     "validate": 'fk.verify("folder"); of a policy file, fk.Policy("policy.toml")',
     "Error Exception": "fk.ForeknowError",
@@ -264,7 +271,8 @@ _OPTIONS = {
     "others",
     "nothing": "it takes no table; roles of columns are suggested by foreknow init TABLE",
     "releases": "several releases are judged together by foreknow audit FOLDER FOLDER --policy "
-    "policy.toml; what one keeps of its table: foreknow utility FOLDER TABLE",
+    "policy.toml; what one keeps of its table: foreknow utility FOLDER TABLE; an attack takes a "
+    "folder, or foreknow attack TABLE --release FOLDER",
     "files": "one table is read at a time; people who come later are published with --after FOLDER",
     "extra": "columns are named with commas between: --quasi-identifiers age,zip",
     "--threshold --limit --max-risk --below --confidence --strict": "limits are in the policy, "
@@ -556,8 +564,15 @@ _OF_OBJECTS = {
     "add append extend": "a policy is not changed: fk.Policy([*policy.requirements, "
     "fk.Requirement(k_anonymity=5)], policy.schema) is a further one",
     "limit threshold limits": "see .points, each with .below",
-    "score risk global_risk value values unique uniqueness highest average max mean "
-    "probability": "see .to_dict()",
+    "max_risk average_risk highest_risk": "of an audit see .worst; of fk.risk .prosecutor, with "
+    ".highest and .average",
+    "requirements require": "see .policy.requirements, and .verdicts",
+    "summary": "see .to_toml() and .columns of a suggestion, else .to_dict()",
+    "copy clone deepcopy": "it is never changed, so no copy is needed",
+    "score risk global_risk value values unique uniqueness highest average max mean": (
+        "see .to_dict()"
+    ),
+    "probability posterior confidence": "an adversary has .disclosure(release), with .probability",
 }
 
 

@@ -242,6 +242,7 @@ class Publication:
         """The audit as a terminal shows it, as text."""
         return self.audit.summary()
 
+    @hinted
     def save(self, folder: str | Path) -> Certificate:
         """Another name for `write`."""
         return self.write(folder)
@@ -267,6 +268,7 @@ class Publication:
         raise InputError(f"a publication is no table; its table is .to_pandas()[{name!r}]")
 
     @memory_for("writing the release")
+    @hinted
     def write(
         self,
         folder: str | Path,

@@ -173,6 +173,9 @@ def attack(
     # A release may be given in place of the table.
     if release is None and is_release(microdata):
         microdata, release = None, microdata
+        is_file = isinstance(method, (str, Path)) and Path(method).is_file()
+        if is_file or hasattr(method, "columns"):  # the table, given second
+            microdata, method = method, None
     # Rules given as keywords make a policy, or change the given one.
     if policy is not None or any(rule is not None for rule in rules.values()):
         policy = policy_of(policy, rules, microdata, "attack")

@@ -9,7 +9,7 @@ from typing import Any, Literal, TypeAlias, get_args
 from foreknow.atomic_files import replaced
 from foreknow.call_hints import hinted
 from foreknow.data.tables.writers import disarmed
-from foreknow.errors import OutputError, did_you_mean
+from foreknow.errors import OutputError, did_you_mean, refuse_other_type
 from foreknow.features.exports.writers import LONGEST_TITLE, write_statistics, write_workbook
 from foreknow.publishing.verification import load_signed, verify
 from foreknow.written_releases.written_release import Published, open_published
@@ -70,6 +70,12 @@ def export(folder: str | Path, to: str = "xlsx", out: str | Path | None = None) 
     ...     [path.name for path in export(f"{place}/release")]
     ['release.xlsx']
     """
+    refuse_other_type(
+        folder,
+        (str, Path),
+        "a folder that publish wrote",
+        "; what is exported are files: made.write(folder), then export(folder)",
+    )
     ending = Path(to).suffix[1:].lower() if isinstance(to, str) else ""
     if out is None and ending in get_args(ExportFormat):  # to is the name of a file
         to, out = ending, to
