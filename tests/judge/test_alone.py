@@ -15,6 +15,7 @@ from fractions import Fraction
 from pathlib import Path
 from types import SimpleNamespace
 
+import numpy as np
 import pyarrow as pa
 import pytest
 from tests.common import altered, heeded, refused
@@ -514,7 +515,10 @@ def test_missing_values_count_per_requirement():
 
 @pytest.mark.parametrize("alike", [[1, "1"], ["\ud800", "\\ud800"]])
 def test_values_written_alike_are_refused(alike):
-    counts = fk.GroupCounts.from_bags([[*alike, "x", "y"]])
+    values, codes = [*alike, "x", "y"], np.arange(4)
+    with pytest.raises(fk.InputError, match="are written alike"):
+        fk.GroupCounts.from_bags([values])
+    counts = fk.GroupCounts.from_pairs(0 * codes, codes, values=values, n_groups=1)
     policy = fk.Policy([fk.Requirement(fk.Facts(), below="9/10")])
     with pytest.raises(fk.InputError, match="are written alike"):
         fk.audit(counts, policy)

@@ -10,13 +10,13 @@ from foreknow.adversaries.release_counts import counts_of
 from foreknow.auditing.audit_input import OwnersTable
 from foreknow.auditing.bare_counts import of_counts
 from foreknow.auditing.questions import (
-    encodable,
     rows_of_owner,
     rows_of_release,
     rows_of_several_values,
     share_rows,
     verdicts_on,
 )
+from foreknow.data.counts import refuse_values_written_alike
 from foreknow.data.labels.labels import Labels
 from foreknow.data.layout import Layout
 from foreknow.data.release import Release
@@ -29,7 +29,7 @@ from foreknow.policy.policy import Policy
 from foreknow.policy.requirement import Requirement
 from foreknow.policy.requirement_counts import RequirementCounts
 from foreknow_judge.counts.owner_counts import Counted
-from foreknow_judge.errors import CertificateError, DataError
+from foreknow_judge.errors import CertificateError
 from foreknow_judge.registry import Kinds
 from foreknow_judge.remarks.explanations import explained, unjudged
 from foreknow_judge.verdict import Verdict
@@ -91,7 +91,7 @@ def verdicts_of_requirement(
         # They differ: the table changed, or two values are written alike. Else it is our fault.
         if not release.is_stable:
             raise changed_table_error(release.tables.table) from None
-        _refuse_values_written_alike(counts_of(requirement_counts.seen).values)
+        refuse_values_written_alike(counts_of(requirement_counts.seen).values)
         raise
 
 
@@ -144,18 +144,6 @@ def with_witnesses(
             )
         verdicts[position] = verdict
     return [verdicts[position] for position in range(len(explanations))]
-
-
-def _refuse_values_written_alike(values: Sequence[Any]) -> None:
-    """Refuse values that are different to Python, and alike where they are written: 1 and "1"."""
-    first_of_text: dict[str, Any] = {}
-    for value in values:
-        first = first_of_text.setdefault(encodable(str(value)), value)
-        if first != value:
-            raise DataError(
-                f"{first!r} and {value!r} are written alike, so a reader takes them for one value: "
-                "give them other names, or one type"
-            )
 
 
 def _is_known(kind: Any, kinds: Kinds) -> bool:

@@ -188,6 +188,7 @@ class GroupCounts:
         """Build counts from each group's tally (value: occurrences) and its number of people."""
         # All values of any group, each once.
         values = in_order(set().union(*tallies))
+        refuse_values_written_alike(values)
         code_of = {value: code for code, value in enumerate(values)}
         codes: list[int] = []
         counts: list[int] = []
@@ -1105,3 +1106,17 @@ def labels_counted(labels: Iterable[Label], whose: str) -> Counter[Label]:
         pass
     position = next(i for i, v in enumerate(values) if is_missing(v) or not is_label(v))
     raise DataError(f"{whose}: value {position} is {not_a_label(values[position])}")
+
+
+def refuse_values_written_alike(values: Iterable[Any]) -> None:
+    """Refuse values that are different to Python, and alike where they are written: 1 and "1"."""
+    first_of_text: dict[bytes, Any] = {}
+    for value in values:
+        # As files can hold it: half characters are written out.
+        text = str(value).encode("utf-8", "backslashreplace")
+        first = first_of_text.setdefault(text, value)
+        if first != value:
+            raise DataError(
+                f"{first!r} and {value!r} are written alike, so a reader takes them for one value: "
+                "give them other names, or one type"
+            )
