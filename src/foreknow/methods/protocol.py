@@ -351,7 +351,7 @@ def as_written(method: Any, microdata: Microdata, policy: Policy) -> Microdata:
         # No other labels would help: no group can be as large as it must be.
         raise NoSafeRelease(
             f"a group must have at least {policy.least_size:,} {microdata.schema.noun}, "
-            f"and the table has {microdata.n_people:,}"
+            f"and the table has {microdata.n_people:,}; require smaller groups, or publish more"
         ) from error
     # Columns whose rare values share a cell without a grid.
     merged = []
