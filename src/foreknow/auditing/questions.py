@@ -185,10 +185,12 @@ class _TableReader:
         counted_names = [name for name in names if name != anything]
         rows, weights = visible.prepared(counted_names)
         encoded = [codes_of(rows.column(name)) for name in counted_names]
-        # Equal rows are counted here, since most tables have few different times_or_once.
-        codes = [of_row for of_row, _ in encoded]
-        kind, first = combine(codes, [len(distinct) for _, distinct in encoded])
-        times = np.bincount(kind, weights, len(first)).astype(np.int64)
+        if weights is not None and visible.has_counted(counted_names):
+            first, times = np.arange(len(rows)), weights
+        else:  # equal rows are counted here, since most tables have few different ones
+            codes = [of_row for of_row, _ in encoded]
+            kind, first = combine(codes, [len(distinct) for _, distinct in encoded])
+            times = np.bincount(kind, weights, len(first)).astype(np.int64)
         columns = {
             name: _printed(name, of_row[first], distinct)
             for name, (of_row, distinct) in zip(counted_names, encoded, strict=True)

@@ -174,6 +174,8 @@ def sorted_texts(texts: Sequence[str | None]) -> tuple[list[str | None], NDArray
     [2, 0, 1, 2]
     """
     column = pa.array(texts, pa.string())
+    if _is_ascending(column):
+        return [*texts], np.arange(len(texts), dtype=np.int32)
     # Arrow ranks from 1, with a missing one last; the remainder makes it the first, at 0.
     rank = pc.rank(column, tiebreaker="dense").to_numpy().astype(np.int32)
     position_of_row = rank % rank.max() if column.null_count else rank - 1
@@ -664,10 +666,17 @@ def _codes_of_near(array: pa.ChunkedArray, smallest: int, span: int) -> tuple[Co
 
 
 def coded(array: pa.ChunkedArray) -> pa.ChunkedArray:
-    """The column as codes into a dictionary; unchanged where `codes_of` is fast without one."""
-    if pa.types.is_dictionary(array.type) or _narrow_range(array) is not None:
+    """The column as codes into a dictionary; unchanged where `codes_of` is fast without one.
+
+    Where no value is missing, the dictionary is in order, so that nobody sorts its values again.
+    """
+    if _narrow_range(array) is not None:
         return array
-    return array.dictionary_encode()
+    if not pa.types.is_dictionary(array.type):
+        array = array.dictionary_encode()
+    if array.null_count:
+        return array
+    return pa.chunked_array([dictionary_of(*ranked(*codes_of(array)))])
 
 
 def dictionary_of(codes: Codes, values: pa.Array) -> pa.DictionaryArray:
@@ -682,6 +691,8 @@ def dictionary_of(codes: Codes, values: pa.Array) -> pa.DictionaryArray:
 
 def ranked(codes: Codes, distinct: pa.Array) -> tuple[Codes, pa.Array]:
     """Change codes so that they point into the distinct values in ascending order, a null first."""
+    if _is_ascending(distinct):
+        return codes, distinct
     if pa.types.is_integer(distinct.type) and not distinct.null_count:
         order = np.argsort(distinct.to_numpy())  # several times as fast as Arrow here
     else:
@@ -689,6 +700,13 @@ def ranked(codes: Codes, distinct: pa.Array) -> tuple[Codes, pa.Array]:
     rank_of_code = np.empty(len(order), dtype=codes.dtype)
     rank_of_code[order] = np.arange(len(order), dtype=codes.dtype)
     return rank_of_code[codes], distinct.take(pa.array(order))
+
+
+def _is_ascending(values: pa.Array) -> bool:
+    """True if no value is missing, and each is above the one before it."""
+    if values.null_count or len(values) < 2:
+        return not values.null_count
+    return bool(pc.all(pc.less(values.slice(0, len(values) - 1), values.slice(1))).as_py())
 
 
 def narrowest(size: int) -> np.dtype[Any]:

@@ -153,6 +153,11 @@ class ValuesRows(PeopleRows):
         rows_read = self.read_once.read and self.read_once.rows(self.table, columns)
         return rows_read or count_equal_rows(self.table, columns, self.groups)
 
+    def has_counted(self, columns: Sequence[str]) -> bool:
+        """True if equal rows of just these columns are counted where the table is."""
+        columns_counted = self.read_once.columns if self.read_once.read else columns
+        return {*columns_counted, *self.needed} <= {*columns}
+
     def prepared(self, columns: Sequence[str]) -> tuple[pa.Table, IntArray | None]:
         """Rows of people who are counted, missing values labelled; and how often each occurs."""
         rows, weights = self.rows_of(list(dict.fromkeys([*columns, *self.needed])))
