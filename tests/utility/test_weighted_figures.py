@@ -164,6 +164,17 @@ def test_correlations_are_weighted(tmp_path):
     assert pair.association.raw == pytest.approx(np.corrcoef(raw["pay"], raw["age"])[0, 1])
 
 
+def test_sets_are_not_weighted(tmp_path):
+    """Their release shows weights, but who has how many values is not in it."""
+    table = survey(1).assign(id=range(60)).drop(columns="pay")
+    schema = SCHEMA | {"sensitive": "ill", "semantics": "set", "person": "id"}
+    folder, microdata = publish(table, tmp_path / "release", schema=schema)
+    found = fk.utility_report(folder, microdata, queries=20)
+    assert found.weighted == ()
+    assert "and a person has one value" in found.to_html()
+    assert fk.read_release(folder).attrs["weights"] == "w"
+
+
 @pytest.mark.parametrize("seed", [1])
 def test_figures_without_weights(tmp_path, seed):
     """Where the release shows no weights, nothing is weighted, and the page says so."""

@@ -334,8 +334,8 @@ def weighting_text(column: str, weighted: Sequence[str]) -> str:
     name = visible(column)
     if not weighted:
         return (
-            f"Nothing is weighted by {name}: the release shows no weights that a reader could use. "
-            f"With {name} in other, too, each group shows one."
+            f"Nothing is weighted by {name}: figures are where the release shows one weight for "
+            f"each group ({name} in other, too), and a person has one value."
         )
     figures = " and ".join(weighted)
     return (
