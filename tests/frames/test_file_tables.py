@@ -132,6 +132,7 @@ def test_sheets_that_are_no_table(book, rows, merged, message):
         (["8", "p31", None], "'d' is missing in 1 row, first in row 42", {}),
         (["8", None, "flu"], "'pin' is missing in row 42", {"person": "pin"}),
         (["8", "p3", "flu"], "is in rows 5 and 42", {"person": "pin"}),
+        (["1", "p", "flu"], "as a text, but as", {"hierarchies": {"age": fk.Ordered(range(50))}}),
         (
             ["99", "p99", "flu"],
             "first in row 42",

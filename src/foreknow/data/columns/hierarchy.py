@@ -428,7 +428,10 @@ class Ordered(_HierarchyKind):
             rank = rank_of_value.get(_identity(value), next(ranks_of_texts, None))
             if rank is None:
                 texts = [str(value) for value in self.values[:1000]]
-                refuse(position, f"it is not in the order{did_you_mean(str(value), texts)}")
+                hint = did_you_mean(str(value), texts)
+                if str(value) in texts:
+                    hint = " as a text, but as a number or date: write the values there in quotes"
+                refuse(position, f"it is not in the order{hint}")
             ranks[position] = rank
         return np.argsort(ranks, kind="stable"), ()
 
