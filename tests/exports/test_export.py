@@ -85,7 +85,7 @@ def test_several_tables_are_all_exported(release):
         names = archive.read("xl/workbook.xml").decode()
     assert '"people"' in names
     assert '"sensitive"' in names
-    paths = fk.export(folder, "sav", folder.with_name("mine.sav"))
+    paths = fk.export(folder, out=folder.with_name("mine.sav"))
     assert [path.name for path in paths] == ["mine-people.sav", "mine-sensitive.sav"]
 
 

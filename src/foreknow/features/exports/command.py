@@ -15,7 +15,7 @@ from foreknow_judge.files.printable import visible
 def export(
     folder: Annotated[Path, "What foreknow publish wrote."],
     *,
-    to: Annotated[str, among("xlsx", "sav", "dta")] = "xlsx",
+    to: Annotated[str | None, among("xlsx", "sav", "dta")] = None,
     out: Annotated[Path | None, "The file to write; FOLDER.xlsx when left out."] = None,
     quiet: Quiet = False,
 ) -> None:

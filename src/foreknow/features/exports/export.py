@@ -29,7 +29,7 @@ NOTE = (
 
 
 @hinted
-def export(folder: str | Path, to: str = "xlsx", out: str | Path | None = None) -> list[Path]:
+def export(folder: str | Path, to: str | None = None, out: str | Path | None = None) -> list[Path]:
     """Write a verified release as a file for Excel, SPSS or Stata.
 
     The export holds the cells of the release, as text or numbers, and a note that the certificate
@@ -40,8 +40,8 @@ def export(folder: str | Path, to: str = "xlsx", out: str | Path | None = None) 
     ----------
     folder : path
         The folder that `publish` wrote. It is verified first.
-    to : "xlsx", "sav" or "dta"
-        The format: Excel, SPSS or Stata.
+    to : "xlsx", "sav" or "dta", optional
+        The format: Excel, SPSS or Stata; default: that of `out`, else Excel.
     out : path, optional
         The file to write; default: ``FOLDER.xlsx`` beside the folder, with the ending of the
         format. For a release of several tables, SPSS and Stata files are named after it:
@@ -79,6 +79,9 @@ def export(folder: str | Path, to: str = "xlsx", out: str | Path | None = None) 
     ending = Path(to).suffix[1:].lower() if isinstance(to, str) else ""
     if out is None and ending in get_args(ExportFormat):  # to is the name of a file
         to, out = ending, to
+    if to is None:
+        ending_of_out = Path(out or "").suffix[1:].lower()
+        to = ending_of_out if ending_of_out in get_args(ExportFormat) else "xlsx"
     to = _PROGRAMS.get(str(to).lower(), to)
     if to not in get_args(ExportFormat):
         raise InputError(
