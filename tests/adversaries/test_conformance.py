@@ -294,7 +294,7 @@ class Search:
         return started(self.semantics, *how)
 
     def right(self, said, groups, ledger):
-        exact = getattr(ledger, "exact", True)
+        exact = getattr(ledger, "is_exact", True)
         return right(bool(said), self.truth(groups), self.threshold, exact)
 
     def counted(self, groups):
