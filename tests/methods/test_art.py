@@ -376,6 +376,7 @@ TIMES_SAID = r"times must be 1 or more \(1 means as likely as before\)"
         ({"r": 2, "priors": None}, fk.InputError, "give priors, or limits"),
         ({"r": 2, "values": []}, fk.InputError, "at least one value"),
         ({"r": 2, "values": "HIV"}, fk.InputError, "values must be a list"),
+        ({"r": 2, "priors": 3}, DataError, "int is not a table"),
         ({"r": 2, "unique": 1}, fk.InputError, "unique must be True or False"),
         ({"limits": [2]}, fk.InputError, "limits must be a list of Limit"),
         ({"r": 2, "priors": HALF}, SchemaError, "'p', which is no quasi-identifier"),
@@ -394,6 +395,11 @@ TIMES_SAID = r"times must be 1 or more \(1 means as likely as before\)"
 def test_what_is_refused(settings, error, message):
     with pytest.raises(error, match=message):
         ART(**{"priors": BY_SEX, **settings}).partition(fk.Microdata(PEOPLE, SCHEMA))
+
+
+def test_priors_as_a_frame():
+    frame = pa.table({"sex": ["f", "m"], "value": ["HIV"] * 2, "probability": [0.25, 0.5]})
+    assert ART(r=2, priors=frame).priors.tables == fk.Priors(frame).tables
 
 
 def test_generalized_groups_mix_nobody():

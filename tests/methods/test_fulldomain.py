@@ -479,11 +479,18 @@ def raw():
         ({"sex": 2}, "give it a hierarchy for levels between"),
         ({"sex": "top"}, "the level of 'sex' is a whole number or '*', not 'top'"),
         ({"sex": True}, "not True"),
+        ([1], "or one for each of the 2 quasi-identifiers, not [1]"),
+        (["*", 2], "give it a hierarchy for levels between"),
     ],
 )
 def test_levels_that_do_not_exist(raw, levels, message):
     with pytest.raises(InputError, match=re.escape(message)):
         fk.counts_at(raw, levels)
+
+
+def test_levels_of_a_node(raw):
+    by_name = fk.counts_at(raw, {"age": 1, "sex": "*"})
+    assert fk.counts_at(raw, (1, 1)).groups == by_name.groups
 
 
 # ---- the search, apart from tables: nodes are safe as drawn, and lose what is drawn --------------

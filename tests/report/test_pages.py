@@ -43,10 +43,12 @@ from foreknow.atomic_files import as_json
 from foreknow.features.attacks.page import interval_text
 from foreknow.methods.fulldomain.lattice import Lattice
 from foreknow.report import render
+from foreknow.report.blocks import Table
 from foreknow.report.chart import Axis, Chart, Series, round_numbers
 from foreknow.report.console import progress
 from foreknow.report.knowledge import share_text
 from foreknow.report.pages import lattice as lattice_page
+from foreknow.report.terminal import Laid
 from foreknow.report.words import (
     limit_text,
     measure_text,
@@ -193,6 +195,14 @@ def test_files_are_for_the_owner(kind, hostile, tmp_path):
     assert re.sub("<[^>]*>", "", line).startswith("For the owner only: ")
     assert render(results_found).kept in html.unescape(line)
     assert render(results_found).headline in Reader(page).text
+
+
+def test_tables_lose_space_first():
+    table = Table(["method", "limit", "people"], [["fulldomain", "25%", "1,000,000"]])
+    wide, tight, broken = (printed(Laid([table]), width) for width in (32, 28, 27))
+    assert " fulldomain     25%   1,000,000 \n" in wide
+    assert " fulldomain   25% 1,000,000 \n" in tight
+    assert " fulld     25%   1,000,000 \n" in broken  # too narrow even so: as before
 
 
 @pytest.mark.thinned(2)

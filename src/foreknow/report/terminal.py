@@ -48,6 +48,8 @@ class Laid:
         for block in self._blocks:
             for renderable in self._renderables(block):
                 is_joined = getattr(block, "joined", "") and self._wide
+                if isinstance(renderable, Grid) and not is_joined:
+                    _tighten(renderable, console, options)
                 yield from console.render(renderable, self._wide) if is_joined else [renderable]
 
     def _text(self, message: str, style: str = "") -> Text:
@@ -115,3 +117,17 @@ class Laid:
             bar = " " + ("=" * round(_BAR * float(cell.width) / 100)).ljust(_BAR)
         below = f"\n{below}" if (below := getattr(cell, "below", "")) else ""
         return self._text(f"{cell}{bar}{below}", _STYLES.get(mood, ""))
+
+
+def _tighten(grid: Grid, console: Console, options: ConsoleOptions) -> None:
+    """Leave less space between columns if the table then fits, so that no word is broken."""
+
+    def is_too_wide() -> bool:
+        unlimited = options.update(width=_WIDE)
+        return console.measure(grid, options=unlimited).maximum > options.max_width
+
+    if is_too_wide():
+        padding = grid.padding
+        grid.padding = (0, 0)
+        if is_too_wide():
+            grid.padding = padding

@@ -45,7 +45,7 @@ def refuse_knowledge(
 
     >>> refuse_knowledge("require[0]", "ill", ["pay"], ["ill", "pay"])
     Traceback (most recent call last):
-    foreknow_judge.errors.UnsupportedError: require[0]: the two columns in `unlinked` ...
+    foreknow_judge.errors.UnsupportedError: require[0]: both columns are in `unlinked`, ...
     """
     if relative_links:
         raise UnsupportedError("relative-links", where)

@@ -243,7 +243,7 @@ class Rollup:
 @hinted_with_keys
 def counts_at(
     microdata: Any,
-    levels: Mapping[str, int | str],
+    levels: Mapping[str, int | str] | Sequence[int | str],
     *,
     policy: Policy | Mapping[str, Any] | str | Path | None = None,
     **keys: Unpack[Arguments],
@@ -256,7 +256,7 @@ def counts_at(
     ----------
     microdata : Microdata, path or frame
         The table.
-    levels : mapping of column to int or "*"
+    levels : mapping of column to int or "*", or a node of a search, such as `search.chosen`
         The level of each quasi-identifier: 0 is exact, 1 the first level of its hierarchy; ``"*"``
         is the last, where everybody has the same label. A quasi-identifier that is left out is
         suppressed.
@@ -290,11 +290,16 @@ def counts_at(
     >>> counts_at(Microdata(rows, schema), {"age": 1}).groups
     [('20 to 29', '*'), ('30 to 39', '*')]
     """
-    if not isinstance(levels, Mapping):
-        raise InputError(f'levels are a mapping such as {{"age": 1}}, not {levels!r}')
     microdata = microdata_of(microdata, policy, keys)
     refuse_rules("counts_at", microdata)
     names = list(microdata.schema.quasi_identifiers)
+    if isinstance(levels, (tuple, list)) and len(levels) == len(names):
+        levels = dict(zip(names, levels, strict=True))
+    if not isinstance(levels, Mapping):
+        raise InputError(
+            f'levels are a mapping such as {{"age": 1}}, or one for each of the {len(names)} '
+            f"quasi-identifiers, not {levels!r}"
+        )
     for column in levels:
         if column not in names:
             raise InputError(

@@ -63,7 +63,7 @@ class ART(Grouper):
     ----------
     r : number, optional
         Posteriors may be at most 1/r. Above 1; need not be whole.
-    priors : Priors, optional
+    priors : Priors, or what `Priors` takes, optional
         The adversary's knowledge. Each of its attribute sets is used separately, as in the paper;
         for an adversary who combines them, give the priors of the combination.
     unique : bool
@@ -127,6 +127,8 @@ class ART(Grouper):
         if isinstance(self.limits, Limit) or not all(isinstance(g, Limit) for g in self.limits):
             raise InputError("ART: limits must be a list of Limit")
         set_fields(self, limits=tuple(self.limits))
+        if not isinstance(self.priors, Priors | None):
+            set_fields(self, priors=Priors(self.priors))
         if self.priors is None and not self.limits:
             raise InputError("ART: give priors, or limits")
         if self.priors is None and self.values is not None:
