@@ -364,6 +364,16 @@ def test_microdata_are_rounded_too():
     assert all(pay % 100 == 0 for pay in map(Decimal, publication.to_arrow()["pay"].to_pylist()))
 
 
+def test_unrounded_audits_say_so():
+    table, policy = floats(drawn(8), None)[0], policy_of()
+    publication = fk.publish(table, policy, seed=1)
+    for audit, is_rounded in ((fk.audit(table, policy), False), (publication.audit, True)):
+        assert ("pay" in audit.unrounded) is not is_rounded
+        assert any("does not (one of its numbers" in note for note in audit.notes) is not is_rounded
+        assumed = audit.to_dict()["assumed"]
+        assert any("in multiples of 100" in sentence for sentence in assumed) is is_rounded
+
+
 @pytest.mark.parametrize(
     ("column", "step"), [("pay", 700), ("cost", 700), ("pay", -100), ("age", 5), ("ill", 5)]
 )

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from fractions import Fraction
 from functools import cached_property
 from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Unpack
 
+from foreknow.adversaries.release_counts import counts_of
 from foreknow.atomic_files import write_whole
 from foreknow.auditing.counted_release import counted_release
 from foreknow.auditing.scope import scope_of, unprotected_codes
@@ -26,6 +28,7 @@ from foreknow.policy.requirement_counts import RequirementCounts
 from foreknow.result import Result
 from foreknow.result_pages import page_of
 from foreknow_judge.errors import InputError, memory_for
+from foreknow_judge.numbers import as_fraction, read_number
 from foreknow_judge.remarks.scope import Scope
 from foreknow_judge.remarks.sentences import OF_EACH_CASE, OF_PEOPLE_OPEN, without_limit
 from foreknow_judge.verdict import Verdict, neither
@@ -130,6 +133,24 @@ class Audit(Result):
     def idle(self) -> bool:
         """True if nothing was judged, because nobody has a value that is to be protected."""
         return all(verdict.idle for verdict in self.verdicts)
+
+    @cached_property
+    def unrounded(self) -> dict[str, str]:
+        """The sensitive columns that the policy rounds and the audited table does not.
+
+        Each with one of its numbers that is no multiple of the step.
+        """
+        examples: dict[str, str] = {}
+        for counted in self.counted:
+            column = counted.seen_columns.secret
+            step = self.policy.options.round.get(column)
+            if step is None:
+                continue
+            for value in counts_of(counted.seen).values:
+                number = read_number(value)
+                if number is not None and Fraction(number) % as_fraction(step):
+                    examples.setdefault(column, str(value))
+        return examples
 
     @property
     def people(self) -> int:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from itertools import chain
+from itertools import chain, starmap
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Any
 
@@ -230,6 +230,7 @@ class AuditPage(Page[Audit]):
         has_requirements = all(
             requirement.name != BY_DEFAULT for requirement in audit.policy.requirements
         )
+        notes = [*starmap(_unrounded, audit.unrounded.items()), *notes]
         return notes if has_requirements else [_UNCHOSEN, *notes]
 
     @property
@@ -239,7 +240,9 @@ class AuditPage(Page[Audit]):
         limits: tuple[str, ...] = ()
         if audit.limits_inference:
             semantics = audit.counts.semantics if schema is None else schema.semantics
-            limits = (*on_inference(audit.policy.options.round, semantics),)
+            steps = audit.policy.options.round
+            rounded = {name: steps[name] for name in steps if name not in audit.unrounded}
+            limits = (*on_inference(rounded, semantics),)
         if audit.scope.cases:
             return limits
         if self.published:
@@ -512,6 +515,15 @@ def limits_of(audit: Audit, verdict: Verdict) -> bool:
 def verdict_mood(audit: Audit, verdict: Verdict) -> Mood:
     """Safe or unsafe; neither if a requirement that holds limits no inference or is not proved."""
     return mood_of(verdict.safe, limits_of(audit, verdict)) or "lead"
+
+
+def _unrounded(column: str, number: str) -> str:
+    """The note on a column that was judged without the rounding that the policy asks for."""
+    return (
+        f"The policy rounds {column}, and this table does not (one of its numbers is {number}): "
+        f"the verdicts are on the table as it is. Rounded numbers can be less safe; publish "
+        "judges them."
+    )
 
 
 def notes_beside_verdicts(
