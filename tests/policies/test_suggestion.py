@@ -633,3 +633,18 @@ def test_points_of_thousands(tmp_path):
     suggestion = suggested(table, reading={"decimal": ","})
     assert not suggestion.questions
     assert "66013" in " ".join(column.holds for column in suggestion.columns)
+
+
+@pytest.mark.parametrize("name", ["fnlwgt", "Hochrechnungsfaktor", "sample weight"])
+def test_survey_weights_are_recognized(name):
+    ages, sexes = [20 + i % 40 for i in range(80)], ["f", "m"] * 40
+    table = pa.table({"age": ages, "sex": sexes, "v7": [0.5, 1.5, 9] * 26 + [7, 7]})
+    table = table.append_column(name, pa.array([60.5 + i for i in range(80)]))
+    suggestion = fk.suggest_policy(table)
+    (weights,) = (column for column in suggestion.columns if column.name == name)
+    assert weights.role == "undecided"
+    line = re.search(r"write (weights = .+) in \[schema\]", weights.reason)[1]
+    text = suggestion.to_toml().replace("[schema]\n", f"[schema]\n{line}\n", 1)
+    policy = fk.Policy.from_toml(text)
+    assert policy.schema.weights == name
+    assert fk.risk_report(table, policy=policy).individual.population == 80 * 100

@@ -40,6 +40,7 @@ from foreknow.data.tables.profile.column_words import (
 from foreknow.data.tables.table import Table
 from foreknow.planning.suggestion.hierarchies import FEW, HierarchyFile, code_length
 from foreknow.planning.suggestion.personal import looks_personal
+from foreknow.toml import toml_value
 from foreknow_judge.errors import DataError
 from foreknow_judge.policy.grammar import Unit
 from foreknow_judge.text import some
@@ -69,6 +70,10 @@ _NUMERIC = re.compile(r"-?\d+([.,]\d+)?([eE][-+]?\d+)?")
 WORDING = "its wording has"
 NAMED = "you named it"
 NUMBERS_EVENTS = "by its name, it numbers visits or admissions, and says nothing of a person"
+_WEIGHTS = (
+    "by its name, it may hold weights of a survey: then write weights = {name} in [schema], for "
+    "estimates; they are not published"
+)
 _EVENTS = frozenset({"visit", "visits", "admission", "admissions", "encounter", "aufnahme"})
 SHARED_AT_HOME = "by its name, people who live together share it"
 FEW_VALUES_LEFT = "others might know it: it has few values"
@@ -259,7 +264,7 @@ class Roles:
         candidates: list[list[Profile]] = [[], [], [], []]
         for profile in remaining:
             quality = 0
-            if not _known_of_people(profile):
+            if not _known_of_people(profile) and not _may_weigh(profile):
                 quality = 1
                 if profile.distinct <= 5 * FEW:
                     quality = 2
@@ -293,6 +298,8 @@ def _role_by_name(
         return "undecided", SHARED_AT_HOME
     if _numbers_events(profile.name):
         return "undecided", NUMBERS_EVENTS
+    if _may_weigh(profile):
+        return "undecided", _WEIGHTS.format(name=toml_value(profile.name))
     reason = _known_of_people(profile)
     return ("quasi-identifier", reason) if reason else None
 
@@ -311,6 +318,12 @@ def _numbers_events(name: str) -> bool:
     """
     words = words_of(name)
     return bool(_EVENTS & words and _NUMBERS & words)
+
+
+def _may_weigh(profile: Profile) -> bool:
+    """True if a column of numbers above zero is called as weights of a survey are."""
+    has_word = not WORDS["survey weight"].keys().isdisjoint(words_of(profile.name))
+    return has_word and profile.kind == "number" and profile.domain[0] > 0
 
 
 def _known_of_people(profile: Profile) -> str:

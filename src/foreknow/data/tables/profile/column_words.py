@@ -200,6 +200,21 @@ _TABLE = {
         家庭 户号 家户
         世帯 家族
     """,
+    "survey weight": """
+        weight weights wgt wt pweight pwgt fnlwgt finalweight hhweight perwt hhwt
+        gewicht gewichtung hochrechnungsfaktor hrf
+        ponderador ponderación factorexp fexp
+        poids pondération
+        _
+        ponderazione
+        weegfactor
+        waga
+        вес
+        الوزن
+        भार
+        权重 權重
+        ウェイト
+    """,
     "illness": """
         diagnosis diagnose diagnoses diag dx disease illness sick sickness icd icd10 cancer tumor
         tumour condition conditions disorder hiv symptom symptoms
