@@ -823,3 +823,11 @@ def test_lines_that_are_named(case):
     rows, policy, start = case
     method = "fulldomain" if "_" in next(iter(policy["require"][0])) else "mondrian"
     assert any(line.startswith(start) for line in check(rows, policy, method))
+
+
+def test_texts_of_policies_are_policies():
+    schema = Schema(quasi_identifiers=["age", "sex"], sensitive="diagnosis")
+    policy = Policy([Requirement(Facts(l=1), below="1/3")], schema)
+    assert Policy.from_toml(policy.to_toml()).to_dict() == policy.to_dict()
+    with pytest.raises(PolicyError, match="is not valid TOML"):
+        Policy.from_toml("[schema]\n= 2")

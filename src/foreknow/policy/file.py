@@ -133,7 +133,12 @@ def tables_of(path: Path) -> dict[str, Any]:
             'policy: ["january", "march"]'
         )
     text = read_text(path, _MOST_BYTES, PolicyError, f"the policy {str(path)!r}")
-    ending = path.suffix.lower()
+    return tables_in(text, path.name)
+
+
+def tables_in(text: str, name: str) -> dict[str, Any]:
+    """The tables in the text of a policy, unchecked: JSON if its name ends so, TOML otherwise."""
+    ending = Path(name).suffix.lower()
     try:
         if ending == ".json":
             return dict(from_json(text))
@@ -142,7 +147,7 @@ def tables_of(path: Path) -> dict[str, Any]:
         kind = "JSON" if ending == ".json" else "TOML"
         hint = "" if ending in (".toml", ".json") else "; a policy file is named policy.toml"
         hint = _IN_TOML if ending in (".yaml", ".yml") else hint
-        raise PolicyError(f"{path.name} is not valid {kind}: {error}{hint}") from None
+        raise PolicyError(f"{name} is not valid {kind}: {error}{hint}") from None
 
 
 def read_tables(table: Mapping[str, Any], name: str) -> Any:

@@ -30,7 +30,7 @@ from foreknow.errors import CallError, SchemaError, did_you_mean
 from foreknow.needs import Need
 from foreknow.policy.aliases import in_our_tables
 from foreknow.policy.codes import with_codes
-from foreknow.policy.file import parts_of, read_tables, tables_of, text_of
+from foreknow.policy.file import parts_of, read_tables, tables_in, tables_of, text_of
 from foreknow.policy.ledger import PolicyLedger
 from foreknow.policy.options import PublishOptions
 from foreknow.policy.requirement import Point, Requirement, check_agreement, columns_of_priors
@@ -297,13 +297,15 @@ class Policy:
 
     @classmethod
     def load(cls, path: str | Path) -> Policy:
-        """Read a policy file (TOML).
+        """Read a policy file (TOML); a string of several lines is the text of one.
 
         Raises
         ------
         PolicyError
             If the file is wrong; the message names the line or key, and what would be right.
         """
+        if isinstance(path, str) and "\n" in path:
+            return cls.from_dict(tables_in(path, "policy.toml"), name="policy")
         path = Path(path)
         return cls.from_dict(tables_of(path), path.parent, path.name)
 
