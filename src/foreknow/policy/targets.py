@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
-from itertools import chain
+from itertools import chain, compress
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, cast
 
 import numpy as np
@@ -20,7 +20,7 @@ from foreknow.data.arrays import BoolArray, IntArray
 from foreknow.data.columns.hierarchy import Hierarchy
 from foreknow.data.columns.spellings import Spellings
 from foreknow.data.counts import GroupCounts, Semantics, refuse_sets
-from foreknow.data.labels.labels import Labels, chosen, is_pattern, matching, name_of_set
+from foreknow.data.labels.labels import Label, Labels, chosen, is_pattern, matching, name_of_set
 from foreknow.data.labels.ranges import Range
 from foreknow.data.labels.windows import Windows
 from foreknow.data.people.households import ELSEWHERE
@@ -126,6 +126,16 @@ class EachValue:
         is_asked: BoolArray = secret.meant.about
         return is_asked
 
+    def named(self, secret: RequirementCounts) -> tuple[Label, ...]:
+        """The values that it is about, or the names of its sets."""
+        return tuple(compress(secret.labels, cast("BoolArray", self.asked(secret))))
+
+    def about_one(self, secret: RequirementCounts, value: str) -> RequirementCounts:
+        """The secret of one value alone, or of one set by its name."""
+        if is_pattern(value):
+            raise InputError(f"{value!r} stands for every value that begins so; choose another")
+        return replace(secret, requirement=replace(self.required, values=[value], excluded=()))
+
     def secrets(self, secret: RequirementCounts) -> Iterable[RequirementCounts]:
         """One for each set that is a secret."""
         return (secret,)
@@ -223,6 +233,10 @@ class NearValues(EachValue):
     def asked(self, secret: RequirementCounts) -> Windows:
         """The windows."""
         return cast("Windows", secret.counts_by_policy)
+
+    def named(self, secret: RequirementCounts) -> tuple[Label, ...]:
+        """None: windows have no names."""
+        return ()
 
     def worst(self, secret: RequirementCounts, point: Point, cached: Any) -> Iterable[Disclosure]:
         """The worst window."""
@@ -383,6 +397,10 @@ class SetsOfValues(EachValue):
         last = np.zeros(len(secret.labels), dtype=bool)
         last[-len(secret.meant.sets) :] = True
         return last
+
+    def about_one(self, secret: RequirementCounts, value: str) -> RequirementCounts:
+        """The secret of one set alone, by its name."""
+        return secret.secret_called(value)
 
     def secrets(self, secret: RequirementCounts) -> Iterable[RequirementCounts]:
         """One for each set; a criterion counts all sets at once."""

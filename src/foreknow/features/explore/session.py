@@ -10,7 +10,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cache, cached_property
-from itertools import chain, compress
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -19,8 +19,7 @@ from foreknow.auditing.audit import Audit, audit
 from foreknow.auditing.audit_input import release_of
 from foreknow.certificates import Certificate
 from foreknow.data.columns.reading_rules import Reading, named_part, with_part
-from foreknow.data.labels.labels import Label, is_pattern
-from foreknow.data.labels.windows import Windows
+from foreknow.data.labels.labels import Label
 from foreknow.data.tables.sources import parts_of
 from foreknow.features.explore.security import inside
 from foreknow.methods.registry import key_of, policy_schema, settings_for
@@ -147,10 +146,7 @@ class Dial:
     @property
     def values(self) -> tuple[Label, ...]:
         """The values that it is about, or the names of its sets; none where it is of windows."""
-        secrets = self.requirement_counts.asked
-        if isinstance(secrets, Windows):
-            return ()
-        return tuple(compress(self.requirement_counts.labels, secrets))
+        return self.requirement.target.named(self.requirement_counts)
 
     def turned(
         self, amounts: tuple[int, int, int], limit: Fraction, value: str
@@ -161,13 +157,8 @@ class Dial:
         empty: all.
         """
         requirement_counts = self.requirement_counts
-        if value and requirement_counts.requirement.about_sets:
-            requirement_counts = requirement_counts.secret_called(value)
-        elif value:
-            if is_pattern(value):
-                raise InputError(f"{value!r} stands for every value that begins so; choose another")
-            requirement = replace(requirement_counts.requirement, values=[value], excluded=())
-            requirement_counts = replace(requirement_counts, requirement=requirement)
+        if value:
+            requirement_counts = self.requirement.target.about_one(requirement_counts, value)
         return replace(
             requirement_counts,
             requirement=requirement_counts.requirement.with_points(

@@ -154,9 +154,8 @@ def _values_are_alike(secret: RequirementCounts, speaks: KnowledgeReach) -> bool
     return (
         speaks.alike
         and not speaks.groups
-        and not secret.requirement.of_windows
+        and secret.requirement.target.singly
         and not isinstance(secret.labels, JointLabels)
-        and secret.meant.places is None
         and bool(secret.meant.about.all())
     )
 
@@ -453,7 +452,7 @@ def reaches_of(requirement: Requirement) -> list[KnowledgeReach]:
                 'publish by method = "mondrian", which an adversary who knows it may see through'
             )
         reaches.append(adversary.speaks)
-    if requirement.of_windows and any(speaks.groups for speaks in reaches):
+    if not requirement.searched_exactly:
         raise PolicyError(
             f"{requirement.name}: method decoy does not look at windows of numbers (within) with "
             'linked people (m): leave m out, or publish by method = "mondrian"'
