@@ -25,7 +25,6 @@ from foreknow_judge.certificate import Certificate
 from foreknow_judge.errors import CertificateError, InputError
 from foreknow_judge.files.documents import decode_utf8, from_json, read_bytes
 from foreknow_judge.files.file_names import CERTIFICATE, CODE_BOOK
-from foreknow_judge.files.release_files import unescape_formula
 from foreknow_judge.files.written_release import Written, count_column_sets
 
 _SCHEMA = "https://datapackage.org/profiles/2.0/datapackage.json"
@@ -70,27 +69,33 @@ class Contents(NamedTuple):
         return cls(
             written_release.held.people,
             {
-                table_name: _texts_of(written_release, table_name)
+                table_name: _texts_of(certificate, written_release, table_name)
                 for table_name in certificate.parts
             },
         )
 
 
-def _texts_of(written_release: Written, table: str) -> dict[str, pa.Array]:
-    """The distinct texts of each column of a table of the release, by the header in its file.
+def _column_of(certificate: Certificate, header: str) -> tuple[str, bool]:
+    """The column that a header names, and whether it is shuffled.
 
-    A header may differ from the name of the column: marked as a formula, or as shuffled.
+    The header may differ from the name of the column: marked as a formula, or as shuffled.
     """
+    name = rearmed(header) if certificate.escaped else header
+    columns = {header_of_shuffled(column): column for column in certificate.unlinked}
+    return columns.get(name, name), name in columns
+
+
+def _texts_of(
+    certificate: Certificate, written_release: Written, table: str
+) -> dict[str, pa.Array]:
+    """The distinct texts of each column of a table of the release, by the header in its file."""
     groups = written_release.groups
     names = [*(written_release.columns or {}).get(table, ())]
     # Counts of a column are kept by the release, so no file is read twice.
     count_column_sets(written_release, table, [(*groups, *({name} - {*groups})) for name in names])
     texts_by_header = {}
     for name in written_release.memory.headers[table]:
-        bare = unescape_formula(name, False) if written_release.escaped else name
-        column = {
-            header_of_shuffled(original): original for original in written_release.shuffled
-        }.get(bare or "", bare or "")
+        column, _ = _column_of(certificate, name)
         rows = written_release.count_rows(table, [column] if column not in groups else [])
         texts_by_header[name] = pa.array(rows.column(column).texts, pa.string())
     return texts_by_header
@@ -171,11 +176,7 @@ def _field(
 
     `name` is its header in the file of `table`, and `texts` are its distinct values.
     """
-    column_name = rearmed(name) if certificate.escaped else name  # without the mark of a formula
-    details: dict[str, Any] = {}  # what Foreknow adds to the standard
-    name_of_header = {header_of_shuffled(column): column for column in certificate.unlinked}
-    if column_name in name_of_header:
-        column_name, details = name_of_header[column_name], {"shuffled": True}
+    column_name, is_shuffled = _column_of(certificate, name)
     field: dict[str, Any] = {"name": name, "type": _type_of(texts, certificate, column_name)}
     if column_name in titles:
         field["title"] = titles[column_name][:_LONGEST_TITLE]
@@ -188,8 +189,10 @@ def _field(
     if role == "group":
         return {**field, "description": _GROUPED, "foreknow": {"role": role}}
     if table != "release" and role == "sensitive":  # its table has groups, and no people
-        details = {"shuffled": True}
-    sentences = [_SHUFFLED] if details else []
+        is_shuffled = True
+    # What Foreknow adds to the standard, and what it says in words.
+    details: dict[str, Any] = {"shuffled": True} if is_shuffled else {}
+    sentences = [_SHUFFLED] if is_shuffled else []
     if column_name == certificate.policy["schema"].get("weights"):
         details |= {"weights": True}
         sentences.append(_WEIGHTS)
