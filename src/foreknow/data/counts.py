@@ -318,26 +318,10 @@ class GroupCounts:
         DataError
             If there is no such column.
         """
-        # Only joint labels are combinations of several columns; other values are plain.
-        if not isinstance(self.values, JointLabels):
-            if known:
-                raise DataError(
-                    f"counts of one column know nothing of {known[0]!r}, which is said to be known "
-                    "beside; give the release itself"
-                )
-            return self
-        columns, sensitive = self.values.columns, sensitive or self.values.layout.main
-        key = "seen", sensitive, tuple(known)
-        # The same question comes up often, for instance for each requirement of a policy.
-        if key not in self.cache:
-            for name in (sensitive, *known):
-                if name not in columns:
-                    raise DataError(f"there is no column {name!r}{did_you_mean(name, columns)}")
-            self.cache[key] = self._count_seen(self.values, sensitive, known)
-        sight_counts: GroupCounts = self.cache[key]
+        sight_counts: GroupCounts = self.values.seen_in(self, sensitive, known)
         return sight_counts
 
-    def _count_seen(
+    def count_seen(
         self, combinations: JointLabels, sensitive: str, known: Sequence[str]
     ) -> GroupCounts:
         """Count one column of combinations, in groups that known columns divide; see `seen`.
@@ -352,8 +336,8 @@ class GroupCounts:
         self.cache["parts", sensitive, tuple(known)] = part_of_cell
         # Each person has one combination, so the combinations of a part add up to its people.
         people = np.bincount(part_of_cell, self.counts, n_parts).astype(np.int64)
-        code_of_joint, values = combinations.columns[sensitive]
-        codes, times, semantics = code_of_joint[self.codes], self.counts, self.semantics
+        code_of_joint, _ = combinations.columns[sensitive]
+        codes, times = code_of_joint[self.codes], self.counts
         # Rules say which people cannot have which value. A rule on another column of the same row,
         # whose value is not known, must be followed jointly with the sensitive one.
         joint_cells: JointCells | None = None
@@ -371,20 +355,14 @@ class GroupCounts:
             n_groups=n_parts,
             joint_cells=joint_cells,
         )
-        if sensitive in combinations.bags:
-            # A person's code is the number of a bag of values, so far: count each value in the bag.
-            bags = combinations.bags[sensitive]
-            entries, offsets = ranges(bags.offsets[codes], bags.offsets[codes + 1])
-            cell_of_entry = np.repeat(np.arange(len(codes)), np.diff(offsets))
-            part_of_cell, codes = part_of_cell[cell_of_entry], bags.codes[entries]
-            times = times[cell_of_entry] * bags.times[entries]
-            values, semantics = bags.values, bags.semantics
+        held = combinations.held(sensitive)
+        part_of_cell, codes, times = held.occurrences(part_of_cell, codes, times)
         return GroupCounts.counted(
             people,
-            *count_pairs(part_of_cell, codes, n_parts, len(values), times),
-            values=values,
+            *count_pairs(part_of_cell, codes, n_parts, len(held.values), times),
+            values=held.values,
             groups=None if known else self.groups,
-            semantics=semantics,
+            semantics=held.semantics,
             origin=group_of_part if known else None,
             possible=possible,
         )

@@ -10,9 +10,9 @@ from foreknow_judge.counts.layout import Layout as LayoutOfFiles
 from foreknow_judge.counts.layout import Seen
 
 
-def columns_not_apart(columns: Iterable[str], apart: Collection[str]) -> tuple[str, ...]:
-    """The columns that stand in the rows, without those that are published `apart` from them."""
-    return tuple(name for name in columns if name not in apart)
+def columns_except(columns: Iterable[str], others: Collection[str | None]) -> tuple[str, ...]:
+    """Some columns without others, such as those that are published apart from them."""
+    return tuple(name for name in columns if name not in others)
 
 
 @dataclass(frozen=True)
@@ -40,7 +40,7 @@ class Layout(LayoutOfFiles):
         **fields: Any,
     ) -> Layout:
         """The layout of columns that stand in one row, except those that are published `apart`."""
-        linked = columns_not_apart((*sensitives, *other_columns), apart)
+        linked = columns_except((*sensitives, *other_columns), apart)
         return cls(main=sensitives[0], linked=linked, apart=tuple(apart), **fields)
 
     @property
@@ -163,4 +163,4 @@ class RowLayout(Layout):
     def _row_of_person(self, secret: str, knowing: Collection[str]) -> tuple[str, ...]:
         """The columns of a person's row, with the secret and known ones, without those apart."""
         columns = dict.fromkeys((*self.linked, secret, *knowing))
-        return columns_not_apart(columns, self.apart)
+        return columns_except(columns, self.apart)

@@ -19,6 +19,7 @@ from foreknow.data.impossible.rules_in_force import (
     refuse_unfit,
 )
 from foreknow.data.labels.labels import Labels, text_of
+from foreknow.data.layout import columns_except
 from foreknow.data.people.missing_values import LeftOut, resolve_missing
 from foreknow.data.people.person_rows import read_distinct_person_values
 from foreknow.data.people.persons import People
@@ -210,7 +211,7 @@ class RowsReader(NamedTuple):
         """
         schema = self.schema
         self.prepared.refuse_repeats()
-        single = [name for name in schema.sensitives if name not in schema.several]
+        single = columns_except(schema.sensitives, schema.several)
         names = [*schema.quasi_identifiers, *schema.other, *single]
         encoded: dict[str, Column] = {}
         holdings: dict[str, Holdings] = {}

@@ -15,7 +15,7 @@ from foreknow.data.arrays import IntArray, combine_encoded
 from foreknow.data.columns.reading_rules import Reading
 from foreknow.data.counts import GroupCounts, Semantics
 from foreknow.data.labels.labels import GroupLabels, Label, in_order
-from foreknow.data.layout import columns_not_apart
+from foreknow.data.layout import columns_except
 from foreknow.data.members import Members, Signatures
 from foreknow.data.people.missing_values import LeftOut, Presence
 from foreknow.data.people.person_numbers import coded_values, people_of
@@ -586,7 +586,7 @@ class Release(ReleaseTables, Plain):
             if name not in (*sensitives, *other_columns):
                 hint = did_you_mean(str(name), [*sensitives, *other_columns])
                 raise SchemaError(f"unlinked: {name!r} is no sensitive or other column{hint}")
-        linked_columns = columns_not_apart((*sensitives, *other_columns), unlinked)
+        linked_columns = columns_except((*sensitives, *other_columns), unlinked)
         people = prepared.of_people(read_columns)
         table = people.table
         new_names = {header: name for name, header in headers.items() if header != name}

@@ -10,7 +10,7 @@ from copy import copy
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Self
 
-from foreknow.data.layout import Layout, RowLayout, columns_not_apart
+from foreknow.data.layout import Layout, RowLayout, columns_except
 from foreknow.data.semantics import semantics_of_each
 from foreknow.data.tables.rows import TallyRows, ValuesRows
 from foreknow.errors import SchemaError, did_you_mean
@@ -79,7 +79,7 @@ class ReleaseTables:
 
     def without_cohort(self, columns: Iterable[str]) -> list[str]:
         """Some columns, without the one that says which of several releases shows somebody."""
-        return [name for name in columns if name != self.cohort]
+        return [*columns_except(columns, [self.cohort])]
 
     def recognizing(self, columns: Sequence[str]) -> Self:
         """The release in which people can be recognized by those of `columns` that it publishes.
@@ -224,13 +224,13 @@ class ReleaseTables:
         It is a `RowLayout` if the rows of the release are people, else a `Layout`.
         """
         judged_columns = (*self.group_columns, *self.recognized, *self.sensitives)
-        other_columns = tuple(name for name in self.people_columns if name not in judged_columns)
+        other_columns = columns_except(self.people_columns, judged_columns)
         if self.in_rows:
             kind: type[Layout] = RowLayout
-            others = columns_not_apart(self.other, self.unlinked)
+            others = columns_except(self.other, self.unlinked)
         else:
             kind = Layout
-            others = tuple(name for name in other_columns if name != self.person)
+            others = columns_except(other_columns, [self.person])
         return kind(
             main=self.sensitive,
             linked=self.beside,
@@ -296,7 +296,7 @@ class ReleaseTables:
     def beside_groups(self) -> tuple[str, ...]:
         """The columns of people that are shown beside their groups."""
         left_out = {*self.group_columns, self.sensitive}
-        return tuple(name for name in self.people_columns if name not in left_out)
+        return columns_except(self.people_columns, left_out)
 
     @property
     def attributes(self) -> tuple[str, ...]:

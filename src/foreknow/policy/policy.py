@@ -22,7 +22,7 @@ from foreknow.data.counts import GroupCounts, Semantics
 from foreknow.data.impossible.rules import Rule
 from foreknow.data.labels.labels import Labels
 from foreknow.data.labels.windows import Width
-from foreknow.data.layout import Layout, RowLayout, columns_not_apart
+from foreknow.data.layout import Layout, RowLayout, columns_except
 from foreknow.data.members import CASES
 from foreknow.data.microdata import Microdata
 from foreknow.data.schema import PLAIN, Schema
@@ -455,7 +455,7 @@ class Policy:
         people = None if in_rows else tuple(schema.other)
         in_rows &= not schema.several  # values of people with several are in a table of their own
         not_linked = (*self.options.unlinked, *schema.several)
-        other_columns = columns_not_apart(schema.other, self.options.unlinked)
+        other_columns = columns_except(schema.other, self.options.unlinked)
         kind, columns_beside = (RowLayout, schema.other) if in_rows else (Layout, ())
         return kind.of(
             schema.sensitives, columns_beside, not_linked, people=people, others=other_columns

@@ -4,13 +4,31 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeAlias
 
+import numpy as np
 from numpy.typing import NDArray
 
+from foreknow.data.arrays import IntArray, ranges
 from foreknow.data.impossible.possible_values import Classes
 from foreknow.data.labels.labels import Labels
 from foreknow.data.layout import Layout
+from foreknow.errors import did_you_mean
+from foreknow_judge.errors import DataError
+
+Occurrences: TypeAlias = tuple[IntArray, IntArray, IntArray]  # parts, codes, times
+
+
+@dataclass(frozen=True, eq=False)
+class Singles:
+    """The values of a column of which everybody has one."""
+
+    values: Labels
+    semantics: Any = "single"
+
+    def occurrences(self, parts: IntArray, codes: IntArray, times: IntArray) -> Occurrences:
+        """The part, the value and the number of each occurrence in cells that are given so."""
+        return parts, codes, times
 
 
 @dataclass(frozen=True, eq=False)
@@ -22,6 +40,13 @@ class Bags:
     times: NDArray[Any]  # how often it is in the bag
     values: Labels
     semantics: Any
+
+    def occurrences(self, parts: IntArray, codes: IntArray, times: IntArray) -> Occurrences:
+        """The part, the value and the number of each occurrence in cells of bags."""
+        entries, offsets = ranges(self.offsets[codes], self.offsets[codes + 1])
+        cell_of_entry = np.repeat(np.arange(len(codes)), np.diff(offsets))
+        times = times[cell_of_entry] * self.times[entries]
+        return parts[cell_of_entry], self.codes[entries], times
 
 
 class JointLabels(Labels):
@@ -63,10 +88,23 @@ class JointLabels(Labels):
         ruled = self.classes.excluded.keys() & self.columns.keys()
         return self.layout.ruled_beside(sensitive, known_columns, ruled)
 
+    def seen_in(self, counts: Any, sensitive: str | None, known: Sequence[str]) -> Any:
+        """The counts of one column, in groups that known columns divide; kept with the others."""
+        sensitive = sensitive or self.layout.main
+        key = "seen", sensitive, tuple(known)
+        # The same question comes up often, for instance for each requirement of a policy.
+        if key not in counts.cache:
+            for name in (sensitive, *known):
+                if name not in self.columns:
+                    hint = did_you_mean(name, self.columns)
+                    raise DataError(f"there is no column {name!r}{hint}")
+            counts.cache[key] = counts.count_seen(self, sensitive, known)
+        return counts.cache[key]
+
+    def held(self, column: str) -> Singles | Bags:
+        """The values or bags that the codes of a column stand for."""
+        return self.bags.get(column) or Singles(self.columns[column][1])
+
     def values_of(self, column: str | None) -> Labels:
         """The values of one column; of the main one where none is named."""
-        name = column or self.layout.main
-        if name in self.bags:
-            return self.bags[name].values
-        _, labels = self.columns[name]
-        return labels
+        return self.held(column or self.layout.main).values

@@ -63,6 +63,15 @@ class Labels(tuple[Label, ...]):
         """A cache of results about the labels."""
         return {}
 
+    def seen_in(self, counts: Any, sensitive: str | None, known: Sequence[str]) -> Any:
+        """The counts of one column of combinations; labels of one column have no others."""
+        if known:
+            raise DataError(
+                f"counts of one column know nothing of {known[0]!r}, which is said to be known "
+                "beside; give the release itself"
+            )
+        return counts
+
     def values_of(self, column: str | None) -> Labels:
         """The values of one column of combinations; labels of one column are its values."""
         return self
@@ -144,7 +153,7 @@ class GroupLabels(Sequence[Any]):
     @property
     def cohorts(self) -> list[str]:
         """The column that says which release shows somebody; none where groups are of one."""
-        return [name for name in self.columns if name == self.cohort]
+        return [*{self.cohort}.intersection(self.columns)]
 
     @property
     def _labels(self) -> list[Any]:

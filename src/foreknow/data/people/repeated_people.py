@@ -27,7 +27,7 @@ from foreknow_judge.text import number
 
 if TYPE_CHECKING:
     from foreknow.data.schema import Schema
-    from foreknow.data.tables.formats.duckdb_table import Distinct, DuckTable
+    from foreknow.data.tables.formats.duckdb_table import CsvTable, Distinct
 
 # Of how many rows, and how many values, it is seen what a column holds.
 HEAD_ROWS, SAMPLE_VALUES = 20_000, 1000
@@ -42,10 +42,10 @@ def _columns_without_repeats(table: Table) -> set[str]:
     return {name for name, hashes in hashed_columns if (hashes[1:] != hashes[:-1]).all()}
 
 
-def csv_file_of(table: Table) -> DuckTable | None:
+def csv_file_of(table: Table) -> CsvTable | None:
     """The table as a CSV file, whose reading can gather hashes; None if it is no such file."""
     inner: Any = getattr(table, "as_written", table)
-    return inner if inner.untyped and "hashes" in vars(inner) else None
+    return inner if "hashes" in vars(inner) else None
 
 
 def refuse_repeated(table: Table, schema: Schema) -> None:

@@ -36,15 +36,15 @@ def request_hashes(table: Table, schema: Schema) -> None:
     """Have the next reading of a large CSV file gather hashes of some columns as well.
 
     The columns are identifiers, and those that households may share. The hashes are then in
-    `DuckTable.hashes` of the file.
+    `CsvTable.hashes` of the file.
     """
     file = csv_file_of(table)
-    if file is None or schema.several:
+    if file is None:
         return
     source = countable(table, table.columns)
     # Small files are read fast enough a second time, and the hashes of huge ones would not fit into
-    # memory. A row is about 16 bytes.
-    if source is not None and _LARGE * 16 < (source.size or 0) < _MOST_BYTES:
+    # memory.
+    if source is not None and _LARGE * source.row_size < (source.size or 0) < _MOST_BYTES:
         names = _perhaps_shared(table, schema)
         shared_columns = _may_share(source.head(names, HEAD_ROWS), names) if names else []
         file.beside = tuple(
@@ -101,8 +101,7 @@ def shared(table: Table, schema: Schema) -> tuple[str, ...]:
             return tuple(n for n in names if _is_shared(n, *_value_counts(first_rows.column(n))))
         names = _may_share(first_rows, names)
     size = counted_table.size if names else 0
-    # The size of an untyped (CSV) file is in bytes, about 16 for a row.
-    is_large = size is None or size > _LARGE * (16 if counted_table.untyped else 1)
+    is_large = size is None or size > _LARGE * counted_table.row_size
     share = _OF_LARGE if is_large else 1
     return tuple(
         name for name in names if _is_shared_in(counted_table, name, share, hashes.get(name))

@@ -271,14 +271,14 @@ def _endings_like(ending: str) -> tuple[str, ...]:
 
 def _open_csv(path: Path, name: str, reading: Reading) -> Table:
     """Open a CSV file; one that is not in UTF-8 is copied, and the copy goes with the table."""
-    from foreknow.data.tables.formats.duckdb_table import DuckTable
+    from foreknow.data.tables.formats.duckdb_table import CsvTable
 
     utf8_path = as_utf8(path, name, reading)
     is_copy = utf8_path != path
     try:
-        table = DuckTable.of_csv(utf8_path, name, reading.delimiter)
-        if reading.delimiter is not None and len(table.columns) == 1:
-            _refuse_wrong_delimiter(utf8_path, name, reading.delimiter)
+        table = CsvTable.of_csv(utf8_path, name, reading.delimiter or DELIMITERS)
+        if len(table.columns) == 1:
+            _refuse_wrong_delimiter(utf8_path, name, table.file.delimiter)
     except BaseException:
         if is_copy:
             utf8_path.unlink(missing_ok=True)

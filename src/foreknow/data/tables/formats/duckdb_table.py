@@ -23,7 +23,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from foreknow.data.arrays import IntArray
-from foreknow.data.columns.reading_rules import DELIMITERS, Dialect, to_add
+from foreknow.data.columns.reading_rules import Dialect, to_add
 from foreknow.data.tables.formats.csv_files import RawCsvFile
 from foreknow.data.tables.formats.databases import connect_to
 from foreknow.data.tables.table import (
@@ -34,7 +34,7 @@ from foreknow.data.tables.table import (
 )
 from foreknow.data.tables.views.missing_spellings import is_spelled
 from foreknow_judge.errors import DataError, NotEnoughMemory, short_of_memory
-from foreknow_judge.files.duckdb_files import CsvFile, bounded, connect, read_parquet
+from foreknow_judge.files.duckdb_files import bounded, connect, read_parquet
 
 # Of each column: how many rows have a value, and how many values there are.
 Distinct: TypeAlias = dict[str, tuple[int, int]]
@@ -80,6 +80,12 @@ class DuckTable:
     dialect = Dialect()  # how its file is written
     rows_numbered = True  # its rows may be read into memory, where each has a number
     rows_per_part: int | None = None  # a release of it is one file, where nothing is said
+    untyped = is_stable = False
+    row_size = 1  # how much of `size` a row is
+    # Columns whose hashes the next reading gathers; and by column, the sorted hashes of values
+    # without capitals and the blanks around them.
+    beside: tuple[str, ...] = ()
+    hashes: dict[str, IntArray]
 
     def __init__(
         self,
@@ -99,17 +105,12 @@ class DuckTable:
         self.connection = connection  # where it is one of ours
         self.name = name
         self.file = file
-        self.untyped = self.is_stable = isinstance(file, CsvFile)
         # If this is a view of another table: that table, and each column of this one as SQL of it.
         self._whole: DuckTable | None = None
         self._projected: dict[str, str] = {}
         # Its different rows, and how often each occurs, where whoever wrote it counted them.
         self.known: tuple[pa.Table, IntArray] | None = None
         self.two_empties: set[str] = set()  # columns of a file with empty fields, quoted and not
-        # Columns of a file whose hashes the next reading gathers; and by column, the sorted hashes
-        # of values without capitals and the blanks around them.
-        self.beside: tuple[str, ...] = ()
-        self.hashes: dict[str, IntArray] = {}
         self.columns: list[str] = check_columns(columns, name)
         # DuckDB takes names that differ in case for one: its own are used by position.
         self._inner = dict(zip(columns, relation.columns, strict=True))
@@ -127,24 +128,6 @@ class DuckTable:
         name = "the DuckDB relation"
         with clear_errors(name):
             return cls(relation, name, relation.columns)
-
-    @classmethod
-    def of_csv(cls, path: Path, name: str | None = None, delimiter: str | None = None) -> DuckTable:
-        """Open a CSV file; every column is read as text, its type is decided later.
-
-        The first line must name the columns; unless given, the delimiter is whichever of
-        ``, ; tab |`` occurs most in it. Empty fields are nulls. An error is: something between a
-        quoted field and its delimiters, such as a space; a quote in a field that has none around
-        it; a line with a field too many.
-        """
-        file = RawCsvFile(path, delimiter or DELIMITERS, name)
-        name = file.name
-        # Every column is read as text, under a name by position; these are the names of the header.
-        columns = check_columns([column.strip() for column in file.header], name)
-        with clear_errors(name):
-            connection = connect()
-            relation = file.relation(connection)
-            return cls(relation, name, columns, file=file, connection=connection)
 
     @classmethod
     def of_parquet(cls, paths: Sequence[Path], name: str, file: Any = None) -> DuckTable:
@@ -243,21 +226,7 @@ class DuckTable:
         return self._merge_empties(rows), times
 
     def _merge_empties(self, rows: pa.Table) -> pa.Table:
-        """Rows in which every empty field of a CSV file is a null, whether it is in quotes or not.
-
-        Columns that have empty fields of both kinds are added to `two_empties`.
-        """
-        for i, name in enumerate(rows.column_names if self.untyped else ()):
-            column = rows.column(i)
-            # An empty text among the values? By lengths, since comparing texts imports pandas,
-            # for which memory may be short.
-            if pc.min(pc.binary_length(column.chunk(0).dictionary)).as_py() != 0:
-                continue
-            if column.null_count:
-                self.two_empties.add(name)
-            column = column.cast(pa.string())
-            with_nulls = pc.if_else(pc.equal(column, ""), pa.scalar(None, pa.string()), column)
-            rows = rows.set_column(i, name, with_nulls.dictionary_encode())
+        """Rows in which what is empty is a null: as they are, since types tell them apart."""
         return rows
 
     def check(self, n_rows: int) -> None:
@@ -279,9 +248,7 @@ class DuckTable:
 
     @property
     def size(self) -> int:
-        """Rows; of a CSV file bytes, since its rows are known once it is read."""
-        if isinstance(self.file, CsvFile):
-            return self.file.path.stat().st_size
+        """The number of rows."""
         return int(self._aggregates(["count(*)"])[0])
 
     def distinct(self, columns: Sequence[str]) -> tuple[int, Distinct]:
@@ -444,14 +411,71 @@ class DuckTable:
         return self._raw(name)
 
     def _value(self, name: str) -> str:
-        """The SQL of a column as it is counted; of a CSV file, an empty field is a null."""
-        return f"nullif({self._raw(name)}, '')" if self.untyped else self._raw(name)
+        """The SQL of a column as it is counted."""
+        return self._raw(name)
 
     def _is_missing(self, name: str) -> str:
         """The SQL condition for a missing value; by text, since file statistics know no NaN."""
         value = self._value(name)
         nan = f" OR {value}::VARCHAR = 'nan'" if self._kinds[name] in _FLOATS else ""
         return f"{value} IS NULL{nan}"
+
+
+class CsvTable(DuckTable):
+    """A CSV file; every column is read as text, and its type is decided later."""
+
+    untyped = is_stable = True
+    row_size = 16  # bytes, roughly
+
+    def __init__(self, *args: Any, **fields: Any) -> None:
+        """Take the relation of a file; no hashes were gathered."""
+        super().__init__(*args, **fields)
+        self.hashes = {}
+
+    @classmethod
+    def of_csv(cls, path: Path, name: str, delimiters: str) -> CsvTable:
+        """Open a CSV file.
+
+        The first line must name the columns; the delimiter is whichever of some signs occurs most
+        in it. Empty fields are nulls. An error is: something between a
+        quoted field and its delimiters, such as a space; a quote in a field that has none around
+        it; a line with a field too many.
+        """
+        file = RawCsvFile(path, delimiters, name)
+        # Columns are read under names by position; these are the names of the header.
+        columns = check_columns([column.strip() for column in file.header], name)
+        with clear_errors(name):
+            connection = connect()
+            relation = file.relation(connection)
+            return cls(relation, name, columns, file=file, connection=connection)
+
+    @property
+    def size(self) -> int:
+        """Bytes, since its rows are known once it is read."""
+        size: int = self.file.path.stat().st_size
+        return size
+
+    def _merge_empties(self, rows: pa.Table) -> pa.Table:
+        """Rows in which every empty field is a null, whether it is in quotes or not.
+
+        Columns that have empty fields of both kinds are added to `two_empties`.
+        """
+        for i, name in enumerate(rows.column_names):
+            column = rows.column(i)
+            # An empty text among the values? By lengths, since comparing texts imports pandas,
+            # for which memory may be short.
+            if pc.min(pc.binary_length(column.chunk(0).dictionary)).as_py() != 0:
+                continue
+            if column.null_count:
+                self.two_empties.add(name)
+            column = column.cast(pa.string())
+            with_nulls = pc.if_else(pc.equal(column, ""), pa.scalar(None, pa.string()), column)
+            rows = rows.set_column(i, name, with_nulls.dictionary_encode())
+        return rows
+
+    def _value(self, name: str) -> str:
+        """The SQL of a column as it is counted: an empty field is a null."""
+        return f"nullif({self._raw(name)}, '')"
 
 
 def values_of(rows: pa.Table) -> tuple[pa.Array, IntArray]:
