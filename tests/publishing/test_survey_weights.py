@@ -187,6 +187,30 @@ def test_small_groups_need_company(tmp_path):
 
 
 @pytest.mark.parametrize(
+    ("roles", "names"),
+    [
+        ({"person": "id", "unit": "row"}, "aab"),
+        ({"shared": {"by": "id", "values": ["ill"]}}, "aab"),
+    ],
+    ids=["cases", "households"],
+)
+def test_few_units_need_company(roles, names):
+    """Three rows of two persons, or two households, are not three who know their own weights."""
+    table = survey(n=9).assign(id=[*names, *"cdefgh"], town=["A"] * 3 + ["B"] * 6, age=30)
+    table["ill"] = [*"yyzxyzyzy"]
+    schema = roles | {"identifiers": []}
+    required = [{"values": ["x"], "facts": {}, "below": 0.9}]
+    with pytest.raises(fk.NoSafeRelease, match="only 2 different id") as caught:
+        fk.publish(table, policy(required, **schema))
+    assert any('{ k = 3, of = "id" }, and knowing = []' in line for line in caught.value.way_out)
+    further = {"k_anonymity": {"k": 3, "of": "id"}, "knowing": []}
+    assert fk.publish(table, policy([*required, further], **schema)).audit.safe
+    if "unit" in roles:
+        with pytest.raises(fk.InputError, match="not known whose they are"):
+            fk.publish(table, policy(required, **schema | {"person": None}))
+
+
+@pytest.mark.parametrize(
     "required",
     [REQUIRED[:1], [{"k_anonymity": 3}]],
     ids=["facts", "k_anonymity"],

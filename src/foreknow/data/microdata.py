@@ -582,6 +582,27 @@ class Microdata:
             )
         return codes.astype(np.int64)
 
+    @property
+    def who_knows_weights(self) -> tuple[IntArray | None, str | None]:
+        """The number of each case's person, or row's household, and the column; None: each row."""
+        if self.schema.unit == "row":
+            if not self.schema.persons:
+                name = self.schema.weights
+                raise SchemaError(
+                    f"{name!r} is published as weights of groups, and rows are cases of which it "
+                    "is not known whose they are, so a weight could be that of one person: say "
+                    f"person = COLUMN in [schema], or take {name!r} out of other"
+                )
+            return self.persons, self.schema.person
+        household: str | None = getattr(self.schema.shared, "by", None)
+        if household is None:
+            return None, None
+        codes, names = self.as_it_stands(household)
+        units = codes.astype(np.int64)
+        # A row without a household, which has the last code, is one by itself.
+        is_unnamed = units >= len(names) - names.null_count
+        return np.where(is_unnamed, len(names) + np.arange(len(units)), units), household
+
     def column(self, name: str) -> tuple[NDArray[Any], list[Any]]:
         """A published column: the code of each person (or occurrence), and its values."""
         columns: list[Attribute | Column] = [*self.attributes, *self.sensitives]
@@ -609,7 +630,9 @@ class Microdata:
         `groups` has the group of each person; people who look alike in the release are in one.
         """
         name = str(self.schema.published_weights)
-        weights = weights_of_groups(self.weights, groups, self.schema.rounding.get(name))
+        weights = weights_of_groups(
+            self.weights, groups, self.schema.rounding.get(name), *self.who_knows_weights
+        )
         other_columns = self.other()
         position = other_columns.column_names.index(name)
         other_columns = other_columns.set_column(position, name, pa.array(weights[groups]))

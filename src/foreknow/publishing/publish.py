@@ -632,7 +632,8 @@ class _Task:
         policy = in_its_form(anonymizer, policy)
         entries = entries_of(raw, policy, anonymizer, choices.engine)
         if raw.schema.published_weights is not None:
-            _ = entries.microdata.weights  # refused before the search, if a row has none
+            # Refused before the search, if a row has none, or if it is not known whose it is.
+            _ = entries.microdata.weights, entries.microdata.who_knows_weights
         policy = marked(policy, entries.microdata)  # priors that were learned from this table
         for population in policy.compared:
             population.hold(entries.microdata)

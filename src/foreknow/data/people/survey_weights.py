@@ -39,28 +39,41 @@ def weights_of_rows(table: Table, weights: str, reading: Reading) -> FloatArray:
 
 
 def weights_of_groups(
-    weight_of_person: FloatArray, group_of_person: IntArray, step: float | None = None
+    weight_of_row: FloatArray,
+    group_of_row: IntArray,
+    step: float | None = None,
+    unit_of_row: IntArray | None = None,
+    unit: str | None = None,
 ) -> FloatArray:
-    """The weight that is published of each group: the mean of its people's weights, rounded.
+    """The weight that is published of each group: the mean of its rows' weights, rounded.
 
     It is rounded to a multiple of `step`; without one, to two digits, so that it does not tell how
-    many of the group have which weight. Refused if a group is so small that a member could work
-    out the weight of another one.
+    many of the group have which weight. `unit_of_row` numbers those who know the weights of their
+    rows: the persons of cases, or households, by the column `unit`; None: each row is another
+    person. Refused if a group has so few of them that one could work out the weight of another.
 
     >>> weights_of_groups(np.array([60.0, 50.0, 17.0, 19.5]), np.zeros(4, int)).tolist()
     [37.0]
     """
-    sizes = np.bincount(group_of_person)
-    if sizes.min() < LEAST_PEOPLE:
+    sizes = np.bincount(group_of_row)
+    group_of_unit = group_of_row
+    if unit_of_row is not None:
+        group_of_unit, _ = np.unique(np.stack([group_of_row, unit_of_row]), axis=1)
+    least = int(np.bincount(group_of_unit).min())
+    if least < LEAST_PEOPLE:
+        who, required = "of the people", f"group_size = {LEAST_PEOPLE}, or a larger k_anonymity"
+        if unit is not None:
+            who = f"different {unit}"
+            required = f'k_anonymity = {{ k = {LEAST_PEOPLE}, of = "{unit}" }}, and knowing = []'
         raise NoSafeRelease(
-            f"weights: a group has only {int(sizes.min())} of the people, and its weight would "
-            "reveal the weights of its members",
+            f"weights: a group has only {least} {who}, and its weight would reveal the "
+            "weights of its members",
             [
-                f"require group_size = {LEAST_PEOPLE}, or a larger k_anonymity",
+                f"require {required}",
                 "take the column of weights out of other: then weights are not published",
             ],
         )
-    means = np.bincount(group_of_person, weight_of_person) / sizes
+    means = np.bincount(group_of_row, weight_of_row) / sizes
     weights = []
     for mean in means.tolist():
         two_digits = float(f"1e{floor(log10(mean)) - 1}")
