@@ -364,14 +364,27 @@ def test_microdata_are_rounded_too():
     assert all(pay % 100 == 0 for pay in map(Decimal, publication.to_arrow()["pay"].to_pylist()))
 
 
-def test_unrounded_audits_say_so():
+@pytest.mark.parametrize("asked", [0, 1])
+def test_unrounded_audits_say_so(asked):
+    """Whatever the requirements are about: the verdict on ill assumes nothing of exact pay."""
     table, policy = floats(drawn(8), None)[0], policy_of()
+    policy["require"] = [policy["require"][asked]]
     publication = fk.publish(table, policy, seed=1)
     for audit, is_rounded in ((fk.audit(table, policy), False), (publication.audit, True)):
-        assert ("pay" in audit.unrounded) is not is_rounded
+        assert [*audit.rounding] == [*STEPS]
+        assert set(audit.unrounded) == (set() if is_rounded else {*STEPS})
         assert any("does not (one of its numbers" in note for note in audit.notes) is not is_rounded
         assumed = audit.to_dict()["assumed"]
-        assert any("in multiples of 100" in sentence for sentence in assumed) is is_rounded
+        assert any("in multiples of" in sentence for sentence in assumed) is is_rounded
+
+
+def test_unread_numbers_are_not_rounded():
+    """An audit reads no numbers of other columns: it does not say that 1,5 is a multiple."""
+    table, policy = floats(drawn(8), None)[0], policy_of({"decimal": ","})
+    assert "cost" in fk.audit(table, policy).rounding
+    commas = pa.array(["1,5"] * len(table))
+    table = table.set_column(table.column_names.index("cost"), "cost", commas)
+    assert "cost" not in fk.audit(table, policy).rounding
 
 
 @pytest.mark.parametrize(

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property
-from itertools import groupby
+from itertools import chain, groupby
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Unpack
 
-from foreknow.adversaries.release_counts import counts_of
 from foreknow.atomic_files import write_whole
 from foreknow.auditing.counted_release import counted_release
 from foreknow.auditing.scope import scope_of, unprotected_codes
@@ -98,6 +97,9 @@ class Audit(Result):
         judge did not check, decides these.
     has_earlier : bool
         Whether the release's certificate names earlier releases, which are not judged here.
+    rounding : mapping of column to text or None
+        The columns that the policy rounds, as far as the table shows them: a number that is no
+        multiple of the step, or None if there is none.
     """
 
     format = "foreknow audit"
@@ -114,6 +116,7 @@ class Audit(Result):
     counted: tuple[RequirementCounts, ...] = ()
     too_large: tuple[str, ...] = ()
     has_earlier: bool = False
+    rounding: Mapping[str, str | None] = field(default_factory=dict)
 
     def __bool__(self) -> bool:
         raise neither("an audit")
@@ -134,23 +137,13 @@ class Audit(Result):
         """True if nothing was judged, because nobody has a value that is to be protected."""
         return all(verdict.idle for verdict in self.verdicts)
 
-    @cached_property
+    @property
     def unrounded(self) -> dict[str, str]:
-        """The sensitive columns that the policy rounds and the audited table does not.
+        """The columns that the policy rounds and the audited table does not.
 
         Each with one of its numbers that is no multiple of the step.
         """
-        examples: dict[str, str] = {}
-        for counted in self.counted:
-            column = counted.seen_columns.secret
-            step = self.policy.options.round.get(column)
-            if step is None:
-                continue
-            for value in counts_of(counted.seen).values:
-                number = read_number(value)
-                if number is not None and Fraction(number) % as_fraction(step):
-                    examples.setdefault(column, str(value))
-        return examples
+        return {name: number for name, number in self.rounding.items() if number is not None}
 
     @property
     def people(self) -> int:
@@ -449,6 +442,7 @@ def _audit(
     with counted_release(release, policy, group, people) as release_counts:
         scope = scope_of(release_counts.release, release_counts.shown_policy)
         verdicts, too_large = release_counts.verdicts(by_judge=by_judge)
+        rounding = dict(_rounding_of(release_counts.release, release_counts.policy))
     return Audit(
         policy=release_counts.policy,
         counts=release_counts.counts,
@@ -460,7 +454,31 @@ def _audit(
         counted=release_counts.requirement_counts,
         too_large=too_large,
         has_earlier=release_counts.has_earlier,
+        rounding=rounding,
     )
+
+
+def _rounding_of(release: Release, policy: Policy) -> Iterator[tuple[str, str | None]]:
+    """Yield each column that the policy rounds, and a number of it that is not rounded, or None.
+
+    Nothing is said of a column with texts that are no plain numbers, such as 1,5.
+    """
+    sensitive = release.by_column()
+    for column, setting in policy.options.round.items():
+        step = as_fraction(setting)
+        try:
+            values: Iterable[Any] = (
+                sensitive[column].values
+                if column in sensitive
+                else chain.from_iterable(release.signatures([column]).labels)
+            )
+        except InputError:  # the release does not show it
+            continue
+        numbers = {value: read_number(value) for value in values if value not in (None, "*")}
+        wrong = (str(x) for x, number in numbers.items() if number and Fraction(number) % step)
+        example = next(wrong, None)
+        if example is not None or column in sensitive or None not in numbers.values():
+            yield column, example
 
 
 def _nearness(verdict: Verdict) -> float:

@@ -241,7 +241,9 @@ class AuditPage(Page[Audit]):
         if audit.limits_inference:
             semantics = audit.counts.semantics if schema is None else schema.semantics
             steps = audit.policy.options.round
-            rounded = {name: steps[name] for name in steps if name not in audit.unrounded}
+            rounded = {
+                name: steps[name] for name in steps if audit.rounding.get(name, name) is None
+            }
             limits = (*on_inference(rounded, semantics),)
         if audit.scope.cases:
             return limits
