@@ -133,7 +133,7 @@ def test_counts_tables_are_no_releases():
     assert sorted(joined.counts.sizes.tolist()) == sorted(release.counts.sizes.tolist())
     for other, said in (
         (tally([3, 1, 1, 1]), "contradict"),
-        (tally([1, 1, 1, 1], "zip"), "not known whom"),
+        (tally([1, 1, 1, 1], "zip"), "does not say who is in it"),
     ):
         with pytest.raises(fk.InputError, match=said):
             fk.together([release, other])

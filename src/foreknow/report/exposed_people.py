@@ -76,7 +76,7 @@ def exposed_sentence(exposed: Exposed) -> str:
     """A sentence that says how many people are over a limit that is not kept."""
     over, certain = exposed.over, exposed.certain
     if over is None:
-        return "How many people that is so of, this kind of knowledge does not say."
+        return "For this kind of knowledge, the people over the limit are not counted."
     where = some(over.groups, "group", "groups")
     noun = "person" if over.people == 1 else "people"
     # Where people have several cases or households are meant, `unit` is the column that is counted.

@@ -154,8 +154,8 @@ SUPPRESSED = Remark(
 OPEN = Remark(
     "open",
     on_all(
-        "Labels leave open who cannot have a value (impossible, by {few}): whoever perhaps "
-        "cannot was not counted among those who can, so how sure somebody can be is a bound. "
+        "Labels leave open who cannot have a value (impossible, by {few}). People who perhaps "
+        "cannot were not counted among those who can, so how sure somebody can be is a bound. "
         "The owner, who knows these columns, may find less: audit with the table (people)."
     ),
     published=lambda columns, schema: (),

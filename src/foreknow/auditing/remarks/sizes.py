@@ -21,7 +21,7 @@ def _say_lacking(rows: Mapping[str, int], reader: Reader) -> Iterator[str]:
         f"{capital(some(n_rows, 'row has', 'rows have'))} no {noun_of(column)}"
         for column, n_rows in rows.items()
     )
-    yield f"{lacking}: left out where that column is judged, and nothing is said of it."
+    yield f"{lacking}: left out where that column is judged; no verdict on it is about them."
 
 
 LACKING = Remark("lacking", _say_lacking, of_table=_count_lacking)

@@ -98,7 +98,7 @@ class TalliedPart(Part):
             names = compress(other_part.members.names, is_counted)
             return replace(self, members=Members(Labels(names), groups[is_counted]))
         raise InputError(
-            f"{self.name}: it is not known whom a table of counts counts, unless it is counted by "
+            f"{self.name}: a table of counts does not say who is in it, unless it is counted by "
             "columns that make the groups of another of these releases"
         )
 

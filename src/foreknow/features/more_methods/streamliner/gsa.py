@@ -177,9 +177,9 @@ def groups_of_gsa(
     batches, undivided = _plan_batches(plan, value_counts, shape)
     if not batches:
         _log.info(
-            "GSA divides nothing: %d people, %d of whom share a value, are too few or too much "
-            "alike for l = %d; the groups are those of RDA",
-            *(len(codes), int(value_counts.max()), l),
+            "GSA divides nothing: %d people are too few for l = %d, or too many of them (%d) share "
+            "a value; the groups are those of RDA",
+            *(len(codes), l, int(value_counts.max())),
         )
         return groups_of_plan(plan, codes, value_counts, random)
     # For each planned group: its number if it stays as it is, and the batch that it is in; -1 else.
