@@ -146,17 +146,11 @@ def several_values(semantics: str | Mapping[str, str]) -> Lacks:
 
     `semantics` is a word for all sensitive columns, or one for each; "single" lacks nothing.
     """
+    by_column, explanation = {"": semantics}, f"semantics {semantics!r} means several"
     if isinstance(semantics, Mapping):
-        columns = []
-        for name, of_column in semantics.items():
-            if of_column != "single":
-                columns.append(repr(name))
-        explanation = (
-            f"people may have several values of {' and '.join(columns)}" if columns else ""
-        )
-    else:
-        explanation = "" if semantics == "single" else f"semantics {semantics!r} means several"
-    return {Need.ONE_VALUE: explanation}
+        by_column, explanation = {**semantics}, "people may have several values of {}"
+    columns = [repr(name) for name, of_column in by_column.items() if of_column != "single"]
+    return {Need.ONE_VALUE: explanation.format(" and ".join(columns)) if columns else ""}
 
 
 def several_columns(columns: Sequence[str]) -> Lacks:

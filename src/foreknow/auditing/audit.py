@@ -167,7 +167,7 @@ class Audit(Result):
 
     def limits_people(self, verdict: Verdict) -> bool:
         """True if a verdict's requirement limits inference about people, not only about cases."""
-        return self.limits(verdict) and not verdict.requirement.counts_cases
+        return self.limits(verdict) and verdict.requirement.limits_people
 
     def limits(self, verdict: Verdict) -> bool:
         """True if a verdict's requirement limits inference about people or cases."""

@@ -45,15 +45,16 @@ def refuse_misspelt(
             texts = [*map(str, named_values)]
             named_by_it.update(texts)
             lists.append((required, column, texts, named_by_it))
-            if required.about_sets:
-                for text in texts:
-                    in_same_set.setdefault((column, text), set()).update(texts)
+        for members in required.target.together:
+            texts = [*map(str, members)]
+            for text in texts:
+                in_same_set.setdefault((column, text), set()).update(texts)
         named_in_column[column] |= named_by_it
     for required, column, texts, named_by_it in lists:
         printed_values = printed[column]
         absent = [text for text in texts if not _is_there(text, printed_values)]
         # A set of which nobody has any value is more likely misspelt than meant.
-        is_idle_set = len(absent) == len(texts) > 1 and required.about_sets
+        is_idle_set = required.target.is_idle(texts, absent)
         for text in absent:
             _refuse_same_number(required, text, printed_values)
             if text == ELSEWHERE:

@@ -28,6 +28,10 @@ from foreknow_judge.policy.grammar import FileFormat, Form
 
 # The settings of files that are for one format alone.
 _OF_CSV = "delimiter", "decimal", "bom"
+_SIGNS = {
+    "delimiter": (DELIMITERS, 'CSV is written with ",", ";", "tab" or "|"'),
+    "decimal": (".,", 'it is "." or ","'),
+}
 _OF_FORMAT: Mapping[str, Sequence[str]] = {"csv": _OF_CSV, "parquet": ("rows_per_part",)}
 
 
@@ -123,16 +127,12 @@ class PublishOptions:
 
         "tab" stands for the character; None leaves a setting to the table.
         """
-        delimiters: dict[Any, str | None] = {sign: sign for sign in DELIMITERS}
-        delimiters |= {None: None, "tab": "\t"}
-        if not isinstance(self.delimiter, str | None) or self.delimiter not in delimiters:
-            raise PolicyError(
-                f'publish.delimiter is {self.delimiter!r}; CSV is written with ",", ";", "tab" '
-                'or "|"'
-            )
-        set_fields(self, delimiter=delimiters[self.delimiter])
-        if self.decimal not in (None, ".", ","):
-            raise PolicyError(f'publish.decimal is {self.decimal!r}; it is "." or ","')
+        if self.delimiter == "tab":
+            set_fields(self, delimiter="\t")
+        for name, (signs, words) in _SIGNS.items():
+            sign = getattr(self, name)
+            if sign not in (None, *signs):
+                raise PolicyError(f"publish.{name} is {sign!r}; {words}")
         if not isinstance(self.bom, bool | None):
             raise PolicyError(f"publish.bom is {self.bom!r}; it is true or false")
 
@@ -143,12 +143,10 @@ class PublishOptions:
         """
         file_format, usual = self.written_format, Dialect()
         signs: dict[str, Any] = {}
-        for name in _OF_CSV:
+        for name in {*_OF_CSV}.intersection(_OF_FORMAT[file_format]):
             sign = getattr(self, name)
-            if file_format == "csv":
-                sign = getattr(dialect, name) if sign is None else sign
-                sign = None if sign == getattr(usual, name) else sign
-            signs[name] = sign
+            sign = getattr(dialect, name) if sign is None else sign
+            signs[name] = None if sign == getattr(usual, name) else sign
         return replace(self, format=file_format, **signs)
 
     def check_columns(self, schema: Schema) -> None:

@@ -63,9 +63,10 @@ def owners_counts(
 
 def numbers_of_cases(counts: GroupCounts) -> IntArray | None:
     """How many cases the person of each combination has; None where rows are people."""
-    if CASES not in counts.values.columns:
+    column = counts.values.columns.get(CASES)
+    if column is None:
         return None
-    codes, numbers = counts.values.columns[CASES]
+    codes, numbers = column
     return np.asarray(np.array(numbers, dtype=np.int64)[codes])
 
 

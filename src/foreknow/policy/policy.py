@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from itertools import chain
-from operator import is_
+from itertools import chain, filterfalse
+from operator import attrgetter, is_
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -112,8 +112,8 @@ class Policy:
                     "Policy(KAnonymity(5), Schema(quasi_identifiers=[...], sensitive=...))"
                 )
             requirements, below = {**keys, **({} if below is None else {"below": below})}, None
-        if isinstance(requirements, (str, Path, Mapping)):
-            policy = Policy.of(requirements)
+        if (read_file := _file_reader(requirements)) is not None:
+            policy = read_file(requirements)
             requirements, tries = policy.requirements, (*policy.tries, *tries)
             schema, options = schema or policy.schema, options or policy.options
         if isinstance(options, Mapping):
@@ -154,7 +154,12 @@ class Policy:
     @property
     def on_values(self) -> list[Requirement]:
         """The requirements on sensitive values, without those on numbers of people."""
-        return [requirement for requirement in self.requirements if not requirement.of_people]
+        return [*filterfalse(attrgetter("of_people"), self.requirements)]
+
+    @property
+    def on_people(self) -> list[Requirement]:
+        """The requirements on numbers of people, whatever their values."""
+        return [*filter(attrgetter("of_people"), self.requirements)]
 
     @property
     def levels(self) -> dict[str, Level]:
@@ -204,8 +209,8 @@ class Policy:
 
     def _check_shared(self, schema: Schema) -> None:
         """Refuse values shared by households in a form that does not say which rows show them."""
-        for name in schema.shared_columns:
-            if name in self.options.unlinked:
+        for name in self.options.unlinked:
+            if name in schema.shared_columns:
                 raise PolicyError(
                     f"publish.unlinked: {name!r} is about values that are shown once for each "
                     "household, beside the column that says where: take it out of unlinked"
@@ -244,12 +249,7 @@ class Policy:
         Rules (impossible) say that some people cannot have some values.
         """
         for requirement in self.requirements:
-            adversaries = [point.adversary for point in requirement.points]
-            # Some adversaries are counted by whole rows, and so heed rules on other columns.
-            of_rows = bool(adversaries) and all(
-                getattr(kind, "of_rows", False) for kind in adversaries
-            )
-            if of_rows and schema.one_row_each and not requirement.of_windows:
+            if schema.one_row_each and requirement.target.counted_by_rows:
                 continue
             ruled_columns = self.ruled_beside(requirement)
             if ruled_columns:
@@ -348,10 +348,8 @@ class Policy:
         """
         if isinstance(given, Policy):
             return given
-        if isinstance(given, (str, Path)):
-            return cls.load(given)
-        if isinstance(given, Mapping):
-            return cls.from_dict(given)
+        if (read_file := _file_reader(given)) is not None:
+            return read_file(given)
         if isinstance(given, (Requirement, list, tuple)) or hasattr(given, "attained"):
             return cls(given)
         raise InputError(
@@ -554,9 +552,10 @@ class Policy:
         schema = self.schema
         if schema is None:
             return []
-        shown_columns = {*schema.other} - {*self.options.unlinked}
+        shown_columns = {*schema.other}
         if not self.options.labelled:
-            shown_columns |= {*schema.quasi_identifiers} - {*self.options.unlinked}
+            shown_columns |= {*schema.quasi_identifiers}
+        shown_columns.difference_update(self.options.unlinked)
         return [rule for rule in self._rules_on(requirement) if {*rule.where} - shown_columns]
 
     def _rules_on(self, requirement: Requirement) -> list[Rule]:
@@ -734,19 +733,15 @@ class Policy:
     @property
     def limits_inference(self) -> bool:
         """True if a requirement limits what can be inferred, not only who looks alike."""
-        return any(requirement.limits_inference for requirement in self._of_people_alone)
+        return any(requirement.limits_people for requirement in self.requirements)
 
     def limits_inference_of(self, everyone: Any) -> bool:
         """Like `limits_inference`, for a counted table: values that nobody has do not count."""
         return any(
-            RequirementCounts.of(requirement, everyone).limits_inference
-            for requirement in self._of_people_alone
+            requirement.limits_people
+            and RequirementCounts.of(requirement, everyone).limits_inference
+            for requirement in self.requirements
         )
-
-    @property
-    def _of_people_alone(self) -> list[Requirement]:
-        """The requirements that count no cases."""
-        return [requirement for requirement in self.requirements if not requirement.counts_cases]
 
     def monotone(self) -> bool:
         """True if merging groups can never make a safe release unsafe.
@@ -795,6 +790,13 @@ class Policy:
             table["try"] = [trial.to_dict() for trial in self.tries]
         table["publish"] = self.options.to_dict()
         return table
+
+
+def _file_reader(given: Any) -> Callable[[Any], Policy] | None:
+    """The reader of a policy file, by its path or from its tables; None for anything else."""
+    readers: dict[type, Callable[[Any], Policy]]
+    readers = {str: Policy.load, Path: Policy.load, Mapping: Policy.from_dict}
+    return next((readers[kind] for kind in readers if isinstance(given, kind)), None)
 
 
 def _as_requirements(requirements: Any, below: Number | None) -> tuple[Requirement, ...]:

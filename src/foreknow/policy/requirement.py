@@ -21,7 +21,6 @@ from foreknow.data.labels.labels import Label, Labels
 from foreknow.data.labels.ranges import Range
 from foreknow.data.labels.windows import Width
 from foreknow.data.layout import Layout
-from foreknow.data.people.households import ELSEWHERE
 from foreknow.data.schema import Schema
 from foreknow.data.sights import Possible
 from foreknow.errors import did_you_mean
@@ -383,6 +382,11 @@ class Requirement:
             return self.criterion.limits_values()
         return any(point.limit.limits for point in self.points)
 
+    @property
+    def limits_people(self) -> bool:
+        """True if it limits what is inferred about people, and not only about cases."""
+        return self.limits_inference and not self.counts_cases
+
     def searched(self, exact: bool) -> Requirement:
         """The requirement that a search checks, which is as strict or stricter.
 
@@ -395,7 +399,7 @@ class Requirement:
         is_replaced = exact or Need.FINISHED in criterion.needs
         if criterion.of_groups is None or not is_replaced:
             return self
-        known_columns = () if self.of_people else self.knowing
+        known_columns = self.subject.known_of_groups
         return replace(self, adversary=criterion.of_groups, knowing=known_columns)
 
     @cached_property
@@ -539,9 +543,7 @@ class Requirement:
                 f"and of {column!r} households share values; require facts or negations of it"
             )
         known_columns, excluded = self.knowing, dict.fromkeys(self.excluded)
-        # If it is about every value: ELSEWHERE stands in rows that do not show the value.
-        if self.target.singly and self.values is None:
-            excluded[ELSEWHERE] = None
+        excluded |= dict.fromkeys(self.target.exempt)
         if known_columns is not None:
             known_columns = tuple(dict.fromkeys((*known_columns, shown_column)))
         return replace(self, shown=shown_column, knowing=known_columns, excluded=tuple(excluded))
@@ -653,7 +655,7 @@ class Requirement:
     @property
     def by_counts(self) -> bool:
         """True if the number of people with each value in each group is enough to judge it."""
-        return not (self.known or self.has_priors or self.unit)
+        return self.subject.by_counts
 
     def monotone(self, semantics: Semantics) -> bool:
         """True if merging groups never makes a release fail that passed before."""

@@ -43,6 +43,16 @@ class Values:
         return self.required.knowing
 
     @property
+    def known_of_groups(self) -> Sequence[str] | None:
+        """The columns assumed known where its criterion is replaced by one on groups."""
+        return self.required.knowing
+
+    @property
+    def by_counts(self) -> bool:
+        """True if the number of people with each value in each group is enough to judge it."""
+        return not (self.required.known or self.required.has_priors)
+
+    @property
     def words(self) -> str:
         """The knowledge with its limits, or the criterion, in words."""
         points = self.required.points
@@ -161,6 +171,11 @@ class People(Values):
         chosen = getattr(self.criterion, "columns", None)  # if given, only these tell people apart
         return None if by_other_columns(self.criterion) and not chosen else ()
 
+    @property
+    def known_of_groups(self) -> Sequence[str] | None:
+        """None: who is in which group is known."""
+        return ()
+
     def knowing_all(self, layout: Layout) -> Requirement | None:
         """None: it asks of everybody by all columns, or by those that it names."""
         return None
@@ -199,9 +214,9 @@ class LookAlikes(People):
 
     def groups(self, release: Release, possible: Possible | None) -> Release | GroupCounts:
         """The groups of people; those who look alike by exact columns, where these are shown."""
-        if not release.recognized:
-            return self.rows(release)
-        return release.alike(self._known(release))
+        if self.exact(release):
+            return release.alike(self._known(release))
+        return self.rows(release)
 
     def exact(self, release: Release) -> tuple[str, ...]:
         """The exact columns that tell people apart in place of groups, where these are shown."""
@@ -224,10 +239,10 @@ class LookAlikes(People):
         if layout.people is not None:  # the bucketized form has a table of people
             known_columns = tuple(name for name in layout.people if name in columns)
             return Seen(required.sensitive or layout.main, known_columns)
-        unlinked = [name for name in layout.others_apart if name in columns]
-        if unlinked:
+        others = [name for name in layout.others_apart if name in columns]
+        if others:
             raise UnsupportedError(
-                f"{required.name}: {' and '.join(unlinked)} would be published of everybody, apart "
+                f"{required.name}: {' and '.join(others)} would be published of everybody, apart "
                 "from values that have tables of their own, and how many look alike by that is not "
                 "counted there: say knowing = [], if nobody knows it, or make it a quasi-identifier"
             )
@@ -242,6 +257,11 @@ class Units(People):
     def unit(self) -> str:
         """The column that numbers the units."""
         return str(self.criterion.unit)
+
+    @property
+    def by_counts(self) -> bool:
+        """False: units are counted in place of people."""
+        return False
 
     @property
     def words(self) -> str:

@@ -178,7 +178,7 @@ class PolicyTable(RequireTable):
         elif "absent" in fields:
             del fields["absent"]
         level = fields.get("at_level")
-        if level is not None and type(level) is not int:
+        if type(level) not in (int, type(None)):
             raise ValueError(f"at_level must be a whole number from 1, not {level!r}")
         return fields
 

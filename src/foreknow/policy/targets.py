@@ -112,6 +112,26 @@ class EachValue:
         """True if a search in which merging cannot hurt never refuses groups that hold."""
         return True
 
+    @property
+    def counted_by_rows(self) -> bool:
+        """True if its adversaries are counted by whole rows, and so heed rules on other columns."""
+        adversaries = [point.adversary for point in self.required.points]
+        return bool(adversaries) and all(getattr(kind, "of_rows", False) for kind in adversaries)
+
+    @property
+    def exempt(self) -> tuple[str, ...]:
+        """The marker of rows that do not show a household's value, where all values are meant."""
+        return (ELSEWHERE,) if self.required.values is None else ()
+
+    def is_idle(self, texts: Collection[str], absent: Collection[str]) -> bool:
+        """True if a list of it is a set of several values, and nobody has any (`absent`)."""
+        return False
+
+    @property
+    def together(self) -> Iterable[Sequence[Any]]:
+        """The lists of values that are one secret."""
+        return ()
+
     # ---- in counts --------------------------------------------------------------------------
 
     def check(self, semantics: Semantics) -> None:
@@ -192,8 +212,8 @@ class NearValues(EachValue):
 
     def narrower(self, factor: int) -> Requirement | None:
         """The same requirement about windows of a part of the width, where there are such."""
-        width = self.required.within.part(factor)
-        return replace(self.required, within=width) if width else None
+        part = self.required.within.part(factor)
+        return replace(self.required, within=part) if part else None
 
     def check_schema(self, schema: Schema) -> None:
         """Refuse a schema for which values near each other cannot be judged.
@@ -201,21 +221,21 @@ class NearValues(EachValue):
         These are cases of people, values of households, and rules on who cannot have which values.
         """
         column = self.required.sensitive or schema.sensitive
-        where: str | None = None
-        if schema.case_persons:
-            where = NO_SUM
-        elif schema.rules_about(column):
-            where = (
-                "where the schema says what some people cannot have (impossible); leave one of "
-                "them out"
-            )
-        elif column in schema.shared_values:
-            where = (
-                f"of {column!r}, which is shown once for each household; give ranges as secrets by "
-                "any_of"
-            )
-        if where is not None:
-            raise PolicyError(f"{self.required.name}: within is unsupported {where}")
+        unsupported = {
+            NO_SUM: schema.case_persons,
+            "where the schema says what some people cannot have (impossible); leave one of them "
+            "out": schema.rules_about(column),
+            f"of {column!r}, which is shown once for each household; give ranges as secrets by "
+            "any_of": column in schema.shared_values,
+        }
+        for where, is_so in unsupported.items():
+            if is_so:
+                raise PolicyError(f"{self.required.name}: within is unsupported {where}")
+
+    @property
+    def counted_by_rows(self) -> bool:
+        """False: windows are counted in one column."""
+        return False
 
     @property
     def searched_exactly(self) -> bool:
@@ -263,7 +283,7 @@ class SetsOfValues(EachValue):
     def __init__(self, required: Requirement) -> None:
         super().__init__(required)
         self._parts = {
-            name: _Ranged(setting) if isinstance(setting, Range) else _Listed(setting)
+            name: _PARTS.get(type(setting), _Listed)(setting)
             for name, setting in required.secret.sets.items()
         }
 
@@ -276,6 +296,20 @@ class SetsOfValues(EachValue):
     def texts(self) -> Iterable[Sequence[Any]]:
         """The lists of values that it names."""
         return (values_of_set.texts for values_of_set in self._parts.values())
+
+    @property
+    def exempt(self) -> tuple[str, ...]:
+        """None: the marker is in no set."""
+        return ()
+
+    def is_idle(self, texts: Collection[str], absent: Collection[str]) -> bool:
+        """True if a set has several values, and nobody has any."""
+        return len(absent) == len(texts) > 1
+
+    @property
+    def together(self) -> Iterable[Sequence[Any]]:
+        """The sets."""
+        return self.texts
 
     @property
     def words(self) -> str:
@@ -517,6 +551,10 @@ class _Ranged:
     def words(self, name: str) -> str:
         """The beginning of a sentence on its values."""
         return f"any_of = {name!r} is"
+
+
+# By the type of a set in a policy; lists of several types are one.
+_PARTS: Mapping[type, Any] = {Range: _Ranged}
 
 
 def _any_of(required: Requirement) -> EachValue:

@@ -8,7 +8,7 @@ from itertools import chain
 from operator import attrgetter
 
 from foreknow.auditing.remarks.remark import MOST, JudgedRelease, Reader, Remark, always, on_each
-from foreknow.data.schema import Schema
+from foreknow.data.schema import PLAIN, Schema
 from foreknow.methods.proof import AS_REQUIRED, AT_MOST, FREQUENCIES, NOT_JUDGED
 from foreknow.plugins import foreign
 from foreknow.wording import capital, listing
@@ -59,7 +59,7 @@ FOREIGN = Remark(
 
 
 def _count_cases(release: JudgedRelease) -> bool:
-    by_schema = release.schema is not None and release.schema.unit == "row"
+    by_schema = (release.schema or PLAIN).unit == "row"
     return by_schema or bool(getattr(release.table, "cases", False))
 
 

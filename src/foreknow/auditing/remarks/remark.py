@@ -30,6 +30,7 @@ class JudgedRelease:
         self.policy, self.schema = policy, None if policy is None else policy.schema
         self.requirements = () if policy is None else policy.requirements
         self.on_values = [] if policy is None else policy.on_values
+        self.on_people = [] if policy is None else policy.on_people
         self.columns = release.by_column()
         self.table: Any = None if release.is_bare else release
 
@@ -70,11 +71,8 @@ class JudgedRelease:
     def looked_at(self) -> list[str]:
         """The columns beside each other that all requirements look at."""
         layout = self.table.layout
-        of_people = []
-        for required in self.requirements:
-            if required.of_people:
-                of_people.append(required.seen_columns(layout).known)
-        return list(layout.looked_at(self.sights, of_people))
+        known_columns = [required.seen_columns(layout).known for required in self.on_people]
+        return list(layout.looked_at(self.sights, known_columns))
 
     @cached_property
     def unseen(self) -> list[str]:

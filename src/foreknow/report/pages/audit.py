@@ -697,9 +697,9 @@ def criterion_text(requirement: Requirement) -> str:
     """A criterion as a policy file has it."""
     assert requirement.criterion is not None
     ((key, setting),) = requirement.criterion.to_dict().items()
-    is_named = requirement.sensitive is not None and not requirement.of_people
-    of_column = f" of {visible(requirement.sensitive)}" if is_named else ""
-    return f"{key} = {setting_text(setting)}{of_column}"
+    # None for the only column; a criterion of people is about none.
+    of_columns = "".join(f" of {visible(name)}" for name in requirement.columns if name is not None)
+    return f"{key} = {setting_text(setting)}{of_columns}"
 
 
 def sensitive_noun(policy: Policy, requirement: Requirement | None = None) -> str:
@@ -820,14 +820,16 @@ def policy_rows(
         rows.append((requirement_title(requirement, position), lines))
     if policy.schema is not None:
         options = policy.options
-        form = f"{visible(options.form)}, " if options.form else ""  # else as suits the method
-        publication_text = f"{form}by {visible(options.method)}"
-        separate_columns = listing(map(visible, options.unlinked), n_shown=_EVERY)
-        publication_text += (
-            f"; apart from each other and all else: {separate_columns}" if options.unlinked else ""
-        )
+        # Without a form, it is the one that suits the method.
+        how = filter(None, [options.form, f"by {options.method}"])
+        publication_text = ", ".join(map(visible, how))
         steps = [f"{visible(name)} to multiples of {step}" for name, step in options.round.items()]
-        publication_text += f"; rounded: {listing(steps, n_shown=_EVERY)}" if steps else ""
+        clauses = {
+            "apart from each other and all else": [*map(visible, options.unlinked)],
+            "rounded": steps,
+        }
+        for words, phrases in clauses.items():
+            publication_text += f"; {words}: {listing(phrases, n_shown=_EVERY)}" if phrases else ""
         rows += [
             *schema_rows(policy.schema),
             *([("Published", [publication_text])] if published else []),
