@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Collection
+from functools import singledispatch
+from itertools import compress
 from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias, TypeVar, cast
 
@@ -172,6 +174,7 @@ def _of_counts(counts: GroupCounts, policy: Policy | None) -> Release:
     return Release.of_counts(counts, column)
 
 
+@singledispatch
 def _release_of(
     source: Any, policy: Policy | None, group: str | None, unsaid: str = _UNSAID
 ) -> Release:
@@ -179,38 +182,54 @@ def _release_of(
     # A list of releases of the same people, but no list of rows.
     if isinstance(source, (list, tuple)) and not is_records(source):
         source = load("foreknow.features.several_releases.joint:together")(source)
+        return _release_of(source, policy, group)
     release = part_of(source, "release", Release)
     if release is not None:  # a result, such as a publication, has its release
-        source = release
-    if isinstance(source, GroupCounts):
-        source = _of_counts(source, policy)
-    if isinstance(source, Release):
-        if group is not None:
-            raise SchemaError("the release has groups already; leave out group")
-        if policy is not None and policy.schema is not None:
-            return source.recognizing(policy.schema.quasi_identifiers)
-        return source
+        return _release_of(release, policy, group)
     counts = part_of(source, "counts", GroupCounts)
     if counts is not None:
         return _of_counts(counts, policy)
-    if isinstance(source, (str, Path)) and (Path(source) / CERTIFICATE).is_file():
-        if group is not None:
-            raise SchemaError(
-                f"the columns of {str(source)!r} are in its certificate; leave out the group"
-            )
-        published = open_published(source, None if policy is None else policy.schema).release
-        return _release_of(published, policy, None)
-    if isinstance(source, Microdata):
-        release = Release.from_schema(source.prepared, source.schema, group)
-        release.refuse_partly_left_out(
-            "publish leaves out these rows, and the table shows them: give the table in place of "
-            f"this Microdata, to judge all that its rows show, or {_LABEL}"
-        )
-        return release
     if policy is None:
         raise SchemaError(unsaid)
     schema = policy.needed_schema
     return Release.from_schema(source, schema, group, policy.options.unlinked)
+
+
+@_release_of.register
+def _(source: Release, policy: Policy | None, group: str | None, _: str = "") -> Release:
+    if group is not None:
+        raise SchemaError("the release has groups already; leave out group")
+    if policy is not None and policy.schema is not None:
+        return source.recognizing(policy.schema.quasi_identifiers)
+    return source
+
+
+@_release_of.register
+def _(source: GroupCounts, policy: Policy | None, group: str | None, _: str = "") -> Release:
+    return _release_of(_of_counts(source, policy), policy, group)
+
+
+@_release_of.register(str)
+@_release_of.register(Path)
+def _(source: str | Path, policy: Policy | None, group: str | None, unsaid: str = "") -> Release:
+    if not (Path(source) / CERTIFICATE).is_file():  # a file of a table
+        return _release_of.dispatch(object)(source, policy, group, unsaid)
+    if group is not None:
+        raise SchemaError(
+            f"the columns of {str(source)!r} are in its certificate; leave out the group"
+        )
+    published = open_published(source, None if policy is None else policy.schema).release
+    return _release_of(published, policy, None)
+
+
+@_release_of.register
+def _(source: Microdata, policy: Policy | None, group: str | None, _: str = "") -> Release:
+    release = Release.from_schema(source.prepared, source.schema, group)
+    release.refuse_partly_left_out(
+        "publish leaves out these rows, and the table shows them: give the table in place of "
+        f"this Microdata, to judge all that its rows show, or {_LABEL}"
+    )
+    return release
 
 
 def read_at_once(release: Release, policy: Policy) -> Release:
@@ -270,10 +289,10 @@ def owned_of_each(release: Release, policy: Policy, visible: Release | Sight) ->
     """
     # The sensitive column by the position of the requirement: people without a value in it may be
     # left out of the release, so each column may need a table of its own.
-    column_of_requirement = dict[int, str | None]()
-    for position, requirement in enumerate(policy.requirements):
-        if policy.asks_owner(requirement):
-            column_of_requirement[position] = next(iter(requirement.columns), None)
+    is_asked = map(policy.asks_owner, policy.requirements)
+    column_of_requirement: dict[int, str | None] = {}
+    for position, requirement in compress(enumerate(policy.requirements), is_asked):
+        column_of_requirement[position] = next(iter(requirement.columns), None)
     columns = dict.fromkeys(column_of_requirement.values())
     owned: list[Owned | None] = [None] * len(policy.requirements)
     counts_of_tables = dict[int, tuple[GroupCounts, CaseOwners | None]]()
@@ -342,7 +361,7 @@ def _checked_table(
     columns = {*policy.looked_at} & {*people.schema.sensitives} - several_values
     if release.owners is not None and people is release.owners[0]:
         # The release was made from this table; rules may be about other values than it shows.
-        columns = {name for name in columns if policy.needed_schema.rules_about(name)}
+        columns &= {rule.sensitive for rule in policy.needed_schema.impossible}
     else:
         release.refuse_partly_left_out(f"who they are is not known beside it: {_LABEL}")
     for name in columns:

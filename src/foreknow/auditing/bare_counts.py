@@ -49,9 +49,16 @@ class _CountsReader:
 
         `table` is "people", or one of (group, value, count), whose rows stand for themselves.
         """
+        return {"people": self._people}.get(table, self._cells)(names)
+
+    def _people(self, _: Sequence[str]) -> Rows:
+        """A row for each group, which stands for all of its people."""
         counts = self.counts
-        if table == "people":  # one row for each group, which stands for all of its people
-            return self._labels(np.arange(counts.n_groups)), times_or_once(counts.sizes, 0)
+        return self._labels(np.arange(counts.n_groups)), times_or_once(counts.sizes, 0)
+
+    def _cells(self, names: Sequence[str]) -> Rows:
+        """A row for each group and value."""
+        counts = self.counts
         # Values that print alike are one to a reader, so their counts are added up.
         pairs = np.stack([counts.cell_groups, self._code_of_text[counts.codes]])
         distinct_pairs, pair_of_row = np.unique(pairs, axis=1, return_inverse=True)

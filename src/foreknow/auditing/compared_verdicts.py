@@ -115,8 +115,8 @@ def findings_of(
         share_rows(counted_rows, memo)
     table = requirement.subject.asked(values, policy.schema, layout)
     # Where people have several values, these stand apart from all other columns.
-    joint = counted_rows.for_sensitive(counted_rows.sensitive).semantics == "single"
-    table = {**table, "knowing": list(requirement.seen_columns(layout).known) if joint else []}
+    in_rows = counted_rows.for_sensitive(counted_rows.sensitive).semantics == "single"
+    table = {**table, "knowing": list(requirement.seen_columns(layout).known) if in_rows else []}
     return verdicts_on(counted_rows, table, registered_kinds(), position)
 
 

@@ -319,8 +319,11 @@ def _refuse_misread(release: Release, counts: GroupCounts, policy: Policy) -> No
 
 def _as_adversary_sees(release: Release, policy: Policy, people: Any) -> Release | Sight:
     """The release, seen by an adversary who knows the columns of `people`."""
-    if people is None or isinstance(people, Sight):
-        return release if people is None else people
+    match people:
+        case None:
+            return release
+        case Sight():
+            return people
     if policy.owned:
         people = policy.microdata(people)
     return seen_with(release, people, [])

@@ -215,19 +215,27 @@ class _HeldReader:
 
         `table` is "people", or "sensitive", whose rows are (group, value, count).
         """
-        visible, values = self.visible, self.visible.values_of_people()
+        values = self.visible.values_of_people()
         columns = {
             name: _printed(name, *coded)
-            for name, coded in zip(visible.groups, values.groups, strict=True)
+            for name, coded in zip(self.visible.groups, values.groups, strict=True)
         }
-        if table == "people":
-            other_columns = [name for name in names if name not in columns]
-            if other_columns:
-                raise no_signatures(visible.table, other_columns)
-            rows, amounts = _distinct_rows(columns)
-            return [rows[name] for name in names], amounts
-        # A row for each value that somebody has: the person's group, and the value. Equal rows are
-        # counted; then their number is a column of its own, as in a written table.
+        return {"people": self._people}.get(table, self._cells)(names, columns, values)
+
+    def _people(self, names: Sequence[str], columns: Mapping[str, Column], _: Any) -> Rows:
+        """A row for each group."""
+        other_columns = [name for name in names if name not in columns]
+        if other_columns:
+            raise no_signatures(self.visible.table, other_columns)
+        rows, amounts = _distinct_rows(columns)
+        return [rows[name] for name in names], amounts
+
+    def _cells(self, names: Sequence[str], columns: Mapping[str, Column], values: Any) -> Rows:
+        """A row for each value that somebody has: the person's group, and the value.
+
+        Equal rows are counted; then their number is a column of its own, as in a written table.
+        """
+        visible = self.visible
         columns = {name: column.take(values.holders) for name, column in columns.items()}
         columns[visible.sensitive] = _printed(visible.sensitive, values.codes, values.distinct)
         rows, amounts = _distinct_rows(columns)
