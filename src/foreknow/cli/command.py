@@ -425,7 +425,7 @@ def _parameter(
     is_list = get_origin(kind) is list
     if is_list:
         (kind,) = get_args(kind)
-    settings: dict[str, Any] = {"type": click.Path(path_type=Path) if kind is Path else kind}
+    settings: dict[str, Any] = {"type": {Path: click.Path(path_type=Path)}.get(kind, kind)}
     settings["required"] = default is REQUIRED
     if default is not REQUIRED:
         settings["default"] = default

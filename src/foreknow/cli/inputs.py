@@ -102,6 +102,11 @@ class Columns(Files):
         """The quasi-identifiers that the options name."""
         return listed(self.quasi_identifiers or "") or [""]
 
+    @property
+    def _naming(self) -> dict[str, Any]:
+        """The role of the column that the options name for people, as the schema has it."""
+        return {} if self.person is None else {"person": self.person}
+
     def release(self, path: Path, needs: Needs = ONE_BY_ONE) -> Release:
         """Open a release as an adversary sees it, who knows `knowing` and asks for `sensitive`."""
         return self._as_adversary_sees(self.whole(path), needs)
@@ -124,13 +129,12 @@ class Columns(Files):
         if self.given is not None:
             self._refuse_beside_policy()
         if not is_published(path):
-            schema = policy.needed_schema
-            schema = schema if self.person is None else replace(schema, person=self.person)
+            schema = replace(policy.needed_schema, **self._naming)
             unlinked = policy.options.unlinked
             return Release.from_schema(
                 path, schema, self.group, unlinked, written=self.written(schema)
             )
-        if self.person is not None:
+        if self._naming:
             raise SchemaError(f"{str(path)!r} names nobody; leave out --person")
         return open_published(path, policy.schema).release
 
@@ -299,7 +303,7 @@ class Columns(Files):
         from foreknow.data.tables.sources import open_table
         from foreknow.data.tables.table import require
 
-        missing = self.sensitive is None or (with_people and self.person is None)
+        missing = self.sensitive is None or (with_people and not self._naming)
         if missing or (self.group is None) == (self.quasi_identifiers is None):
             person = "--person COLUMN, " if with_people else ""
             raise SchemaError(
@@ -308,7 +312,7 @@ class Columns(Files):
             )
         semantics = check_semantics(self.semantics or "single")
         names = self.names if self.group is None else []
-        roles: dict[str, Any] = {"sensitive": self.sensitive, "person": self.person}
+        roles: dict[str, Any] = {"sensitive": self.sensitive, **self._naming}
         table = open_table(path, self.reading)
         require(table, [*names, *(column for column in roles.values() if column is not None)])
         roles |= {"quasi_identifiers": names, "group": self.group, "semantics": semantics}

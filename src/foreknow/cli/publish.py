@@ -62,13 +62,12 @@ class Folder:
         `policy` is the path of the policy file, if it has one.
         """
         from foreknow.atomic_files import require_new
+        from foreknow.publishing.publish import folders_of
         from foreknow.publishing.publish import publish as make
         from foreknow.publishing.signature import Signer
         from foreknow.result_pages import page_of
-        from foreknow_judge.files import file_names
 
-        out = _release_folder(table, self.out)
-        owner = file_names.owners_folder(out) if self.owner is None else self.owner
+        out, owner = folders_of(_release_folder(table, self.out), self.owner)
         # The folders must be new, which is checked before there is work.
         if not self.dry_run:
             require_new(out, owner)

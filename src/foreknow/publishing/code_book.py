@@ -16,11 +16,10 @@ import pyarrow.compute as pc
 from foreknow.data.arrays import IntArray
 from foreknow.data.prepare import header_of_shuffled
 from foreknow.data.release_tables import COUNT
-from foreknow.data.tables.views.renamed_columns import rearmed
 from foreknow.data.tables.views.typed_columns import type_of
 from foreknow.publishing.label_extents import About, Extents
 from foreknow.wording import unit_counted
-from foreknow.written_releases.written_release import hints_of, is_text
+from foreknow.written_releases.written_release import hints_of, is_text, spelling_of
 from foreknow_judge.certificate import Certificate
 from foreknow_judge.errors import CertificateError, InputError
 from foreknow_judge.files.documents import decode_utf8, from_json, read_bytes
@@ -29,8 +28,6 @@ from foreknow_judge.files.written_release import Written, count_column_sets
 
 _SCHEMA = "https://datapackage.org/profiles/2.0/datapackage.json"
 _MOST_BYTES, _LONGEST_TITLE, _SHOWN = 64 << 20, 1000, 200
-# A text that looks like a formula is written otherwise where formulas are escaped.
-_FORMULA = r"^['=+\-@\t\r]"
 
 # A number, or from one to another, as most are written: none of them is a code, or very long.
 _PLAIN_NUMBER = r"-?(0|[1-9][0-9]{0,14})(\.[0-9]{1,3})?"
@@ -80,7 +77,7 @@ def _column_of(certificate: Certificate, header: str) -> tuple[str, bool]:
 
     The header may differ from the name of the column: marked as a formula, or as shuffled.
     """
-    name = rearmed(header) if certificate.escaped else header
+    name = spelling_of(certificate).name_of(header)
     columns = {header_of_shuffled(column): column for column in certificate.unlinked}
     return columns.get(name, name), name in columns
 
@@ -237,8 +234,8 @@ def about_of(labels: pa.Array, about: About | None = None, **hints: Any) -> Abou
 
 def _type_of(texts: pa.Array, certificate: Certificate, bare: str) -> str:
     """The type of values as they are written."""
-    marked = certificate.escaped and pc.any(pc.match_substring_regex(texts, _FORMULA)).as_py()
-    return "string" if marked or is_text(certificate, bare) else type_of(texts)
+    is_marked = spelling_of(certificate).marks_any(texts)
+    return "string" if is_marked or is_text(certificate, bare) else type_of(texts)
 
 
 def contradictions_of(

@@ -34,7 +34,14 @@ from foreknow.data.tables.writers import write_csv, write_parts
 from foreknow.errors import OutputError
 from foreknow.publishing.label_extents import Extent, Extents
 from foreknow.randomness import generator
-from foreknow.written_releases.written_release import Published, hints_of, is_text, open_published
+from foreknow.written_releases.written_release import (
+    ESCAPED,
+    Published,
+    hints_of,
+    is_text,
+    open_published,
+    spelling_of,
+)
 from foreknow_judge.counts.layout import multivalued_columns
 from foreknow_judge.errors import CertificateError, memory_for
 
@@ -55,7 +62,6 @@ MEMBERS, MISSING = "_members", "_missing"
 
 _COUNT = re.compile(r"[1-9][0-9]{0,14}")
 _MOST_VALUES = 1 << 30  # of all people
-_ESCAPED = b"escaped"  # noted of a table whose texts that look like formulas were marked
 _DAY = timedelta(1)
 # Rounds in which shares of values are learned, and in how fine steps they are drawn by.
 _ROUNDS, _FINELY = 20, 1024
@@ -231,7 +237,7 @@ def _as_csv(table: pa.Table, path: Path) -> None:
             for row in table.column(name).to_pylist():
                 rows.append(None if row is None else _joined(row))
             table = table.set_column(position, name, pa.array(rows, pa.string()))
-    write_csv([table], path, escape_formulas=_ESCAPED in (table.schema.metadata or {}))
+    write_csv([table], path, escape_formulas=ESCAPED in (table.schema.metadata or {}))
 
 
 def _as_parquet(table: pa.Table, path: Path) -> None:
@@ -637,8 +643,8 @@ class Flat:
         fields = []
         for name, column in columns.items():
             fields.append(pa.field(name, column.type, metadata=noted.get(name)))
-        metadata = {_ESCAPED: b"true"} if self._known.escaped else None
-        return pa.table([*columns.values()], pa.schema(fields, metadata))
+        schema = pa.schema(fields, spelling_of(self._known).notes)
+        return pa.table([*columns.values()], schema)
 
 
 def _counts(counts: Sequence[Any]) -> IntArray:

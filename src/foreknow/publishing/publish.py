@@ -309,9 +309,8 @@ class Publication:
         OutputError
             If one of the folders exists or cannot be written.
         """
-        kept_in = owners_folder(folder) if owner is None else owner
         signer = None if key is None else Signer(key)
-        with whole_folders(folder, kept_in) as (aside, for_owner):
+        with whole_folders(*folders_of(folder, owner)) as (aside, for_owner):
             # The tables first; then what describes them; the certificate has the digests of all.
             digests = self._copy_files(aside)
             certified = replace(self.certificate, files=digests)
@@ -378,6 +377,11 @@ class Publication:
     def to_dict(self) -> dict[str, Any]:
         """The certificate as plain values."""
         return self.certificate.to_dict()
+
+
+def folders_of(folder: str | Path, owner: str | Path | None = None) -> tuple[Path, Path]:
+    """The folder of a release, and the one for its owner: `owner`, or the one beside it."""
+    return Path(folder), owners_folder(folder) if owner is None else Path(owner)
 
 
 def _counting_cases(call: Callable[P, Publication]) -> Callable[P, Publication]:
@@ -500,7 +504,7 @@ def publish(
     if whole:
         raise UnsupportedError("whole-after", "publish")
     if out is not None:
-        require_new(Path(out), owners_folder(out))
+        require_new(*folders_of(out))
     rules = {key: changed.pop(key) for key in [*changed] if key in KEYS}  # type: ignore[misc]
     if isinstance(options, Mapping):  # as a policy file has them
         options = PublishOptions.from_dict(options)

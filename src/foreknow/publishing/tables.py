@@ -6,7 +6,7 @@ published columns is carried over.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -127,9 +127,9 @@ def _take_rows(columns: Mapping[str, pa.Array], rows: IntArray) -> dict[str, pa.
     return {name: column.take(row_numbers) for name, column in columns.items()}
 
 
-def _headers(names: Iterable[str], unlinked: Sequence[str]) -> dict[str, str]:
+def _headers(names: Collection[str], unlinked: Sequence[str]) -> dict[str, str]:
     """The headers of columns; that of a shuffled column says so."""
-    return {name: header_of_shuffled(name) if name in unlinked else name for name in names}
+    return dict(zip(names, names, strict=True)) | {n: header_of_shuffled(n) for n in unlinked}
 
 
 def _sensitive_tables(

@@ -20,6 +20,7 @@ WHAT_IT_IS = (
     "no figure here makes a release safe."
 )
 _NOT_RUN = "No trial was run of what can be learned from the release"
+_ONE_VALUE = "a trial guesses one value of each person"
 _SEE = "see foreknow learned FOLDER TABLE --policy FILE --by COLUMN"
 _KEPT = (
     "An attacker who learns from {} was tried. How often they guess right is counted with the "
@@ -138,9 +139,9 @@ def trial_notes(audit: Audit, *, published: bool = False) -> list[str]:
     if not audit.trials and audit.tried_together:
         return [_KEPT.format("this release and earlier ones together")]
     if not audit.trials:
-        can_be_tried = audit.counts.semantics == "single" and not published
-        hint = f"; {_SEE}" if can_be_tried else ""
-        return [f"{_NOT_RUN}: {lacking_for_trial(audit)}{hint}."]
+        lacking = lacking_for_trial(audit)
+        hint = "" if published or _ONE_VALUE in lacking else f"; {_SEE}"
+        return [f"{_NOT_RUN}: {lacking}{hint}."]
     if published:
         return [_KEPT.format("the release itself")]
     sentences = []
@@ -159,7 +160,7 @@ def lacking_for_trial(audit: Audit) -> str:
             f"a trial guesses one sensitive column, and there are {len(schema.sensitives)}"
         )
     if audit.counts.semantics != "single":
-        lacking.append("a trial guesses one value of each person")
+        lacking.append(_ONE_VALUE)
     if groups < LEAST_GROUPS:
         lacking.append(f"a trial needs {LEAST_GROUPS} groups, and there are {groups}")
     return "; ".join(lacking) or "a trial needs everybody's exact columns, which are not known here"

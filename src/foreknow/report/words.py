@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from fractions import Fraction
+from itertools import starmap
 from typing import Any
 
 from foreknow.adversaries.disclosure import Disclosure
@@ -83,10 +84,10 @@ def secret_words(
     `meant` has the values of a table that a label stands for; at most `most` values are listed.
     """
 
-    # A set is named, unless its name only lists its values.
     def listed(labels: Iterable[Any], last: str = "and") -> str:
         return listing(map(named, labels), last, n_shown=most)
 
+    # A set is named, unless its name only lists its values.
     def of_set(name: str, members: Any) -> str:
         if isinstance(members, (Mapping, Range)):
             return f"{named(name)} ({noun} {visible(Range.of(members))})"
@@ -94,16 +95,21 @@ def secret_words(
         is_named = name not in ("", " or ".join(map(str, members)))
         return f"any of {named(name)} ({either})" if is_named else f"any of {either}"
 
-    if secret.sets:
-        return listing([of_set(*named_set) for named_set in secret.sets.items()], n_shown=most)
-    if secret.label is not None:
-        under = meant.get(secret.label)
+    def of_label(label: str) -> str:
+        under = meant.get(label)
         values = f" ({listed(under, 'or')})" if under else ""
-        return f"any {singular(noun)} under {named(secret.label)}{values}"
-    if secret.width is not None:
-        return f"every {singular(noun)} to within {Width.of(secret.width).words()}"
-    if secret.values is not None:
-        return listed(secret.values)
+        return f"any {singular(noun)} under {named(label)}{values}"
+
+    phrases: Mapping[str, Callable[[Any], str]] = {
+        "sets": lambda sets: listing([*starmap(of_set, sets.items())], n_shown=most),
+        "label": of_label,
+        "width": lambda width: f"every {singular(noun)} to within {Width.of(width).words()}",
+        "values": listed,
+    }
+    for key, phrase in phrases.items():
+        setting: Any = getattr(secret, key)
+        if setting != Secret._field_defaults[key]:
+            return phrase(setting)
     all_values = f"every {singular(noun)}"
     if secret.level is not None:
         all_values = f"every label of level {secret.level} in the hierarchy of {noun}"

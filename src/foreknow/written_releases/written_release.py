@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 from foreknow.certificates import Certificate
 from foreknow.data.columns.hierarchy import Ordered, Tree, hierarchy_from
@@ -19,7 +19,7 @@ from foreknow.data.schema import Schema
 from foreknow.data.tables.sources import open_table
 from foreknow.data.tables.table import Table
 from foreknow.data.tables.views.plain_columns import bare, with_commas
-from foreknow.data.tables.views.renamed_columns import Rearmed
+from foreknow.data.tables.views.renamed_columns import Rearmed, has_formula, rearmed
 from foreknow.data.tables.views.stacked_tables import bare_rows
 from foreknow.errors import SchemaError, refuse_other_type
 from foreknow.policy.kinds import registered_kinds
@@ -33,6 +33,8 @@ from foreknow_judge.errors import CertificateError, InputError
 from foreknow_judge.files.file_names import CERTIFICATE
 from foreknow_judge.files.release_folder import strange_parts
 from foreknow_judge.knowledge.impossible_values import is_opaque
+
+ESCAPED = b"escaped"  # noted of a table whose texts that look like formulas were marked
 
 
 @dataclass(frozen=True, repr=False)
@@ -126,10 +128,50 @@ def schema_of(certificate: Certificate) -> Schema:
     return Schema(**{**certificate.policy["schema"], **changes})
 
 
+class Spelling:
+    """The texts of a release as its files have them: as they are."""
+
+    notes: ClassVar[Mapping[bytes, bytes] | None] = None  # of a table that is made of them
+
+    def table_of(self, written: Table) -> Table:
+        """A table without the marks of its file."""
+        return written
+
+    def name_of(self, header: str) -> str:
+        """A header without such a mark."""
+        return header
+
+    def marks_any(self, texts: Any) -> bool:
+        """True if one of these texts is written otherwise than it is."""
+        return False
+
+
+class Escaped(Spelling):
+    """Texts that look like a formula are marked in the files."""
+
+    notes: ClassVar[Mapping[bytes, bytes] | None] = {ESCAPED: b"true"}
+
+    def table_of(self, written: Table) -> Table:
+        """A table without the marks of its file."""
+        return Rearmed(written)
+
+    def name_of(self, header: str) -> str:
+        """A header without such a mark."""
+        return rearmed(header)
+
+    def marks_any(self, texts: Any) -> bool:
+        """True if one of these texts looks like a formula."""
+        return has_formula(texts)
+
+
+def spelling_of(certificate: CertificateRead) -> Spelling:
+    """The spelling of the texts of a release."""
+    return Escaped() if certificate.escaped else Spelling()
+
+
 def _as_certified(table: Table, certificate: Certificate) -> Table:
     """A written table with its values as they were: no marks of formulas, points in decimals."""
-    if certificate.escaped:
-        table = Rearmed(table)
+    table = spelling_of(certificate).table_of(table)
     if not certificate.commas:
         return table
     rows = table.arrow(table.columns)

@@ -21,6 +21,11 @@ def disarmed(texts: Any) -> Any:
     return pc.replace_substring_regex(texts, _FORMULA, r"'\1")
 
 
+def has_formula(texts: Any) -> bool:
+    """True if `disarmed` would change a text, or one begins with an apostrophe already."""
+    return bool(pc.any(pc.match_substring_regex(texts, r"^['=+\-@\t\r]")).as_py())
+
+
 def disarm_name(name: str) -> str:
     """Write a column's name as `write_csv` does when formulas are escaped."""
     return str(disarmed(pa.scalar(name)).as_py())
