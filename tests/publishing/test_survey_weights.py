@@ -211,24 +211,27 @@ def test_few_units_need_company(roles, names):
 
 
 @pytest.mark.parametrize(
-    "required",
-    [REQUIRED[:1], [{"k_anonymity": 3}]],
-    ids=["facts", "k_anonymity"],
+    ("required", "message"),
+    [
+        (REQUIRED, "group_size"),
+        ([{"k_anonymity": 3}], "k_anonymity"),
+        ([{**one, "knowing": []} for one in REQUIRED], "several weights"),
+    ],
+    ids=["facts", "k_anonymity", "unknown"],
 )
-def test_finer_weights_are_refused(tmp_path, required):
+def test_finer_weights_are_refused(tmp_path, required, message):
     """Whoever certifies the weights of rows in place of weights of groups is found out."""
-    made = fk.publish(survey(), policy([*required, {"group_size": 3}]), seed=1)
-    made.write(tmp_path / "release")
+    publish(tmp_path, required=required)
     folder = shutil.copytree(tmp_path / "release", tmp_path / "forged")
     path, certificate = folder / "release.csv", folder / "certificate.json"
     before = digest_of(path)
     rows = pd.read_csv(path, dtype=str)
-    rows["w"] = [f"{weight_of(row)}{i}" for i, row in enumerate(rows.to_dict("records"))]
+    rows["w"] = [f"{i},5" for i in range(len(rows))]
     rows.to_csv(path, index=False)
     with pytest.raises(CertificateError):
         fk.verify(folder)
     certificate.write_text(certificate.read_text().replace(before, digest_of(path)))
-    with pytest.raises(CertificateError):
+    with pytest.raises(CertificateError, match=message):
         fk.verify(folder)
 
 
