@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from foreknow_judge.files.printable import visible
 from foreknow_judge.remarks.sentences import SEVERAL_CASES
@@ -78,9 +78,19 @@ class Unit(NamedTuple):
     of_one: str = ""  # after what one of them is worth
     notes: tuple[str, ...] = ()  # what is to be said beside all figures
 
+    def said(self, content: Any, word: Callable[[Any], Any]) -> Any:
+        """Texts about people as they are; `word` has words for cases in place of people."""
+        return content
+
+
+class _Cases(Unit):
+    def said(self, content: Any, word: Callable[[Any], Any]) -> Any:
+        """The texts with cases in place of people."""
+        return word(content)
+
 
 PEOPLE = Unit("person", "people")
-CASES = Unit("case", "cases", " of cases", ", of one case", (SEVERAL_CASES,))
+CASES = _Cases("case", "cases", " of cases", ", of one case", (SEVERAL_CASES,))
 
 
 def unit_counted(of_cases: bool) -> Unit:

@@ -213,9 +213,9 @@ def _refuse_uncounted(policy: Policy, release: Release, counts: GroupCounts) -> 
 
 def _of_cases(explanation: Explanation) -> Explanation:
     """The explanation; of a criterion on values, with the remark that it counted cases."""
-    if not explanation.of_groups or explanation.requirement.of_people:
+    remark = explanation.requirement.subject.on_cases
+    if not explanation.of_groups or not remark:
         return explanation
-    remark = "counted are cases, and all of them may be of one person"
     text = f"{explanation.found.words}; {remark}"
     return replace(explanation, found=replace(explanation.found, words=text))
 

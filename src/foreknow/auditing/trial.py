@@ -303,4 +303,4 @@ def _trials_by_default(
 
 def _cohort_of(visible: Release | Sight) -> tuple[str, ...]:
     """The column by which it is known of everybody which of several releases shows them."""
-    return tuple(name for name in visible.attributes if name == visible.cohort)
+    return tuple({visible.cohort}.intersection(visible.attributes))

@@ -10,7 +10,7 @@ from foreknow.cli.command import POLICY, command
 from foreknow.cli.options import Files, ForwardedOptions, Output, Quiet, Raw
 from foreknow.cli.terminal import console, print_plain, progress
 from foreknow.cli.typed_words import listed
-from foreknow.data.columns.reading_rules import STDIN
+from foreknow.data.columns.reading_rules import STDIN, file_of
 from foreknow.data.tables.formats.database_address import spoken
 from foreknow_judge.files.printable import visible
 from foreknow_judge.text import some
@@ -48,8 +48,8 @@ def init(
             suggestion = suggest_policy(table, reading=files.reading, **forwarded)
         sys.stdout.write(suggestion.to_toml())
         return
-    is_path = isinstance(table, (str, Path)) and "://" not in str(table)
-    is_missing = is_path and not Path(table).exists()  # which is said below
+    path = file_of(table)
+    is_missing = path is not None and not path.exists()  # which is said below
     if not force and not is_missing and (out.exists() or out.is_symlink()):
         raise OutputError(
             f"{str(out)!r} exists already; name a new file with --out, or write over it with "

@@ -10,6 +10,7 @@ from typing import Any, ParamSpec, TypedDict, TypeVar
 
 from foreknow.call_hints import hinted
 from foreknow.criteria.registry import CRITERIA
+from foreknow.data.columns.reading_rules import file_of
 from foreknow.data.microdata import Microdata
 from foreknow.data.schema import Schema
 from foreknow.errors import CallError, SchemaError
@@ -135,12 +136,13 @@ def _policy_of(
         tables = [value for value in tables if "facts" not in value]
         tables += [{**value, "below": limit} for value in fact_tables]
     schema, requirements = _schema(arguments), _requirements(tables)
-    if policy is None and schema is None and isinstance(table, (str, Path)):
-        policy_file = Path(table).with_name("policy.toml")
+    path = file_of(table) if policy is None and schema is None else None
+    if path is not None:
+        policy_file = path.with_name("policy.toml")
         if policy_file.is_file():  # the policy of the table, as on the command line
             _LOG.warning("%s: the policy is %s, which lies beside it", table, policy_file)
             return _policy_of(policy_file, keywords, table, name, example)
-        if (Path(table) / CERTIFICATE).is_file():
+        if (path / CERTIFICATE).is_file():
             raise CallError(
                 f"{name}() is missing the policy; fk.verify({str(table)!r}) judges a published "
                 "folder by the policy in its certificate"

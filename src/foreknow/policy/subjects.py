@@ -26,6 +26,8 @@ class Values:
 
     required: Requirement
     of_people: ClassVar[bool] = False
+    # a remark on figures of its criterion where rows are cases
+    on_cases: ClassVar[str] = "counted are cases, and all of them may be of one person"
 
     @property
     def columns(self) -> tuple[str | None, ...]:
@@ -157,6 +159,7 @@ class People(Values):
 
     criterion: Any
     of_people: ClassVar[bool] = True
+    on_cases: ClassVar[str] = ""
 
     @property
     def columns(self) -> tuple[str | None, ...]:

@@ -216,7 +216,7 @@ class PolicyTable(RequireTable):
         for k in SECRET:
             if k in self.said and k not in ("at_level", "except"):
                 other_keys.append(k)
-        if self.at_level is None or not other_keys:
+        if "at_level" not in self.said or not other_keys:
             return self
         if "within" in other_keys:
             raise ValueError("give within or at_level, not both; within is about every value")

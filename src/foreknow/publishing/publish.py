@@ -103,7 +103,7 @@ from foreknow.publishing.verification import (
 from foreknow.randomness import generator
 from foreknow.result_pages import page_of
 from foreknow.settings import known_keys
-from foreknow.wording import in_cases, people_text
+from foreknow.wording import in_cases, people_text, unit_counted
 from foreknow.written_releases.members import rows_of_people
 from foreknow.written_releases.written_release import as_release
 from foreknow_judge.certificate import digest_of
@@ -890,7 +890,7 @@ def _advice(
     lines = advice_of(
         groups.method, task.cell_microdata, task.policy, audit, kept_detail, task.seed
     )
-    return tuple(map(in_cases, lines) if certificate.in_cases else lines)
+    return tuple(unit_counted(certificate.in_cases).said(lines, partial(map, in_cases)))
 
 
 def _published_after(

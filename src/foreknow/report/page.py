@@ -20,7 +20,7 @@ from foreknow.report.blocks import (
     reworded,
 )
 from foreknow.report.terminal import Laid
-from foreknow.wording import PEOPLE, Unit, unit_counted, wording_of_cases
+from foreknow.wording import Unit, unit_counted, wording_of_cases
 from foreknow_judge.errors import InputError
 from foreknow_judge.remarks.sentences import ASSUMED
 
@@ -90,9 +90,7 @@ class Page(ABC, Generic[R]):
 
     def said(self, content: Any) -> Any:
         """A text or blocks, in which "people" becomes "cases" where cases are counted."""
-        if self.unit is PEOPLE:
-            return content
-        return reworded(content, self._wording)
+        return self.unit.said(content, lambda people: reworded(people, self._wording))
 
     @cached_property
     def _wording(self) -> Callable[[str], str]:

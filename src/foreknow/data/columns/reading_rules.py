@@ -571,4 +571,10 @@ def is_address(source: str | Path) -> bool:
     return _ADDRESS.match(str(source)) is not None
 
 
+def file_of(source: Any) -> Path | None:
+    """The file or folder that a source names; None for an address, a frame or a relation."""
+    is_named = isinstance(source, (str, Path)) and not is_address(source)
+    return Path(source) if is_named else None
+
+
 NOTHING = Reading()

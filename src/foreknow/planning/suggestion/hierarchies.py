@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from foreknow.data.columns.hierarchy import Tree
-from foreknow.data.columns.reading_rules import STDIN, is_address, named_part
+from foreknow.data.columns.reading_rules import STDIN, file_of, named_part
 from foreknow.data.tables.profile.column_profile import Profile
 from foreknow.data.tables.profile.column_words import WORDS, words_of
 from foreknow_judge.errors import InputError
@@ -150,9 +150,10 @@ def hierarchy_files(
         By the name of the file, or, if its name says nothing, for the only column all of whose
         values it lists.
     """
-    if not isinstance(source, (str, Path)) or is_address(source) or str(source) == STDIN:
+    path = file_of(source)
+    if path is None or str(path) == STDIN:
         return Path(), {}
-    table = named_part(Path(source))[0]
+    table = named_part(path)[0]
     columns = []
     for profile in profiles:
         if profile.distinct == len(profile.domain) > 0:
