@@ -782,8 +782,9 @@ def check_agreement(earlier: Requirement, later: Requirement) -> None:
             f"{earlier.name}, against the same {later_point.adversary}"
         )
         # Sets of values conflict if they are equal; single values if both are about some value.
-        if not earlier.target.singly or not later.target.singly:
-            if _secret_without_name(earlier) == _secret_without_name(later):
+        wholes = [requirement.target.whole for requirement in (earlier, later)]
+        if any(wholes):
+            if wholes[0] == wholes[1]:
                 raise PolicyError(f"{later.name}: {later.target.words} {conflict}")
             continue
         if earlier.values is None and later.values is None:
@@ -807,13 +808,6 @@ def check_agreement(earlier: Requirement, later: Requirement) -> None:
             pairs = [(earlier, earlier_point), (later, later_point)]
             general, special = pairs if earlier.values is None else pairs[::-1]
             _check_effect(*general, *special)
-
-
-def _secret_without_name(requirement: Requirement) -> Any:
-    """A key that is equal for requirements about the same sets or windows."""
-    secret = requirement.secret
-    unnamed = frozenset(secret.sets.get("", ()))
-    return secret._replace(sets={**secret.sets, "": unnamed})
 
 
 def _check_effect(general: Requirement, usual: Point, special: Requirement, point: Point) -> None:

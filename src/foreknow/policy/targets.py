@@ -132,6 +132,11 @@ class EachValue:
         """The lists of values that are one secret."""
         return ()
 
+    @property
+    def whole(self) -> Any:
+        """Its secret, equal for the same sets or windows; None if each value is one."""
+        return None
+
     # ---- in counts --------------------------------------------------------------------------
 
     def check(self, semantics: Semantics) -> None:
@@ -192,10 +197,23 @@ class EachValue:
         return counts
 
 
-class NearValues(EachValue):
+class _Whole(EachValue):
+    """Several values are one secret."""
+
+    singly = False
+
+    @property
+    def whole(self) -> Any:
+        """Its secret, equal for the same sets or windows, in whichever order values are named."""
+        secret = self.required.secret
+        unnamed = frozenset(secret.sets.get("", ()))
+        return secret._replace(sets={**secret.sets, "": unnamed})
+
+
+class NearValues(_Whole):
     """Numbers, or dates, that are near each other are a secret, in any window."""
 
-    singly, near = False, True
+    near = True
 
     @property
     def words(self) -> str:
@@ -275,10 +293,10 @@ class NearValues(EachValue):
         return self.as_counted(secret, counts).merged(value)
 
 
-class SetsOfValues(EachValue):
+class SetsOfValues(_Whole):
     """The values of a set are one secret: sets that a policy lists."""
 
-    singly, as_one = False, True
+    as_one = True
 
     def __init__(self, required: Requirement) -> None:
         super().__init__(required)
