@@ -93,7 +93,15 @@ def test_groups_show_mean_weights(tmp_path, form, fmt, rounding, rounded):
     package = json.loads((folder / "datapackage.json").read_text())
     fields = {field["name"]: field for field in package["resources"][0]["schema"]["fields"]}
     assert fields["w"]["foreknow"]["weights"] is True
-    assert any("one weight" in note for note in certificate.notes)
+    assert any("one survey weight" in note for note in certificate.notes)
+
+
+def test_reports_say_what_weights_are():
+    """A reader must not take them for a person's own, or for judged."""
+    page = fk.publish(survey(), policy(), seed=1).audit.to_html(published=True)
+    assert "depends on a sensitive value was not judged" in page
+    assert "published as one for each group" in page
+    assert "Published as they are" not in page
 
 
 def test_equal_labels_share_weights(tmp_path):

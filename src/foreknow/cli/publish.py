@@ -16,6 +16,7 @@ from foreknow.cli.inputs import (
 )
 from foreknow.cli.options import UNSAFE, Choice, ForwardedOptions, Memory, Only, Quiet, Raw
 from foreknow.cli.terminal import console, print_plain, progress, say_readings
+from foreknow.publishing.notes import WEIGHTED
 from foreknow.wording import unit_counted
 from foreknow_judge.errors import InputError
 from foreknow_judge.files.printable import encodable, one_line, visible
@@ -92,6 +93,8 @@ class Folder:
             counted = some(publication.counts.n_people, unit.singular, unit.plural)
             print_plain(f"{visible(str(publication.since))} The new release has {counted}.")
         for note in publication.certificate.notes:
+            if note == WEIGHTED:  # the audit's page says it
+                continue
             print_plain(f"{visible(f'Note: {note}')}.")
         for advice in publication.advice:
             print_plain(f"{visible(advice)}.")

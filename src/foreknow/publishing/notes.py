@@ -25,7 +25,7 @@ CUT_OFF = (
 )
 
 WEIGHTED = (
-    "each group has one weight of a survey, the mean of its people's weights, rounded: what "
+    "a release shows one survey weight for each group, the mean of its people's, rounded: what "
     "follows from a weight that depends on a sensitive value was not judged"
 )
 

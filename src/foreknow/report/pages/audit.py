@@ -26,6 +26,7 @@ from foreknow.policy.policy import Policy
 from foreknow.policy.requirement import Point, Requirement
 from foreknow.policy.requirement_counts import RequirementCounts
 from foreknow.policy.tables import Secret
+from foreknow.publishing.notes import WEIGHTED
 from foreknow.report.blocks import (
     Block,
     Cell,
@@ -231,6 +232,8 @@ class AuditPage(Page[Audit]):
             requirement.name != BY_DEFAULT for requirement in audit.policy.requirements
         )
         notes = [*starmap(_unrounded, audit.unrounded.items()), *notes]
+        if schema is not None and schema.published_weights is not None:
+            notes.append(f"{WEIGHTED[0].upper()}{WEIGHTED[1:]}.")
         return notes if has_requirements else [_UNCHOSEN, *notes]
 
     @property
@@ -887,9 +890,11 @@ def schema_rows(schema: Schema) -> list[tuple[str, list[str]]]:
         f"Sets of values have names, {_coarsening_text(schema, name)}" for name in named_sets
     ]
     rows = [(title_of_sensitive, sensitive), ("Columns others may know", known_columns)]
+    weights = schema.published_weights
     for title, columns in (
         ("Identifiers, never published", schema.identifiers),
-        ("Published as they are", schema.other),
+        ("Published as they are", [name for name in schema.other if name != weights]),
+        ("Weights of a survey, published as one for each group", [weights] if weights else []),
         ("Column of groups", [] if schema.group is None else [schema.group]),
     ):
         names = listing(map(visible, columns), n_shown=_EVERY)
