@@ -145,8 +145,8 @@ class GroupSize(OfGroups):
         sizes = self.sizes(counts)
         group = int(np.argmin(sizes))
         size = int(sizes[group])
-        people = "person" if size == 1 else "people"
-        people = people if self.unit is None else f"different {self.unit}"
+        rows: dict[str | None, str] = {None: "person" if size == 1 else "people"}
+        people = rows.get(self.unit, f"different {self.unit}")
         text = f"{smallest(counts)} has {size} {people}; required: at least {self.k}"
         return Attained(size, holds=size >= self.k, words=text, group=counts.group_label(group))
 

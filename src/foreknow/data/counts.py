@@ -11,6 +11,7 @@ from dataclasses import dataclass, fields, replace
 from fractions import Fraction
 from functools import cached_property
 from inspect import getattr_static
+from operator import attrgetter
 from typing import Any, TypeVar, get_args
 
 import numpy as np
@@ -500,9 +501,7 @@ class GroupCounts:
         Such rules say whose cases rows are, which households share a value, or what some people
         cannot have. `sensitive` is the column that is counted.
         """
-        if schema.unit == "person" and not any(schema.rules_of_people(sensitive).values()):
-            return self
-        return self.as_kind(RowCounts, schema=schema, sensitive=sensitive)
+        return _COUNTS_OF_ROWS[schema.unit].of(self, schema, sensitive)
 
     @property
     def by_policy(self) -> GroupCounts:
@@ -739,12 +738,9 @@ class GroupCounts:
         """True for equal counts of the same values; how groups are named does not matter."""
         if not isinstance(other, GroupCounts):
             return NotImplemented
-        names = ("sizes", "offsets", "codes", "counts")
-        return (
-            self.semantics == other.semantics
-            and self.values == other.values
-            and all(np.array_equal(getattr(self, n), getattr(other, n)) for n in names)
-        )
+        arrays = attrgetter("sizes", "offsets", "codes", "counts")
+        kind = attrgetter("semantics", "values")
+        return kind(self) == kind(other) and all(map(np.array_equal, arrays(self), arrays(other)))
 
     __hash__ = None  # type: ignore[assignment]
 
@@ -774,6 +770,12 @@ class RowCounts(GroupCounts):
     schema: Any = None  # a Schema; its module imports this one
     sensitive: str | None = None
 
+    @classmethod
+    def of(cls, counts: GroupCounts, schema: Any, sensitive: str) -> GroupCounts:
+        """Counts of people with their schema, if it has rules that they do not follow."""
+        has_rules = any(schema.rules_of_people(sensitive).values())
+        return counts.as_kind(cls, schema=schema, sensitive=sensitive) if has_rules else counts
+
     @property
     def by_policy(self) -> GroupCounts:
         """The counts without a schema, for a policy, which has its own."""
@@ -784,16 +786,6 @@ class RowCounts(GroupCounts):
     def rules_of_people(self) -> Lacks:
         """Rules of the schema about people that these counts do not follow."""
         return {} if self.schema is None else self.schema.rules_of_people(self.sensitive)
-
-    def seen(self, sensitive: str | None = None, known: Sequence[str] = ()) -> GroupCounts:
-        """Count one column of combinations; see `GroupCounts.seen`.
-
-        Rules on possible values are in the result; it keeps the schema only where rows are cases.
-        """
-        sight_counts = super().seen(sensitive, known)
-        if sight_counts is self or self.schema.unit == "person":
-            return sight_counts
-        return sight_counts.of_rows(self.schema, sensitive or self.schema.sensitive)
 
     def recoded(self, new_codes: IntArray, values: Labels) -> GroupCounts:
         """Count values under new codes into `values`; several values may get one code."""
@@ -810,6 +802,26 @@ class RowCounts(GroupCounts):
     def _with_schema(self, counts: GroupCounts) -> GroupCounts:
         """Other counts, with the schema and the column of these."""
         return counts.as_kind(type(self), schema=self.schema, sensitive=self.sensitive)
+
+
+class CaseCounts(RowCounts):
+    """Counts of cases, which keep their schema: it says whose cases rows are."""
+
+    @classmethod
+    def of(cls, counts: GroupCounts, schema: Any, sensitive: str) -> GroupCounts:
+        """Counts of cases with their schema."""
+        return counts.as_kind(cls, schema=schema, sensitive=sensitive)
+
+    def seen(self, sensitive: str | None = None, known: Sequence[str] = ()) -> GroupCounts:
+        """Count one column of combinations; see `GroupCounts.seen`."""
+        sight_counts = super().seen(sensitive, known)
+        if sight_counts is self:
+            return self
+        return sight_counts.of_rows(self.schema, sensitive or self.schema.sensitive)
+
+
+# The counts of what rows are, by the unit of a schema.
+_COUNTS_OF_ROWS: dict[str, type[RowCounts]] = {"person": RowCounts, "row": CaseCounts}
 
 
 class UnitCounts(RowCounts):

@@ -53,6 +53,10 @@ class Layout(LayoutOfFiles):
         """The other columns that stand elsewhere."""
         return self.others
 
+    def of_whole_rows(self, columns: Iterable[str]) -> tuple[str, ...]:
+        """Those of the columns of people that stand in the secret's row without a role: none."""
+        return ()
+
     def ruled_beside(
         self, secret: str, known_columns: Collection[str], ruled: Collection[str]
     ) -> list[str]:
@@ -140,6 +144,10 @@ class RowLayout(Layout):
     def others_apart(self) -> tuple[str, ...]:
         """No other column stands elsewhere."""
         return ()
+
+    def of_whole_rows(self, columns: Iterable[str]) -> tuple[str, ...]:
+        """Those of the columns of people that stand in the secret's row without a role: all."""
+        return tuple(columns)
 
     def people_seen(
         self, secret: str | None = None, knowing: Collection[str] | None = None

@@ -648,24 +648,7 @@ class Microdata:
             # There is a group for each row of the source: keep those of published people.
             groups = groups[self.kept]
         n_groups = int(groups.max()) + 1
-        if self.semantics == "single":
-            counts = GroupCounts.from_pairs(
-                groups,
-                self.sensitive_codes,
-                values=self.values,
-                n_groups=n_groups,
-                weights=self.times,
-            )
-        else:
-            counts = GroupCounts.from_pairs(
-                groups[self.holdings.people],
-                self.holdings.values,
-                values=self.values,
-                n_groups=n_groups,
-                # People may have several values: sizes are numbers of people, not of values.
-                sizes=np.bincount(groups, minlength=n_groups),
-                semantics=self.semantics,
-            )
+        counts = _COUNTING[self.semantics](self, groups, n_groups)
         return counts.of_rows(self.schema, self.schema.sensitive)
 
     def everyone(self) -> GroupCounts:
@@ -790,3 +773,30 @@ class Microdata:
         microdata._attributes = microdata._by_engine = microdata._merged = microdata._keys = None
         microdata._cells = {}
         return microdata
+
+
+def _count_single(microdata: Microdata, groups: NDArray[Any], n_groups: int) -> GroupCounts:
+    """Count the values of people with one value each, who may be entries for several."""
+    return GroupCounts.from_pairs(
+        groups,
+        microdata.sensitive_codes,
+        values=microdata.values,
+        n_groups=n_groups,
+        weights=microdata.times,
+    )
+
+
+def _count_several(microdata: Microdata, groups: NDArray[Any], n_groups: int) -> GroupCounts:
+    """Count the values of people who may have several: sizes are numbers of people."""
+    holdings = microdata.holdings
+    return GroupCounts.from_pairs(
+        groups[holdings.people],
+        holdings.values,
+        values=microdata.values,
+        n_groups=n_groups,
+        sizes=np.bincount(groups, minlength=n_groups),
+        semantics=microdata.semantics,
+    )
+
+
+_COUNTING = {"single": _count_single, "set": _count_several, "multiset": _count_several}

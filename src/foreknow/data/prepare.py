@@ -117,10 +117,9 @@ class Prepared:
 
         It is empty for cases, and where a release lacks the column.
         """
-        schema, columns = self.schema, self.source.columns
-        persons = [] if schema.unit == "row" else schema.persons
         # With several values per person the column is needed, so that its absence is an error.
-        return [name for name in persons if schema.several or name in columns]
+        columns = {*self.source.columns, *self.schema.repeated_persons}
+        return [name for name in self.schema.row_persons if name in columns]
 
     def of_people(self, columns: Sequence[str]) -> Prepared:
         """The table, after checking that nobody with one value per person stands in two rows.

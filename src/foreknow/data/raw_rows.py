@@ -19,7 +19,6 @@ from foreknow.data.impossible.rules_in_force import (
     refuse_unfit,
 )
 from foreknow.data.labels.labels import Labels, text_of
-from foreknow.data.layout import columns_except
 from foreknow.data.people.missing_values import LeftOut, resolve_missing
 from foreknow.data.people.person_rows import read_distinct_person_values
 from foreknow.data.people.persons import People
@@ -211,8 +210,7 @@ class RowsReader(NamedTuple):
         """
         schema = self.schema
         self.prepared.refuse_repeats()
-        single = columns_except(schema.sensitives, schema.several)
-        names = [*schema.quasi_identifiers, *schema.other, *single]
+        names = [*schema.quasi_identifiers, *schema.other, *schema.single]
         encoded: dict[str, Column] = {}
         holdings: dict[str, Holdings] = {}
         # The rows of each column with several values come with the single-valued columns beside
@@ -229,7 +227,7 @@ class RowsReader(NamedTuple):
             encoded[name] = encode(name, column_holdings.values)
             holdings[name] = Holdings(column_holdings.holders, encoded[name].codes)
         # All rows of a person must repeat the value, so each person has one code.
-        for name in single:
+        for name in schema.single:
             resolve_missing(self.name, rows, [name], "error")  # raises an error for a null
             column = encode(name, rows.column(name))
             person_codes = people.agreed_codes(name, column.codes, column.domain.__getitem__)

@@ -488,7 +488,8 @@ class Release(ReleaseTables, Plain):
         # A column counts as shuffled only if its header says so.
         shuffled = [name for name in unlinked if header_of_shuffled(name, columns) != name]
         group_columns = list(schema.quasi_identifiers) if group is None else [group]
-        other_columns = [name for name in schema.other if name in columns or name in shuffled]
+        shown_columns = columns.union(shuffled)
+        other_columns = [name for name in schema.other if name in shown_columns]
         if group is not None:
             # Quasi-identifiers stand in one row with the secret, so whoever knows them learns
             # about it.
@@ -516,8 +517,8 @@ class Release(ReleaseTables, Plain):
         Only group columns and the first sensitive column are looked at, by their counts.
         """
         schema, counts = self.schema, self._counted
-        person = (schema or PLAIN).person or self.person
-        if person is not None or self.semantics != "single":
+        persons = {(schema or PLAIN).person, self.person} - {None}
+        if persons or self.semantics != "single":
             return ()
         # Each column as a code for each cell (a value in a group), which is some number of rows.
         values, times = list(map(str, counts.values)), counts.counts

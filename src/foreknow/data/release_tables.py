@@ -211,8 +211,8 @@ class ReleaseTables:
         main = sensitive or self.sensitive
         in_rows = {*self.layout.row_of(main)}
         # One row for each person has all columns, even those without a role.
-        if self.by_values and self.layout.of_people:
-            in_rows |= {*self.people_columns}
+        if self.by_values:
+            in_rows |= {*self.layout.of_whole_rows(self.people_columns)}
         # Group columns divide nothing further, and what is shuffled is not in the secret's row.
         not_linked = {main, *self.unlinked, *self.group_columns}
         return self.seen(main, [name for name in columns if name in in_rows - not_linked])

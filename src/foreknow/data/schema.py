@@ -14,6 +14,7 @@ from foreknow.data.columns.hierarchy import Hierarchy, hierarchy_from
 from foreknow.data.columns.level_limits import Level
 from foreknow.data.columns.reading_rules import Reading
 from foreknow.data.impossible.rules import Rule
+from foreknow.data.layout import columns_except
 from foreknow.data.people.households import Shared
 from foreknow.data.semantics import semantics_of_each
 from foreknow.data.tables.columns import Missing, Relabel, as_missing, refuse_missing
@@ -182,8 +183,8 @@ class Schema:
         shared = Shared.of(self.shared, self.sensitives)
         object.__setattr__(self, "shared", shared)
         # The column that marks where a household's value is shown is published, too.
-        if shared is not None and shared.column not in self.other:
-            object.__setattr__(self, "other", (*self.other, shared.column))
+        marks = columns_except(self.shared_columns[:1], self.other)
+        object.__setattr__(self, "other", (*self.other, *marks))
         # No column may have two roles.
         roles: dict[str, str] = {}
         for role, columns in self._by_role():
@@ -343,8 +344,8 @@ class Schema:
 
         Where rows are cases, all of them may repeat.
         """
-        others = [name for name in self.identifiers if name != person]
-        return others if self.unit == "person" else []
+        others = [*columns_except(self.identifiers, [person])]
+        return {"person": others, "row": []}[self.unit]
 
     @property
     def noun(self) -> str:
@@ -359,7 +360,17 @@ class Schema:
     @property
     def case_persons(self) -> list[str]:
         """A list of the `person` column if rows are cases; empty otherwise."""
-        return self.persons if self.unit == "row" else []
+        return {"person": [], "row": self.persons}[self.unit]
+
+    @property
+    def row_persons(self) -> list[str]:
+        """A list of the `person` column if rows are no cases; empty otherwise."""
+        return [*columns_except(self.persons, self.case_persons)]
+
+    @property
+    def repeated_persons(self) -> list[str]:
+        """A list of the `person` column if a person may have several rows; empty otherwise."""
+        return self.persons if self.several else self.case_persons
 
     @property
     def shared_columns(self) -> tuple[str, ...]:
@@ -381,6 +392,11 @@ class Schema:
     def several(self) -> dict[str, str]:
         """The sensitive columns in which a person may have several values, with their semantics."""
         return multivalued_columns(self.semantics, self.sensitives)
+
+    @property
+    def single(self) -> tuple[str, ...]:
+        """The sensitive columns in which everybody has one value."""
+        return columns_except(self.sensitives, self.several)
 
     def semantics_of(self, column: str | None = None) -> Semantics:
         """The semantics of a sensitive column; of the first if None."""

@@ -33,8 +33,7 @@ class Points:
         columns = [attribute.codes for attribute in microdata.attributes]
         sizes = [len(attribute.domain) for attribute in microdata.attributes]
         keys = RowKeys(columns, sizes, room=len(microdata.values))
-        find_points = _single if microdata.semantics == "single" else _several
-        return find_points(keys, microdata)
+        return _FINDING[microdata.semantics](keys, microdata)
 
     @classmethod
     def each(cls, microdata: Microdata) -> Points:
@@ -108,6 +107,9 @@ def _several(keys: RowKeys, microdata: Microdata) -> Points:
     value_codes = values.astype(narrowest(n_values))
     cells = np.diff(offsets)
     return Points(keys.codes(distinct_keys), weights, cells, value_codes, times, keys.spread)
+
+
+_FINDING = {"single": _single, "set": _several, "multiset": _several}
 
 
 def _points_of(

@@ -176,9 +176,7 @@ def check_needs(method: Any, policy: Policy) -> None:
     looked_at = policy.looked_at if traits.consults_policy else ()
     # Sensitive columns, and those published beside which the method must keep in mind.
     columns = list(dict.fromkeys((*schema.sensitives, *looked_at)))
-    of_persons = (
-        {CASES, column_of_units(str(schema.person))} if schema.counts_people else set[str]()
-    )
+    of_persons = {CASES, *map(column_of_units, schema.case_persons)}
     if Need.ONE_COLUMN in traits.needs and of_persons & {*looked_at}:
         raise UnsupportedError(
             f"{called(method)} does not know of people with several cases; publish by "

@@ -24,7 +24,7 @@ def lists_values(attribute: Attribute, style: str | None) -> bool:
 
     `style` "exact" insists on all values; None: no style is wanted.
     """
-    return style == "set" or (style is None and attribute.order == "nominal")
+    return {"set": True, None: attribute.order == "nominal"}.get(style, False)
 
 
 def without_rare(

@@ -57,8 +57,8 @@ def refuse_repeated(table: Table, schema: Schema) -> None:
     """
     may_repeat = {*table.columns} - _columns_without_repeats(table)
     names = [n for n in schema.unique_identifiers(schema.person) if n in may_repeat]
-    if schema.several and schema.person is not None:
-        _refuse_of_two(table, names, schema.person)
+    for person in schema.repeated_persons:
+        _refuse_of_two(table, names, person)
         return
     # Of each identifier that repeats: in how many rows it has a value, and how many values.
     counts_of = repeated(table, names)
@@ -69,7 +69,7 @@ def refuse_repeated(table: Table, schema: Schema) -> None:
             if n in table.columns and n not in counts_of and _is_in_each_row(table, n):
                 numbers.append(n)
         # The declared person has a number in each row: names may repeat.
-        if schema.person in numbers:
+        if {*numbers}.intersection(schema.persons):
             counts_of = {n: counts for n, counts in counts_of.items() if _is_number(table, n)}
         elif any(map(is_of_person, numbers)):
             refused = [n for n in counts_of if is_of_person(n) or is_of_rows(n)]

@@ -82,7 +82,7 @@ def shared(table: Table, schema: Schema) -> tuple[str, ...]:
     be measured, and other words may name places. If people may have several rows, people are
     counted instead of rows, each in one household.
     """
-    person = schema.person if schema.several or schema.counts_people else None
+    person = next(iter(schema.repeated_persons), None)
     if isinstance(table, Snapshot):  # each column of one reading, in whatever order
         table = table.inner or table
     # Columns that the schema declares to number people or households need not be found.

@@ -62,11 +62,12 @@ class PersonValues:
         Raises `DataError` under the `semantics` "set" if somebody has a value twice.
         """
         codes, distinct = codes_of(self.values)
-        if semantics == "set":
-            self._refuse_twice(sensitive, codes, to_python(sensitive, distinct).__getitem__)
+        refuse = _REFUSING.get(semantics)
+        if refuse is not None:
+            refuse(self, sensitive, codes, to_python(sensitive, distinct).__getitem__)
         return codes, distinct
 
-    def _refuse_twice(
+    def refuse_twice(
         self, sensitive: str, codes: NDArray[Any], value: Callable[[int], Any]
     ) -> None:
         """Raise `DataError` if someone has a value twice, which a set cannot hold."""
@@ -86,6 +87,10 @@ class PersonValues:
             f"twice, in {where}; under semantics 'set' nobody has a value twice: use semantics "
             "multiset or remove repeats"
         )
+
+
+# What is refused of the values that somebody has, by the semantics.
+_REFUSING = {"set": PersonValues.refuse_twice}
 
 
 def read_person_values(

@@ -21,7 +21,7 @@ def guessed_roles(table: Any, reading: Any = None) -> dict[str, list[str]]:
     with suppress(ForeknowError):  # no policy can be suggested
         suggestion = suggest_policy(table, reading=reading)
         schema = suggestion.policy.needed_schema
-        if not suggestion.repeated and schema.unit == "person" and len(schema.sensitives) == 1:
+        if not suggestion.repeated and schema.one_row_each and len(schema.sensitives) == 1:
             roles = {
                 "quasi_identifiers": [*schema.quasi_identifiers],
                 "sensitive": [*schema.sensitives],

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import product
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -169,9 +170,7 @@ def _read_homes(table: Table, schema: Schema, homes: Sequence[str]) -> Table:
     """
     if not homes:
         return table
-    columns = [*homes, *schema.persons]
-    if not schema.several:
-        columns.append(schema.sensitive)
+    columns = [*homes, *schema.persons, *schema.single]
     return ArrowTable(fetch(table, [*dict.fromkeys(columns)]))
 
 
@@ -181,13 +180,11 @@ def _notes_on_shared(table: Table, schema: Schema, homes: Sequence[str]) -> list
     Such a value tells something about everybody in the household.
     """
     notes: list[str] = []
-    if schema.several:
-        return notes
-    for name in homes:
-        if name != schema.sensitive and agrees(table, name, schema.sensitive):
+    for name, secret in product(homes, schema.single):
+        if name != secret and agrees(table, name, secret):
             notes.append(
-                f"{DECIDE}: rows with the same {name} have the same {schema.sensitive}. If others "
-                f'know that, write shared = {{ by = "{name}", values = ["{schema.sensitive}"] }} '
+                f"{DECIDE}: rows with the same {name} have the same {secret}. If others "
+                f'know that, write shared = {{ by = "{name}", values = ["{secret}"] }} '
                 "in [schema]: then the release shows it once for each"
             )
     return notes
@@ -403,7 +400,7 @@ def _limit_of(
     if k_anonymity is not None:  # the last requirement is that of the size
         by_caller = _size(k_anonymity, rows_are.people or everyone.n_people)
         requirements = [*requirements[:-1], by_caller]
-    if rows_are.unit == "row":  # rows are cases of people
+    if rows_are.people:  # rows are their cases
         sizes_of_rows = Sizes.of(home_rows, homes, Rows())
         notes.append(_note_on_rows_as_people(everyone, profile, sizes_of_rows))
     notes += [f"{DECIDE}: {total}" for total in map(_row_of_sums, profiles) if total]

@@ -103,9 +103,9 @@ def _schema_lines(suggestion: PolicySuggestion) -> Iterator[str]:
     hidden = next(column for column in suggestion.columns if column.role == "sensitive")
     yield "# Must stay hidden for every person."
     yield f"sensitive = {toml_value(hidden.name)}  # {hidden.comment()}"
-    if schema.several:
+    for semantics in schema.several.values():
         yield "# A person has a set of them, or none."
-        yield 'semantics = "set"'
+        yield f"semantics = {toml_value(semantics)}"
     if schema.missing == "drop":
         yield "# Rows without a value are left out."
         yield 'missing = "drop"'

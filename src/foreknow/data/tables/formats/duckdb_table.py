@@ -473,6 +473,10 @@ class CsvTable(DuckTable):
             rows = rows.set_column(i, name, with_nulls.dictionary_encode())
         return rows
 
+    def holding(self, columns: Sequence[str], spellings: Collection[str]) -> list[str]:
+        """No column: with spellings or without, all may hold numbers."""
+        return []
+
     def _value(self, name: str) -> str:
         """The SQL of a column as it is counted: an empty field is a null."""
         return f"nullif({self._raw(name)}, '')"

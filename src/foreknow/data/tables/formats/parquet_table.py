@@ -30,6 +30,8 @@ if TYPE_CHECKING:
     from foreknow.data.tables.formats.duckdb_table import DuckTable
 
 _CODED = pa.dictionary(pa.int32(), pa.string())
+# Times that DuckDB reads as they are: without a zone, and not finer than microseconds.
+_TIMESTAMPS = [pa.timestamp(unit) for unit in ("s", "ms", "us")]
 
 
 class ParquetTable(Table):
@@ -126,7 +128,7 @@ class ParquetTable(Table):
                     return f"the files of {self.name} have different types of column {name!r}"
             if pa.types.is_dictionary(kind) and (kind.ordered or not is_text(kind)):
                 return f"column {name!r} is categorical"
-            if pa.types.is_timestamp(kind) and (kind.unit == "ns" or kind.tz is not None):
+            if pa.types.is_timestamp(kind) and kind not in _TIMESTAMPS:
                 return f"column {name!r} is of type {kind}"
         return self._in_duckdb().counted(columns)
 

@@ -95,10 +95,8 @@ class Spelled:
         """
         texts = [name for name in self._columns_to_clear(table.columns) if table.is_text(name)]
         texts_asked = [name for name in texts if name in columns]
-        # In a table that is `untyped`, all columns may hold numbers, with spellings or without.
-        if not table.untyped:
-            for name in table.holding(texts_asked, self._spellings):
-                self.found.setdefault(name, set()).update(self._spellings)
+        for name in table.holding(texts_asked, self._spellings):
+            self.found.setdefault(name, set()).update(self._spellings)
         return table.without(texts, self._spellings)
 
     def _spellings_of(self, name: str) -> frozenset[str]:
