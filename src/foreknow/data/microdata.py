@@ -89,6 +89,8 @@ class Microdata:
     GroupCounts(1 groups, 2 people, 2 values, set)
     """
 
+    may_have_changed = False  # since a release of it was made
+
     def __init__(
         self,
         source: Any,
@@ -414,11 +416,10 @@ class Microdata:
         >>> people.rounded().attributes[0].domain[:2], people.rounded().grids
         (['20 to 24', '25 to 29'], {'age': 'in steps of 5'})
         """
+        styles_of_cells = {**(styles or {}), **dict.fromkeys(exact, "exact")}
         attributes = []
         for attribute, column in zip(self.attributes, self.rows_read.columns, strict=True):
-            attributes.append(
-                attribute if attribute.name in exact else self._in_cells(attribute, column, styles)
-            )
+            attributes.append(self._in_cells(attribute, column, styles_of_cells))
         if least is not None:
             attributes = self._without_rare(attributes, styles or {}, exact, least)
         return self._with_rows(self.rows_read, attributes, self._values)
@@ -458,14 +459,14 @@ class Microdata:
         return grids_of(self.attributes)
 
     def _in_cells(
-        self, attribute: Attribute, column: Column, styles: Mapping[str, str] | None
+        self, attribute: Attribute, column: Column, styles: Mapping[str, str]
     ) -> Attribute:
         """An attribute in cells of a grid, such as 20 to 24, if it is written as ranges.
 
         Other attributes are returned unchanged.
         """
         name, hierarchy = attribute.name, self.schema.hierarchies.get(attribute.name)
-        style = (styles or {}).get(name, "range" if hierarchy is None else "hierarchy")
+        style = styles.get(name, "range" if hierarchy is None else "hierarchy")
         # Only numbers and dates have a grid: a readable one, or that of their hierarchy.
         has_grid = column.kind != "text" if hierarchy is None else isinstance(hierarchy, Grid)
         if style != "range" or not has_grid or attribute.cells is not None:

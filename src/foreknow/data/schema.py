@@ -186,7 +186,7 @@ class Schema:
         marks = columns_except(self.shared_columns[:1], self.other)
         object.__setattr__(self, "other", (*self.other, *marks))
         # No column may have two roles.
-        roles: dict[str, str] = {}
+        roles: dict[str | None, str] = {}
         for role, columns in self._by_role():
             for column in columns:
                 if column in roles:
@@ -194,25 +194,22 @@ class Schema:
                     raise SchemaError(f"column {column!r} is given as {role} {twice}; keep one")
                 roles[column] = role
         # Weights among other columns are published, one for each group.
-        if roles.get(self.weights or "", "other") != "other":
+        if roles.get(self.weights, "other") != "other":
             raise SchemaError(
-                f"column {self.weights!r} is given as weights and as {roles[self.weights or '']}: "
+                f"column {self.weights!r} is given as weights and as {roles[self.weights]}: "
                 "a row's own weight is never published, so take it out of the other role"
             )
         object.__setattr__(self, "semantics", semantics_of_each(self.semantics, self.sensitives))
         object.__setattr__(self, "reading", Reading.of(self.reading))
-        for name in cast("Reading", self.reading).separators:
-            if name not in self.several:
-                raise SchemaError(
-                    f"separators of reading names {name!r}, of which nobody has several values by "
-                    'the schema: make it sensitive, with semantics = "set", or take it out'
-                )
+        for name in columns_except(cast("Reading", self.reading).separators, self.several):
+            raise SchemaError(
+                f"separators of reading names {name!r}, of which nobody has several values by "
+                'the schema: make it sensitive, with semantics = "set", or take it out'
+            )
         object.__setattr__(self, "missing", as_missing(self.missing))
         refuse_missing(cast("Missing", self.missing), self.semantics)
-        if self.person is not None and self.person in (*self.sensitives, self.group):
-            raise SchemaError(
-                f"column {self.person!r} cannot be person and {self.role(self.person)}"
-            )
+        if roles.get(self.person) in ("sensitive", "group"):
+            raise SchemaError(f"column {self.person!r} cannot be person and {roles[self.person]}")
         refuse_other("unit is", self.unit, get_args(Unit), SchemaError)
         self._read_hierarchies()
         rules = [Rule.of(rule, i, self.sensitives) for i, rule in enumerate(self.impossible)]
@@ -470,14 +467,13 @@ class Schema:
             If there is no such column.
         """
         # If there is only one identifier, it must be what names people.
-        only = self.identifiers[0] if len(self.identifiers) == 1 else None
-        person_column = person or self.person or only
-        if person_column is None:
+        columns = [*filter(None, [person])] or self.naming_columns
+        if len(columns) != 1:
             raise SchemaError(
                 "the policy does not say which column names people; add --person COLUMN"
             )
-        identifiers = self.unique_identifiers(person_column)
-        return replace(self, person=person_column, identifiers=identifiers, unit="person")
+        identifiers = self.unique_identifiers(columns[0])
+        return replace(self, person=columns[0], identifiers=identifiers, unit="person")
 
     def _repr_html_(self) -> str:
         return page_of(self).summary()

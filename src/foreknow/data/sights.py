@@ -162,7 +162,7 @@ class Sight:
         try:
             return self.seen(shown_release.sensitive, shown_release.knows)
         except DataError:
-            if isinstance(self._microdata, Register):
+            if self._microdata.may_have_changed:
                 return shown_release
             raise
 
@@ -297,6 +297,8 @@ class Register:
     cohort : str
         The column that tells which release shows a person.
     """
+
+    may_have_changed = True  # since a release was made
 
     def __init__(self, parts: Sequence[tuple[Microdata, IntArray]], cohort: str) -> None:
         """Take for each release a table and the rows of its people; -1 if they have none.

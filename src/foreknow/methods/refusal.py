@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -12,7 +12,19 @@ from numpy.typing import NDArray
 from foreknow.data.arrays import IntArray
 from foreknow.data.counts import GroupCounts
 from foreknow.data.labels.labels import Labels
+from foreknow.data.microdata import Microdata
 from foreknow.methods.mondrian.cuts import counts_of_table
+from foreknow.policy.policy import Policy
+
+
+def replayed_policy(microdata: Microdata, policy: Policy) -> Policy | None:
+    """The policy under a table's schema; None if a run by it cannot be replayed.
+
+    So it is if people have several values, or if merging groups can be unsafe.
+    """
+    policy = replace(policy, schema=microdata.schema)
+    return policy if microdata.semantics == "single" and policy.monotone() else None
+
 
 Refuses: TypeAlias = Callable[[GroupCounts, IntArray], NDArray[np.bool_]]
 

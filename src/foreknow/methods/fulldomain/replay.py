@@ -8,7 +8,7 @@ unsafe: only those need to be asked about above which no other comes before.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from math import prod
 from typing import TYPE_CHECKING, Any
 
@@ -22,7 +22,7 @@ from foreknow.data.microdata import Microdata
 from foreknow.methods.fulldomain.lattice import Lattice
 from foreknow.methods.fulldomain.losses import Loss
 from foreknow.methods.fulldomain.rollup import Rollup
-from foreknow.methods.refusal import Refusal
+from foreknow.methods.refusal import Refusal, replayed_policy
 from foreknow.policy.ledger import PolicyLedger
 from foreknow.policy.policy import Policy
 
@@ -49,9 +49,10 @@ class Replay:
 
         None if that says too little.
         """
-        policy = replace(policy, schema=microdata.schema)
-        if microdata.semantics != "single" or not policy.monotone():
+        replayed = replayed_policy(microdata, policy)
+        if replayed is None:
             return None
+        policy = replayed
         if len(policy.looked_at) > 1:  # in other groups than those that are published
             return None
         rollup = Rollup(microdata)

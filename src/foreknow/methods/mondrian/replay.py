@@ -8,7 +8,7 @@ the ledger about cuts that were refused.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -22,7 +22,7 @@ from foreknow.data.microdata import Microdata
 from foreknow.methods.mondrian.cuts import counts_of_table
 from foreknow.methods.mondrian.levels import Children, Choice, Level
 from foreknow.methods.points import Points
-from foreknow.methods.refusal import Refusal
+from foreknow.methods.refusal import Refusal, replayed_policy
 from foreknow.policy.ledger import PolicyLedger
 from foreknow.policy.policy import Policy
 
@@ -95,10 +95,10 @@ class Replay:
         None where a replay is not possible: if people have several values, if merging groups can be
         unsafe, or if there are too many cuts.
         """
-        policy = replace(policy, schema=microdata.schema)
-        several = microdata.semantics != "single"
-        if several or not policy.monotone():
+        replayed = replayed_policy(microdata, policy)
+        if replayed is None:
             return None
+        policy = replayed
         points = Points.of(microdata)
         level = _Refusals(points, microdata, method.choice(policy, microdata))
         everyone = level.everyone()

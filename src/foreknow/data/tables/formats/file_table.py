@@ -362,6 +362,9 @@ def _call_and_catch(shared: tuple[Callable[..., Any], int], arguments: tuple[Any
 _SUSPECT = re.compile(rb"""<(?:\w+:)?f[\s/>]|\st=["']e["']""")
 
 
+_ROW_TAG, _CELL_TAG = "row", "c"
+
+
 def _refuse_cells(path: Path, name: str, title: str) -> None:
     """Raise `DataError` for a cell that would be read as empty, though it is not.
 
@@ -374,9 +377,9 @@ def _refuse_cells(path: Path, name: str, title: str) -> None:
         return
     for _, element in ElementTree.iterparse(BytesIO(content)):
         # The cells of a row that was read are no longer needed in memory.
-        if _tag(element) == "row":
+        if _tag(element) == _ROW_TAG:
             element.clear()
-        if _tag(element) != "c":
+        if _tag(element) != _CELL_TAG:
             continue
         text_of_part = {_tag(part): part.text for part in element}
         kind = element.get("t")
