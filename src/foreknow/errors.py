@@ -7,10 +7,17 @@ from __future__ import annotations
 
 import difflib
 import unicodedata
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from itertools import compress
 from typing import Any
 
-from foreknow_judge.errors import DataError, ForeknowError, InputError, UnsupportedError
+from foreknow_judge.errors import (
+    DataError,
+    ForeknowError,
+    InputError,
+    PolicyError,
+    UnsupportedError,
+)
 
 # How much of a long text is shown before and after a caret.
 _BESIDE = 60
@@ -180,6 +187,14 @@ def refuse_other(
     """
     if choice not in choices:
         raise error(f"{what} {choice!r}{did_you_mean(str(choice), choices)}")
+
+
+def refuse_first(
+    subject: str, faults: Mapping[str, Any], error: type[InputError] = PolicyError
+) -> None:
+    """Raise an error for the first of some faults, by its message, that there is."""
+    for message in compress(faults, faults.values()):
+        raise error(f"{subject}: {message}")
 
 
 def refuse_other_type(

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
-from functools import partial
 from itertools import chain
 from typing import Any, get_args
 
@@ -16,7 +15,7 @@ from foreknow.call_hints import hints
 from foreknow.data.columns.reading_rules import DELIMITERS, Dialect
 from foreknow.data.prepare import header_of_shuffled
 from foreknow.data.schema import Schema
-from foreknow.errors import did_you_mean, refuse_other
+from foreknow.errors import did_you_mean, refuse_first, refuse_other
 from foreknow.names import EXPORTS
 from foreknow.numbers import nearest_multiple, whole_number
 from foreknow.policy.tables import PublishTable, Style
@@ -184,33 +183,24 @@ class PublishOptions:
     def _check_rounded(self, schema: Schema) -> None:
         """Refuse to round columns that have no numbers, or whose values rules are about."""
         for name in self.round:
-            if name in schema.quasi_identifiers:
-                raise PolicyError(
-                    f"publish.round: {name!r} is a quasi-identifier, whose labels are ranges; "
-                    f"leave it out, or if it has numbers, give it a hierarchy, such as "
-                    f"{name} = {{ intervals = [{self.round[name]}] }}"
-                )
-            if name not in (*schema.sensitives, *schema.other):
-                raise PolicyError(
-                    f"publish.round: {name!r} is neither sensitive nor among other"
-                    f"{did_you_mean(name, [*schema.sensitives, *schema.other])}"
-                )
-            if schema.types.get(name) in ("text", "date"):
-                raise PolicyError(
-                    f"publish.round: {name!r} is of type {schema.types[name]}; only numbers are "
-                    "rounded"
-                )
-            if name in schema.several:
-                raise PolicyError(
-                    f"publish.round: a person may have several values of {name!r}; round them in "
-                    "the table, and leave it out of publish.round"
-                )
-            # Either of these fields of the schema, if it is not empty.
-            for rule in filter(partial(getattr, schema), ("impossible", "shared")):
-                raise PolicyError(
-                    f"publish.round: rules of {rule!r} are about values as the table has them; "
-                    f"round {name!r} in the table, and leave it out of publish.round"
-                )
+            kind, columns = schema.types.get(name), [*schema.sensitives, *schema.other]
+            about_values = (
+                "are about values as the table has them; round "
+                f"{name!r} in the table, and leave it out of publish.round"
+            )
+            faults = {
+                f"{name!r} is a quasi-identifier, whose labels are ranges; leave it out, or if it "
+                f"has numbers, give it a hierarchy, such as {name} = {{ intervals = "
+                f"[{self.round[name]}] }}": name in schema.quasi_identifiers,
+                f"{name!r} is neither sensitive nor among other{did_you_mean(name, columns)}": name
+                not in columns,
+                f"{name!r} is of type {kind}; only numbers are rounded": kind in ("text", "date"),
+                f"a person may have several values of {name!r}; round them in the table, and leave "
+                "it out of publish.round": name in schema.several,
+                f"rules of 'impossible' {about_values}": schema.impossible,
+                f"rules of 'shared' {about_values}": schema.shared,
+            }
+            refuse_first("publish.round", faults)
 
     def check_named(self, requirement: Any, schema: Schema) -> None:
         """Refuse values and ends of ranges that nobody has after numbers are rounded.

@@ -26,7 +26,7 @@ from foreknow.data.layout import Layout, RowLayout, columns_except
 from foreknow.data.members import CASES
 from foreknow.data.microdata import Microdata
 from foreknow.data.schema import PLAIN, Schema
-from foreknow.errors import CallError, SchemaError, did_you_mean
+from foreknow.errors import CallError, SchemaError, did_you_mean, refuse_first
 from foreknow.needs import Need
 from foreknow.policy.aliases import in_our_tables
 from foreknow.policy.codes import with_codes
@@ -277,23 +277,19 @@ class Policy:
         if trial.individual_risk:
             check_survey(schema)
             return
-        if schema.semantics != "single":
-            raise PolicyError(
-                f"try: learning takes one value per person, and semantics is {schema.semantics!r}; "
-                "leave [[try]] out"
-            )
-        if trial.sensitive is not None and trial.sensitive not in schema.sensitives:
-            raise PolicyError(
-                f"try: {trial.sensitive!r} is no sensitive column of the schema"
-                f"{did_you_mean(trial.sensitive, schema.sensitives)}"
-            )
+        sensitive, sensitives = trial.sensitive, schema.sensitives
         columns = (*schema.quasi_identifiers, *schema.other)
+        faults = {
+            f"learning takes one value per person, and semantics is {schema.semantics!r}; leave "
+            "[[try]] out": schema.semantics != "single",
+            f"{sensitive!r} is no sensitive column of the schema"
+            f"{did_you_mean(str(sensitive), sensitives)}": sensitive not in (None, *sensitives),
+        }
         for name in trial.by:
-            if name not in columns:
-                raise PolicyError(
-                    f"try: {name!r} is not known of people; name quasi-identifiers, or columns "
-                    f"among other{did_you_mean(name, columns)}"
-                )
+            hint = did_you_mean(name, columns)
+            message = "is not known of people; name quasi-identifiers, or columns among other"
+            faults[f"{name!r} {message}{hint}"] = name not in columns
+        refuse_first("try", faults)
 
     @classmethod
     def load(cls, path: str | Path) -> Policy:

@@ -24,7 +24,7 @@ from foreknow.data.labels.labels import Label, Labels, chosen, is_pattern, match
 from foreknow.data.labels.ranges import Range
 from foreknow.data.labels.windows import Windows
 from foreknow.data.people.households import ELSEWHERE
-from foreknow.errors import HierarchyError, did_you_mean
+from foreknow.errors import HierarchyError, did_you_mean, refuse_first
 from foreknow_judge.errors import InputError, PolicyError, UnsupportedError
 from foreknow_judge.files.json_values import plain
 from foreknow_judge.policy.grammar import Secret
@@ -240,15 +240,13 @@ class NearValues(_Whole):
         """
         column = self.required.sensitive or schema.sensitive
         unsupported = {
-            NO_SUM: schema.case_persons,
-            "where the schema says what some people cannot have (impossible); leave one of them "
-            "out": schema.rules_about(column),
-            f"of {column!r}, which is shown once for each household; give ranges as secrets by "
-            "any_of": column in schema.shared_values,
+            f"within is unsupported {NO_SUM}": schema.case_persons,
+            "within is unsupported where the schema says what some people cannot have "
+            "(impossible); leave one of them out": schema.rules_about(column),
+            f"within is unsupported of {column!r}, which is shown once for each household; give "
+            "ranges as secrets by any_of": column in schema.shared_values,
         }
-        for where, is_so in unsupported.items():
-            if is_so:
-                raise PolicyError(f"{self.required.name}: within is unsupported {where}")
+        refuse_first(self.required.name, unsupported)
 
     @property
     def counted_by_rows(self) -> bool:

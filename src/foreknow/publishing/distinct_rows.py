@@ -16,7 +16,7 @@ import weakref
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
-from itertools import chain
+from itertools import chain, compress
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -461,15 +461,14 @@ class Stored(Aside, Mapping[str, pa.Table]):
 
 def _why_every_row(microdata: Microdata, policy: Policy, method: Any) -> str | None:
     """The reason why every row is needed, and not only how often each occurs; None without one."""
-    if not traits_of(method).counted:
-        return f"{type(method).__name__} looks at each row"
-    if microdata.schema.several:
-        return "a person may have several values"
-    if microdata.schema.published_weights is not None:
-        return "the weights of rows become weights of groups"
-    if policy.by_row:
-        return "the owner counts people, or columns that are not published"
-    return "priors are compared with people" if policy.attributes else None
+    reasons = {
+        f"{type(method).__name__} looks at each row": not traits_of(method).counted,
+        "a person may have several values": microdata.schema.several,
+        "the weights of rows become weights of groups": microdata.schema.published_weights,
+        "the owner counts people, or columns that are not published": policy.by_row,
+        "priors are compared with people": policy.attributes,
+    }
+    return next(compress(reasons, reasons.values()), None)
 
 
 def _countable_source(microdata: Microdata, policy: Policy) -> Source | str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from itertools import compress
 from typing import TYPE_CHECKING
 
 from foreknow.auditing.trial import LEAST_GROUPS, Share, Trial
@@ -153,14 +154,11 @@ def trial_notes(audit: Audit, *, published: bool = False) -> list[str]:
 
 def lacking_for_trial(audit: Audit) -> str:
     """The needs of a trial that the release does not meet, in words, with semicolons between."""
-    schema, groups = audit.policy.schema, audit.utility.groups
-    lacking = []
-    if schema is not None and len(schema.sensitives) > 1:
-        lacking.append(
-            f"a trial guesses one sensitive column, and there are {len(schema.sensitives)}"
-        )
-    if audit.counts.semantics != "single":
-        lacking.append(_ONE_VALUE)
-    if groups < LEAST_GROUPS:
-        lacking.append(f"a trial needs {LEAST_GROUPS} groups, and there are {groups}")
+    n_columns, groups = len(audit.policy.rules.sensitives), audit.utility.groups
+    needs = {
+        f"a trial guesses one sensitive column, and there are {n_columns}": n_columns > 1,
+        _ONE_VALUE: audit.counts.semantics != "single",
+        f"a trial needs {LEAST_GROUPS} groups, and there are {groups}": groups < LEAST_GROUPS,
+    }
+    lacking = compress(needs, needs.values())
     return "; ".join(lacking) or "a trial needs everybody's exact columns, which are not known here"

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any, NamedTuple
 
 from foreknow.certificates import Certificate
 from foreknow.data.columns.hierarchy import Ordered, Tree, hierarchy_from
@@ -128,45 +128,22 @@ def schema_of(certificate: Certificate) -> Schema:
     return Schema(**{**certificate.policy["schema"], **changes})
 
 
-class Spelling:
-    """The texts of a release as its files have them: as they are."""
+class Spelling(NamedTuple):
+    """How the files of a release write texts that look like a formula."""
 
-    notes: ClassVar[Mapping[bytes, bytes] | None] = None  # of a table that is made of them
-
-    def table_of(self, written: Table) -> Table:
-        """A table without the marks of its file."""
-        return written
-
-    def name_of(self, header: str) -> str:
-        """A header without such a mark."""
-        return header
-
-    def marks_any(self, texts: Any) -> bool:
-        """True if one of these texts is written otherwise than it is."""
-        return False
+    notes: Mapping[bytes, bytes] | None  # of a table that is made of them
+    table_of: Callable[[Table], Table]  # a table without marks
+    name_of: Callable[[str], str]  # a header without its mark
+    marks_any: Callable[[Any], bool]  # whether one of these texts has a mark, or should have
 
 
-class Escaped(Spelling):
-    """Texts that look like a formula are marked in the files."""
-
-    notes: ClassVar[Mapping[bytes, bytes] | None] = {ESCAPED: b"true"}
-
-    def table_of(self, written: Table) -> Table:
-        """A table without the marks of its file."""
-        return Rearmed(written)
-
-    def name_of(self, header: str) -> str:
-        """A header without such a mark."""
-        return rearmed(header)
-
-    def marks_any(self, texts: Any) -> bool:
-        """True if one of these texts looks like a formula."""
-        return has_formula(texts)
+_PLAIN = Spelling(None, lambda table: table, str, lambda _: False)
+_ESCAPED = Spelling({ESCAPED: b"true"}, Rearmed, rearmed, has_formula)
 
 
 def spelling_of(certificate: CertificateRead) -> Spelling:
     """The spelling of the texts of a release."""
-    return Escaped() if certificate.escaped else Spelling()
+    return _ESCAPED if certificate.escaped else _PLAIN
 
 
 def _as_certified(table: Table, certificate: Certificate) -> Table:
