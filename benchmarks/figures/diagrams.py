@@ -122,7 +122,7 @@ def worlds() -> str:
         _stage(376, "k: and Gary has Flu", PEOPLE, gary),
         _stage(546, "m: and if Ann has AIDS, so has Tom", ["Ann", *PEOPLE], pairs),
         text(82, 716, "Ann is in another group. AIDS and Flu are equally likely for her,", 14),
-        text(82, 736, "so each of the four worlds above counts once for either.", 14),
+        text(82, 736, "so each of the four worlds above becomes two.", 14),
     ]
     return drawing(880, 756, "Tom's worlds, struck out by three facts", parts)
 
@@ -169,7 +169,7 @@ def before_after() -> str:
         parts += [
             cell(20 + 72 * j, 46 + 30 * i, 72, 30, word, size=14) for j, word in enumerate(row)
         ]
-    parts.append(text(330, 32, "What Mondrian publishes", 17, weight="bold"))
+    parts.append(text(330, 32, "What is published", 17, weight="bold"))
     groups = [[("30 to 40", "flu"), ("30 to 40", "flu"), ("30 to 40", "hiv")]]
     groups += [[("50", "flu"), ("50", "hiv")]]
     y = 50
@@ -181,11 +181,11 @@ def before_after() -> str:
         y += 16
     parts += [
         text(560, 32, "What an adversary concludes", 17, weight="bold"),
-        text(560, 66, "The audit is right: from the release alone,", 14),
-        text(560, 86, "nobody is certain of anybody.", 14),
-        text(560, 120, "But Mondrian would have divided 30 from 40,", 14),
-        text(560, 140, "had that been safe. It was not. So the two", 14),
-        text(560, 160, "people of 30 have the same disease: flu.", 14),
+        text(560, 66, "The verdict is right: from the release alone,", 14),
+        text(560, 86, "nobody's disease is certain.", 14),
+        text(560, 120, "But Mondrian would rather divide the people", 14),
+        text(560, 140, "between 30 and 40. That was unsafe, so", 14),
+        text(560, 160, "both people of 30 have the same disease.", 14),
         text(560, 194, "Dora: flu.  Eve: flu.  Bob: hiv.", 16, weight="bold", fill=RED),
         text(560, 214, "All three are certain.", 14, fill=RED),
     ]
@@ -269,11 +269,11 @@ def art() -> str:
         ]
         risk = RED if chance > Fraction(1, 2) else GREEN
         parts += [
-            text(x, 160, "By counts: Alan has lung cancer with 50%.", 15),
+            text(x, 160, "From the group alone: 50% that Alan has lung cancer.", 15),
             text(
                 x,
                 182,
-                f"By statistics: with {float(chance):.0%}.",
+                f"With statistics: {float(chance):.0%}.",
                 15,
                 fill=risk,
                 weight="bold",
