@@ -245,6 +245,7 @@ PYTHON = [
             ({"quasi_identifiers": []}, "quasi_identifiers is empty; name at least one column"),
             ({"sensitive": "age"}, "'age' is given as sensitive and as quasi-identifier; keep one"),
             ({"group": "zip"}, "'zip' is given as group and as quasi-identifier"),
+            ({"person": "p", "other": ["p"]}, "'p' is given as person and as other"),
             ({"quasi_identifiers": ["age", "age"]}, "'age' is given as quasi-identifier twice"),
             ({"semantics": "sets"}, "semantics is 'sets'; did you mean 'set'"),
             (

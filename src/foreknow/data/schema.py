@@ -193,6 +193,17 @@ class Schema:
                     twice = "twice" if roles[column] == role else f"and as {roles[column]}"
                     raise SchemaError(f"column {column!r} is given as {role} {twice}; keep one")
                 roles[column] = role
+        if self.person in self.other:
+            raise SchemaError(
+                f"column {self.person!r} is given as person and as other: it names people, and "
+                "shows which rows are of one person, so it is never published; take it out of other"
+            )
+        # Who has a weight is not the weight: rows would be counted by it.
+        if self.weights is not None and self.weights in (self.person, getattr(shared, "by", None)):
+            raise SchemaError(
+                f"column {self.weights!r} is given as weights, and as what numbers people or "
+                "households; name another column as person, or in shared"
+            )
         # Weights among other columns are published, one for each group.
         if roles.get(self.weights, "other") != "other":
             raise SchemaError(
