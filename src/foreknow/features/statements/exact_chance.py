@@ -241,7 +241,7 @@ class Exact:
         atoms = [atom for atom in variable.options if atom in nodes.atoms[formula]]
         counts = [pool.counts[variable.options[atom]] for atom in atoms]
         otherwise = nodes.given(formula, number, -1)
-        if not pool.multiset and sum(counts) == pool.size:
+        if model.dealt.takes_one(counts, pool.size):
             otherwise = FALSE  # it takes one of them for certain
         # W(F|none) once, and for each option s t (W(F|option) - W(F|none)); equal terms are added
         # up.

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from fractions import Fraction
 from functools import partial
 from math import perm
 from typing import Any, Literal, NamedTuple, TypeAlias
@@ -19,7 +20,8 @@ import numpy as np
 
 from foreknow.adversaries.adversary import HasCounts
 from foreknow.adversaries.release_counts import counts_of
-from foreknow.data.counts import GroupCounts
+from foreknow.data.arrays import FloatArray, IntArray
+from foreknow.data.counts import GroupCounts, Semantics
 from foreknow.data.labels.labels import Label, Labels
 from foreknow.data.members import Members
 from foreknow.data.person_names import like_name
@@ -247,7 +249,6 @@ class Pool:
     symbol: int
     counts: dict[int, int]  # occurrences by code
     bags: dict[int, int] = field(default_factory=dict)  # symbols by code, under ``single``
-    multiset: bool = False
 
 
 @dataclass(eq=False)
@@ -266,6 +267,98 @@ class Atom(NamedTuple):
     symbols: frozenset[int]
 
 
+class OneEach:
+    """How values are dealt out to the people of a group who have one each: all values together.
+
+    In the polynomials that count worlds (see `exact_chance`), x^k stands for k people whom
+    statements settle. Later, the symbol's moment takes the place of x^k: the number of ways to deal
+    out the rest. All moments of a group are multiplied by one factor, `perm(size, highest_power)`
+    over all ways, so that they are whole numbers.
+    """
+
+    def pool_code(self, code: int) -> int:
+        """The `code` of the pool that a value belongs to."""
+        return -1
+
+    def new_pool(self, model: Model, group: int, code: int, highest_power: int) -> Pool:
+        """A new pool of a group; no monomial of this group has a higher power than this."""
+        size, bag = int(model.counts.sizes[group]), model.bag(group)
+        # k people are settled; places for the others, up to the highest power, are filled in any
+        # order. For a value with n holders: k of the holders are settled.
+        symbol = model.symbol(highest_power, lambda k: perm(size - k, highest_power - k))
+        bags = {c: model.symbol(n, partial(perm, n)) for c, n in bag.items()}
+        return Pool(group, code, size, symbol, bag, bags)
+
+    def has(self, atom: Node, nodes: Nodes) -> Node:
+        """The node that says that a person has the value of an atom."""
+        return atom
+
+    def takes_one(self, counts: Sequence[int], people: int) -> bool:
+        """True if each of so many people has a value of the pool that occurs so often."""
+        return sum(counts) == people
+
+    def chance(self, people: int, count: int) -> Fraction:
+        """The chance that a person has a value which occurs `count` times among so many people."""
+        return Fraction(count, people)
+
+    def shares(self, people: IntArray, counts: IntArray) -> FloatArray:
+        """The chances of several values as floats."""
+        return counts / people
+
+
+class Sets(OneEach):
+    """How values are dealt out where a person may have several: each value by itself."""
+
+    def pool_code(self, code: int) -> int:
+        """The value itself."""
+        return code
+
+    def new_pool(self, model: Model, group: int, code: int, highest_power: int) -> Pool:
+        """A new pool of one value."""
+        size, count = int(model.counts.sizes[group]), model.bag(group)[code]
+        # Here, a settled person is one who has the value: k of its `count` holders are settled.
+        symbol = model.symbol(
+            min(highest_power, count), lambda k: perm(count, k) * perm(size - k, highest_power - k)
+        )
+        return Pool(group, code, size, symbol, {code: count})
+
+
+class Multisets(Sets):
+    """How values are dealt out one occurrence at a time, each to a random person.
+
+    An atom says that a person has none of the occurrences.
+    """
+
+    def new_pool(self, model: Model, group: int, code: int, highest_power: int) -> Pool:
+        """A new pool of one value."""
+        size, count = int(model.counts.sizes[group]), model.bag(group)[code]
+        # Here, a settled person is one who does not have the value, so each of its `count`
+        # occurrences goes to one of the other size - k. At least one person must have it.
+        symbol = model.symbol(size - 1, lambda k: (size - k) ** count)
+        return Pool(group, code, size, symbol, {code: count})
+
+    def has(self, atom: Node, nodes: Nodes) -> Node:
+        """The node that denies the atom."""
+        return nodes.negate(atom)
+
+    def takes_one(self, counts: Sequence[int], people: int) -> bool:
+        """False: one person may have all occurrences."""
+        return False
+
+    def chance(self, people: int, count: int) -> Fraction:
+        """The chance that one of the occurrences goes to a person."""
+        return 1 - Fraction(people - 1, people) ** count
+
+    def shares(self, people: IntArray, counts: IntArray) -> FloatArray:
+        """The chances, 1 - (1 - 1/people)^counts, without losing digits where it is near 0."""
+        with np.errstate(divide="ignore"):
+            shares: FloatArray = -np.expm1(counts * np.log1p(-1 / people))
+        return shares
+
+
+_DEALT: dict[Semantics, OneEach] = {"single": OneEach(), "set": Sets(), "multiset": Multisets()}
+
+
 class Model:
     """A release and statements; variables are made when first asked for.
 
@@ -281,6 +374,7 @@ class Model:
         """Read the statements about a release; texts (None: made in Python) are for errors."""
         self.counts = counts_of(release)
         refuse_rules("Statements", self.counts, ONE_BY_ONE)
+        self.dealt = _DEALT[self.counts.semantics]
         self.members = _members(release, self.counts)
         self.people = Names(self.members.names, "nobody in the release is called", like_name)
         self.values = Names(self.counts.values, "nobody in the release has the value")
@@ -318,9 +412,11 @@ class Model:
         """
         if code not in self.bag(group):
             return None
-        key = (group, -1 if self.counts.semantics == "single" else code)
+        key = (group, self.dealt.pool_code(code))
         if key not in self._pools:
-            self._pools[key] = self._new_pool(*key)
+            # Whoever is settled: those named, and one who is asked about.
+            n_settled = min(int(self.counts.sizes[group]), len(self.named.get(group, ())) + 1)
+            self._pools[key] = self.dealt.new_pool(self, *key, n_settled)
         return self._pools[key]
 
     def has(self, person: int, code: int) -> Node:
@@ -328,9 +424,7 @@ class Model:
         number = self.variable_index(person, code)
         if number is None:
             return FALSE
-        node = self.nodes.atom(self._atom(number, code))
-        # Under multiset, an atom says that the person has none of the occurrences.
-        return self.nodes.negate(node) if self.variables[number].pool.multiset else node
+        return self.dealt.has(self.nodes.atom(self._atom(number, code)), self.nodes)
 
     def variable_index(self, person: int, code: int) -> int | None:
         """The index in `variables` of the variable for this person and value, made if it is new.
@@ -399,37 +493,7 @@ class Model:
 
     # ---- making ---------------------------------------------------------------------------
 
-    def _new_pool(self, group: int, code: int) -> Pool:
-        """A new pool of values that are dealt out to the people of a group.
-
-        All values of the group or, if `code` is not -1, one of them. In the polynomials that count
-        worlds (see `exact_chance`), x^k stands for k people whom statements settle. Later, the
-        symbol's moment takes the place of x^k: the number of ways to deal out the rest. All moments
-        of a group are multiplied by one factor, `perm(size, highest_power)` over all ways, so that
-        they are whole numbers.
-        """
-        size, bag = int(self.counts.sizes[group]), self.bag(group)
-        # No monomial of this group has a higher power: those named, and one who is asked about.
-        highest_power = min(size, len(self.named.get(group, ())) + 1)
-        if code < 0:
-            # k people are settled; places for the others, up to the highest power, are filled in
-            # any order. For a value with n holders: k of the holders are settled.
-            symbol = self._symbol(highest_power, lambda k: perm(size - k, highest_power - k))
-            bags = {c: self._symbol(n, partial(perm, n)) for c, n in bag.items()}
-            return Pool(group, code, size, symbol, bag, bags)
-        count = bag[code]
-        if self.counts.semantics == "multiset":
-            # Here, a settled person is one who does not have the value, so each of its `count`
-            # occurrences goes to one of the other size - k. At least one person must have it.
-            symbol = self._symbol(size - 1, lambda k: (size - k) ** count)
-            return Pool(group, code, size, symbol, {code: count}, multiset=True)
-        # Here, a settled person is one who has the value: k of its `count` holders are settled.
-        symbol = self._symbol(
-            min(highest_power, count), lambda k: perm(count, k) * perm(size - k, highest_power - k)
-        )
-        return Pool(group, code, size, symbol, {code: count})
-
-    def _symbol(self, highest_power: int, moment: Callable[[int], int]) -> int:
+    def symbol(self, highest_power: int, moment: Callable[[int], int]) -> int:
         """Make a symbol for powers up to `highest_power`, and return its number.
 
         The powers of all symbols are packed into one whole number, some bits for each. Adding

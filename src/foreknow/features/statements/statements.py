@@ -16,7 +16,7 @@ import numpy as np
 from foreknow.adversaries.adversary import HasCounts
 from foreknow.adversaries.disclosure import Disclosure, worst
 from foreknow.call_hints import Plain
-from foreknow.data.counts import GroupCounts, Semantics
+from foreknow.data.counts import Semantics
 from foreknow.data.labels.labels import Label, name_of_set
 from foreknow.errors import ContradictionError, StatementError
 from foreknow.features.statements.exact_chance import Exact, elimination_rank
@@ -108,7 +108,7 @@ class StatementQuery:
         """The posterior without the statements."""
         group, counts = self.model.group_of(person), self.model.counts
         count = self.model.bag(group).get(code, 0)
-        return _by_counts(counts.semantics, int(counts.sizes[group]), count)
+        return self.model.dealt.chance(int(counts.sizes[group]), count)
 
     def highest(self, code: int) -> Disclosure:
         """The highest posterior of a value over all people, named in statements or not."""
@@ -120,7 +120,7 @@ class StatementQuery:
             chance = self.answer(candidate, code)
             answers.append((chance, self.model.group_of(candidate), candidate))
         # Groups without a named person keep the chances that the release gives.
-        best_unnamed = _best_unnamed(counts, code, self.model.named)
+        best_unnamed = _best_unnamed(self.model, code)
         if best_unnamed is not None:
             answers.append((*best_unnamed, None))
         value = counts.values[code]
@@ -282,7 +282,7 @@ class StatementQuery:
         if not count and not is_negated:
             return f"; nobody in the group of {part.person} has {part.value}"
         people = int(model.counts.sizes[group])
-        all_have_it = _by_counts(model.counts.semantics, people, count) == 1
+        all_have_it = model.dealt.chance(people, count) == 1
         if all_have_it and is_negated:
             return f"; everybody in the group of {part.person} has {part.value}"
         return ""
@@ -328,35 +328,20 @@ class StatementsWitness(Plain):
     group: Label
 
 
-def _by_counts(semantics: Semantics, people: int, count: int) -> Fraction:
-    """The chance that a person has a value which occurs `count` times among so many `people`.
-
-    Under "multiset" each occurrence goes to a random person, independently of the others.
-    """
-    if semantics == "multiset":
-        return 1 - Fraction(people - 1, people) ** count
-    return Fraction(count, people)
-
-
-def _best_unnamed(
-    counts: GroupCounts, code: int, named_groups: Iterable[int]
-) -> tuple[Fraction, int] | None:
+def _best_unnamed(model: Model, code: int) -> tuple[Fraction, int] | None:
     """The highest chance of a value in groups of which nobody is named, and that group.
 
-    None if no such group has the value. `code` is the value's, and `named_groups` are the groups in
-    which somebody is named. Floats choose the groups that may be best; fractions decide.
+    None if no such group has the value. `code` is the value's. Floats choose the groups that may be
+    best; fractions decide.
     """
+    counts = model.counts
     cells = np.flatnonzero(counts.codes == code)
-    cells = cells[~np.isin(counts.cell_groups[cells], list(named_groups))]
+    cells = cells[~np.isin(counts.cell_groups[cells], list(model.named))]
     if not len(cells):
         return None
     groups, occurrences = counts.cell_groups[cells], counts.counts[cells]
     people = counts.sizes[groups]
-    shares = occurrences / people
-    # 1 - (1 - 1/people)^occurrences, without losing digits where it is near 0.
-    if counts.semantics == "multiset":
-        with np.errstate(divide="ignore"):
-            shares = -np.expm1(occurrences * np.log1p(-1 / people))
+    shares = model.dealt.shares(people, occurrences)
     # Groups with the same numbers have the same chance: one of each is enough.
     nearly_best = np.flatnonzero(shares >= shares.max() - CLOSE)
     pairs, first_cells = np.unique(
@@ -364,7 +349,7 @@ def _best_unnamed(
     )
     candidates: list[tuple[Fraction, int]] = []
     for n_people, n_occurrences, cell in zip(*pairs.tolist(), first_cells, strict=True):
-        chance = _by_counts(counts.semantics, n_people, n_occurrences)
+        chance = model.dealt.chance(n_people, n_occurrences)
         candidates.append((chance, int(groups[nearly_best[cell]])))
     return max(candidates)
 
