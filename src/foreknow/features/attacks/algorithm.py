@@ -22,6 +22,7 @@ from foreknow.adversaries.counts_cache import remembered
 from foreknow.adversaries.disclosure import Disclosure, worst
 from foreknow.adversaries.release_counts import asked_of, counts_of, signatures_of
 from foreknow.data.arrays import IntArray
+from foreknow.data.columns.reading_rules import file_of
 from foreknow.data.counts import Semantics
 from foreknow.data.labels.labels import Label
 from foreknow.data.microdata import Microdata
@@ -173,8 +174,10 @@ def attack(
     # A release may be given in place of the table.
     if release is None and is_release(microdata):
         microdata, release = None, microdata
-        is_file = isinstance(method, (str, Path)) and Path(method).is_file()
-        if is_file or hasattr(method, "columns"):  # the table, given second
+        file = file_of(method)
+        if (file is not None and file.is_file()) or hasattr(
+            method, "columns"
+        ):  # the table, given second
             microdata, method = method, None
     # Rules given as keywords make a policy, or change the given one.
     if policy is not None or any(rule is not None for rule in rules.values()):

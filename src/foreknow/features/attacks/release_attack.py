@@ -14,6 +14,7 @@ import numpy as np
 
 from foreknow.certificates import Certificate
 from foreknow.data.arrays import IntArray
+from foreknow.data.columns.reading_rules import file_of
 from foreknow.data.microdata import Microdata
 from foreknow.features.attacks.worlds import ATTACK
 from foreknow.methods.proof import NOT_JUDGED
@@ -30,8 +31,9 @@ from foreknow_judge.files.file_names import CERTIFICATE, MEMBERS, OWNER, owners_
 
 def is_release(release: Any) -> bool:
     """True if it is a folder that `publish` wrote, or what `publish` returned."""
-    if isinstance(release, (str, Path)):
-        return (Path(release) / CERTIFICATE).is_file()
+    folder = file_of(release)
+    if folder is not None:
+        return (folder / CERTIFICATE).is_file()
     return hasattr(release, "certificate") and hasattr(release, "placed")
 
 
@@ -71,8 +73,9 @@ class AttackedRelease:
         `release` is a folder, or what `publish` returned. The options of the policy are those of
         the certificate; `other_method` says that method and settings are the caller's.
         """
-        if isinstance(release, (str, Path)):
-            return cls._of_folder(release, table, policy, members, other_method)
+        folder = file_of(release)
+        if folder is not None:
+            return cls._of_folder(folder, table, policy, members, other_method)
         if not is_release(release):
             raise InputError(
                 "release is what fk.publish returned, or the folder that it wrote, not "

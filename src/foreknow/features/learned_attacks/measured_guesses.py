@@ -11,6 +11,7 @@ import numpy as np
 
 from foreknow.auditing.trial import Trial
 from foreknow.call_hints import hinted
+from foreknow.data.columns.reading_rules import file_of
 from foreknow.data.labels.windows import Width
 from foreknow.data.microdata import Microdata
 from foreknow.data.release import Release
@@ -170,9 +171,10 @@ def placed(release: Any, people: Any, policy: Any, members: Any) -> PlacedPeople
     published, read by `policy` or, if that is None, by the policy of the release.
     """
     loaded_policy = None if policy is None else Policy.of(policy)
-    if isinstance(release, (str, Path)):
+    folder = file_of(release)
+    if folder is not None:
         own_release = OwnRelease.open(
-            release, members, None if loaded_policy is None else loaded_policy.needed_schema
+            folder, members, None if loaded_policy is None else loaded_policy.needed_schema
         )
         if people is None:
             raise InputError("members say who is in which group; give people=, the table, too")

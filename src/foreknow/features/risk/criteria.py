@@ -32,6 +32,7 @@ from foreknow.criteria.risk import Figure, Limits
 from foreknow.criteria.size import Anybody
 from foreknow.data.arrays import BoolArray, IntArray, combine
 from foreknow.data.columns.hierarchy import Mask, Ordered, Tree
+from foreknow.data.columns.reading_rules import file_of
 from foreknow.data.counts import GroupCounts
 from foreknow.data.impossible.rules_in_force import OTHER
 from foreknow.data.labels.generalization import exact_labels
@@ -82,7 +83,8 @@ class Population:
     def __init__(self, source: Any, folder: Path = Path()) -> None:
         """Name a population: a frame, or a path from `folder`; it is read when it is needed."""
         self.source = source
-        self.path = folder / source if isinstance(source, (str, Path)) else None
+        file = file_of(source)
+        self.path = None if file is None else folder / file
         self.at = source if self.path is None else self.path
         self.trees: dict[str, tuple[tuple[str, ...], ...]] = {}
         self.orders: dict[str, tuple[str, ...]] = {}

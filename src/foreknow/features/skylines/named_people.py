@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, cast
@@ -70,18 +71,7 @@ class NamedWitness(Plain):
         The target lacks some values, other people have (or lack) known values, and relatives are
         linked: if one of them has the value, so does the target.
         """
-        target, value = _quote(self.target), _quote(self.value)
-        ruled_out, people = map(_quote, self.ruled_out), map(_quote, self.relatives)
-        if self.semantics == "single":
-            statements = [f"{target} != {other_value}" for other_value in ruled_out]
-            for person, has in self.known:
-                statements.append(f"{_quote(person)} = {_quote(has)}")
-            statements += [f"{person} = {value} -> {target} = {value}" for person in people]
-            return tuple(statements)
-        statements = [f"{x} in {target} -> {value} in {target}" for x in ruled_out]
-        statements += [_lacks(person, self.value) for person, _ in self.known]
-        statements += [f"{value} in {person} -> {value} in {target}" for person in people]
-        return tuple(statements)
+        return tuple(_KNOWLEDGE[self.semantics].statements(self))
 
     def sentence(self) -> str:
         """The worst case as text; long lists are cut."""
@@ -146,22 +136,15 @@ def name_people(release: Release, disclosure: Disclosure) -> NamedWitness:
         )
     _refuse_of_another_release(release.counts, witness)
     people = _PeopleToChoose(release)
-    value = witness.value
+    value, knowledge = witness.value, _KNOWLEDGE[witness.semantics]
     (target,) = people.choose(witness.target_position, 1, has=value)
     # Known people take values from the worst case's group; each person is chosen only once.
     holdings: list[tuple[Label, Label]] = []
     untrue: list[str] = []
     for known_value, n_people in witness.known.items():
-        if witness.semantics == "single":
-            chosen = people.choose(witness.known_position, n_people, has=known_value)
-        else:
-            # Where people have several values, it is known that somebody lacks the value. Others
-            # are taken if too few lack it, and then the statement is not true.
-            chosen = people.choose(witness.known_position, n_people, lacks=known_value)
-            other_people = people.choose(witness.known_position, n_people - len(chosen))
-            untrue += [_lacks(person, known_value) for person in other_people]
-            chosen += other_people
-        holdings += [(person, known_value) for person in chosen]
+        chosen, others = knowledge.choose(people, witness.known_position, n_people, known_value)
+        untrue += [_lacks(person, known_value) for person in others]
+        holdings += [(person, known_value) for person in (*chosen, *others)]
     relatives = people.choose(witness.family_position, witness.family)
     if (len(holdings), len(relatives)) != (sum(witness.known.values()), witness.family):
         raise InternalError("the worst case needs more people than its groups have")
@@ -215,6 +198,54 @@ class _PeopleToChoose:
         holders = np.zeros(len(self._members), dtype=bool)
         holders[self._holdings.people[self._holdings.values == self._codes[value]]] = True
         return holders
+
+
+class _OfOneValue:
+    """What is known of people who have one value each."""
+
+    def statements(self, named: NamedWitness) -> Iterator[str]:
+        """Yield the facts: values that the target lacks, values of others, and links."""
+        target, value = _quote(named.target), _quote(named.value)
+        for other_value in named.ruled_out:
+            yield f"{target} != {_quote(other_value)}"
+        for person, has in named.known:
+            yield f"{_quote(person)} = {_quote(has)}"
+        for person in named.relatives:
+            yield f"{_quote(person)} = {value} -> {target} = {value}"
+
+    def choose(
+        self, people: _PeopleToChoose, group: int | None, n_people: int, value: Label
+    ) -> tuple[list[Label], list[Label]]:
+        """People known to have a value, and nobody of whom that is untrue."""
+        return people.choose(group, n_people, has=value), []
+
+
+class _OfSeveralValues(_OfOneValue):
+    """What is known of people who may have several values: that others lack a value."""
+
+    def statements(self, named: NamedWitness) -> Iterator[str]:
+        """Yield the facts: values that the target has with this one only, who lacks it, links."""
+        target, value = _quote(named.target), _quote(named.value)
+        for other_value in named.ruled_out:
+            yield f"{_quote(other_value)} in {target} -> {value} in {target}"
+        for person, _ in named.known:
+            yield _lacks(person, named.value)
+        for person in named.relatives:
+            yield f"{value} in {_quote(person)} -> {value} in {target}"
+
+    def choose(
+        self, people: _PeopleToChoose, group: int | None, n_people: int, value: Label
+    ) -> tuple[list[Label], list[Label]]:
+        """People who lack a value and, if these are too few, others of whom that is untrue."""
+        chosen = people.choose(group, n_people, lacks=value)
+        return chosen, people.choose(group, n_people - len(chosen))
+
+
+_KNOWLEDGE: dict[Semantics, _OfOneValue] = {
+    "single": _OfOneValue(),
+    "set": _OfSeveralValues(),
+    "multiset": _OfSeveralValues(),
+}
 
 
 def _refuse_of_another_release(counts: GroupCounts, witness: FactsWitness) -> None:

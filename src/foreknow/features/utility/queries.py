@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from foreknow.data.arrays import BoolArray, FloatArray, IntArray, combine, count_pairs
 from foreknow.data.columns.attribute import Attribute
+from foreknow.data.columns.reading_rules import file_of
 from foreknow.data.counts import GroupCounts
 from foreknow.data.digests import printed
 from foreknow.data.labels.generalization import KnownLabels, style_of, wording_of
@@ -394,31 +395,51 @@ def shown_by_groups(
     """
     # Groups are numbered from 0, and people who are left out are in none.
     group_numbers, group_of_person = np.unique(given_groups(microdata, groups), return_inverse=True)
-    n_groups, group_of_person = len(group_numbers), group_of_person.reshape(-1).astype(np.int64)
-    counts = microdata.counts(group_of_person)
+    group_of_person = group_of_person.reshape(-1).astype(np.int64)
     weights = None
     if weighted:
         weights = np.bincount(group_of_person, microdata.weights) / np.bincount(group_of_person)
-    if form == "generalized":
-        covers: list[Covers] = []
-        positions_of_attributes = all_positions(microdata, attributes)
-        for attribute, positions in zip(attributes, positions_of_attributes, strict=True):
-            style = style_of(attribute, styles.get(attribute.name))
-            levels = floors.get(attribute.name)
-            floor = None if levels is None else np.asarray(levels)[group_numbers]
-            cover = covers_of_groups(attribute, positions, group_of_person, n_groups, style, floor)
-            covers.append(cover)
-        return Boxes(covers, counts, weights)
-    # Bucketized: people with equal quasi-identifiers in one group are counted together.
+    given = {name: np.asarray(levels)[group_numbers] for name, levels in floors.items()}
+    view = VIEWS[form](microdata, group_of_person, attributes, given, styles)
+    return replace(view, weights=weights)
+
+
+def _boxes(
+    microdata: Microdata,
+    groups: IntArray,
+    attributes: Sequence[Attribute],
+    floors: Mapping[str, IntArray],
+    styles: Mapping[str, str],
+) -> Boxes:
+    """What a reader sees whose groups have labels."""
+    covers, counts = list[Covers](), microdata.counts(groups)
+    for attribute, positions in zip(attributes, all_positions(microdata, attributes), strict=True):
+        style = style_of(attribute, styles.get(attribute.name))
+        floor = floors.get(attribute.name)
+        covers.append(covers_of_groups(attribute, positions, groups, counts.n_groups, style, floor))
+    return Boxes(covers, counts)
+
+
+def _buckets(
+    microdata: Microdata, groups: IntArray, attributes: Sequence[Attribute], *_: Any
+) -> Buckets:
+    """What a reader sees who is shown the exact columns of everybody in a group.
+
+    People with equal ones in one group are counted together.
+    """
+    counts = microdata.counts(groups)
     columns = [attribute.codes for attribute in attributes]
     sizes = [len(attribute.domain) for attribute in attributes]
     point_of_person, first_person = combine(columns, sizes)
     offsets, points, people = count_pairs(
-        group_of_person, point_of_person, n_groups, len(first_person)
+        groups, point_of_person, counts.n_groups, len(first_person)
     )
-    group_of_cell = np.repeat(np.arange(n_groups), np.diff(offsets))
+    group_of_cell = np.repeat(np.arange(counts.n_groups), np.diff(offsets))
     codes = [column[first_person].astype(np.int64)[points] for column in columns]
-    return Buckets(group_of_cell, codes, people, counts, weights)
+    return Buckets(group_of_cell, codes, people, counts)
+
+
+VIEWS: dict[Form, Callable[..., Boxes | Buckets]] = {"generalized": _boxes, "bucketized": _buckets}
 
 
 @dataclass(frozen=True, eq=False)
@@ -507,10 +528,9 @@ class ReleaseReader:
                 if cells is not None and wording_of(as_rounded, style).read_all(texts) is not None:
                     attribute, positions = as_rounded, positions_of(cells.values, cells.grid)
             meanings = label_meanings.of(attribute) if label_meanings is not None else None
-            # A label of a set may stand for all rare values, which only the table tells.
-            if style == "set" and meanings is None:
-                meanings = wording_of(attribute, style).read_all(texts, microdata.times)
-            covers.append(covers_of_texts(attribute, positions, texts, style, meanings))
+            covers.append(
+                covers_of_texts(attribute, positions, texts, style, meanings, microdata.times)
+            )
         return covers
 
 
@@ -539,8 +559,8 @@ def release_and_table(
         policy = release.audit.policy
     microdata = microdata_of(table, policy, rules)
     # A folder, or a file in it, has a certificate that says which rows were published.
-    if isinstance(release, (str, Path)):
-        path = Path(release)
+    path = file_of(release)
+    if path is not None:
         is_opened = path.is_dir() or path.with_name(CERTIFICATE).exists()
         if is_opened:
             microdata = shown_of(path if path.is_dir() else path.parent, microdata)

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from html import escape
 from pathlib import Path
-from typing import Any, Unpack, get_args
+from typing import Any, Unpack
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,6 +18,7 @@ from foreknow.data.microdata import Microdata
 from foreknow.data.utility import require_microdata
 from foreknow.errors import did_you_mean
 from foreknow.features.utility.queries import (
+    VIEWS,
     Boxes,
     Buckets,
     Queries,
@@ -288,9 +289,8 @@ def query_error_of_groups(
     QueryError(1000 queries, bucketized: 8.92% on average, median 6.89%)
     """
     require_microdata(microdata)
-    forms = get_args(Form)
-    if form not in forms:
-        raise InputError(f"there is no form {form!r}{did_you_mean(str(form), forms)}")
+    if form not in VIEWS:
+        raise InputError(f"there is no form {form!r}{did_you_mean(str(form), tuple(VIEWS))}")
     workload = draw_queries(
         microdata,
         queries=queries,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from itertools import accumulate, chain, pairwise
@@ -180,19 +180,29 @@ class ValuePositions:
         Nothing: all values. With `cells`, each value stands for the interval that it was rounded
         to.
         """
-        if not meaning:
-            return self.everything
-        if style == "set":
-            return self.of_values(np.array(meaning))
-        if style == "hierarchy":
-            level, node = meaning
-            start, end = self.nodes[level][node].tolist()
-            return ((start, end),)
+        return _STRETCHES[style](self, meaning, cells) if meaning else self.everything
+
+    def _of_set(self, codes: Codes, cells: bool) -> Stretches:
+        return self.of_values(np.array(codes))
+
+    def _of_node(self, meaning: Codes, cells: bool) -> Stretches:
+        level, node = meaning
+        start, end = self.nodes[level][node].tolist()
+        return ((start, end),)
+
+    def _of_range(self, meaning: Codes, cells: bool) -> Stretches:
         has_null, first, last = meaning
         null_stretch = (self.between(0, 0),) if has_null else ()
         if cells:
             return (*null_stretch, (int(self.nodes[1][first, 0]), int(self.nodes[1][last, 1])))
         return (*null_stretch, self.between(first, last))
+
+
+_STRETCHES: dict[Style, Callable[[ValuePositions, Codes, bool], Stretches]] = {
+    "set": ValuePositions._of_set,
+    "hierarchy": ValuePositions._of_node,
+    "range": ValuePositions._of_range,
+}
 
 
 def all_positions(microdata: Microdata, attributes: Sequence[Attribute]) -> list[ValuePositions]:
@@ -371,36 +381,41 @@ def covers_of_texts(
     texts: Iterable[Any],
     style: Style,
     meanings: Mapping[str | None, Codes] | None = None,
+    times: IntArray | None = None,
 ) -> Covers:
-    """The stretches of each published label: its known meaning, or else how it reads."""
-    wording = wording_of(attribute, style)
+    """The stretches of each published label: its known meaning, or else how it reads.
 
-    def meaning(text: Any) -> Codes:
+    A label of a set may stand for all rare values, which only the table tells: `times` says how
+    many people each entry of the attribute is.
+    """
+    wording = wording_of(attribute, style)
+    printed = [None if text is None else str(text) for text in texts]
+    # Equal texts are read once.
+    number_of_text = {text: i for i, text in enumerate(dict.fromkeys(printed))}
+    if meanings is None:
+        meanings = wording.read_all(number_of_text, times)
+
+    def meaning(text: str | None) -> Codes:
         """The codes that a label covers.
 
         Refused if the label does not read as one of this table.
         """
-        if text is not None and not isinstance(text, str):
-            text = str(text)
         codes = wording.read(text) if meanings is None else meanings[text]
-        if codes is None and text is None:
+        if codes is not None:
+            return codes
+        if text is None:
             raise DataError(
                 f"column {attribute.name!r}: a label is missing, but no value of the table is"
             )
-        if codes is None:
-            hint_on_levels = ""
-            if is_open_ended(text):
-                hint_on_levels = " (of a policy with levels, policy.microdata(table))"
-            raise DataError(
-                f"column {attribute.name!r}: the label {text!r} cannot be read as a {style}; give "
-                f"the table that the release was made from{hint_on_levels}"
-            )
-        return codes
+        hint_on_levels = ""
+        if is_open_ended(text):
+            hint_on_levels = " (of a policy with levels, policy.microdata(table))"
+        raise DataError(
+            f"column {attribute.name!r}: the label {text!r} cannot be read as a {style}; give the "
+            f"table that the release was made from{hint_on_levels}"
+        )
 
-    # Equal texts are read once.
-    text_list = list(texts)
-    number_of_text = {text: i for i, text in enumerate(dict.fromkeys(text_list))}
-    label_of_group = np.array([number_of_text[text] for text in text_list], dtype=np.int64)
+    label_of_group = np.array([number_of_text[text] for text in printed], dtype=np.int64)
     return Covers.of(
         positions, Coarsened(attribute, style, list(map(meaning, number_of_text)), label_of_group)
     )
