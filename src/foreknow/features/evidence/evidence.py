@@ -266,10 +266,8 @@ def _facts_before(
     Raises `DataError` if the release was not made of this table.
     """
     certificate = published.certificate
-    microdata = table
-    if not isinstance(table, Microdata):
-        rules_of_table = None if policy is None else Policy.of(policy)
-        microdata = Microdata(table, table_schema(rules_of_table, certificate, folder))
+    rules_of_table = None if policy is None else Policy.of(policy)
+    microdata = Microdata.of(table, table_schema(rules_of_table, certificate, folder))
     # The raw table must have the roles of the certificate, and the rows that were published.
     refuse_other_schema(certificate, microdata.schema)
     if certificate.after:

@@ -318,7 +318,7 @@ def risk_report(
         population, policy = None, population  # as of `audit`
     limit = as_threshold(threshold)
     fraction = _fraction_above_0(sampling_fraction)
-    if fraction is not None and population is not None:
+    if None not in (fraction, population):
         raise InputError("give a population or a sampling fraction, not both")
     subsets = whole_number(subsets, "subsets", 1)
     suda = whole_number(suda, "suda", 0)
