@@ -201,7 +201,7 @@ class _PeopleToChoose:
 
 
 class _OfOneValue:
-    """What is known of people who have one value each."""
+    """The knowledge about people who have one value each."""
 
     def statements(self, named: NamedWitness) -> Iterator[str]:
         """Yield the facts: values that the target lacks, values of others, and links."""
@@ -221,7 +221,7 @@ class _OfOneValue:
 
 
 class _OfSeveralValues(_OfOneValue):
-    """What is known of people who may have several values: that others lack a value."""
+    """The knowledge about people who may have several values: that others lack one."""
 
     def statements(self, named: NamedWitness) -> Iterator[str]:
         """Yield the facts: values that the target has with this one only, who lacks it, links."""

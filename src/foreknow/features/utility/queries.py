@@ -411,7 +411,7 @@ def _boxes(
     floors: Mapping[str, IntArray],
     styles: Mapping[str, str],
 ) -> Boxes:
-    """What a reader sees whose groups have labels."""
+    """The view of a reader to whom groups show labels."""
     covers, counts = list[Covers](), microdata.counts(groups)
     for attribute, positions in zip(attributes, all_positions(microdata, attributes), strict=True):
         style = style_of(attribute, styles.get(attribute.name))
@@ -423,7 +423,7 @@ def _boxes(
 def _buckets(
     microdata: Microdata, groups: IntArray, attributes: Sequence[Attribute], *_: Any
 ) -> Buckets:
-    """What a reader sees who is shown the exact columns of everybody in a group.
+    """The view of a reader to whom a release shows everybody's exact columns, by group.
 
     People with equal ones in one group are counted together.
     """
