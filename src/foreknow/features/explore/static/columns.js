@@ -26,7 +26,7 @@ function show() {
     role.value = column.role;
     const why = column.question || column.reason || column.problem;
     const build = ["quasi-identifier", "sensitive"].includes(column.role);
-    const button = build ? el("button", { type: "button", "aria-label": `Set how ${column.shown} coarsens`, click: () => choose(column.name) }, column.coarsens || "set") : "";
+    const button = build ? el("button", { type: "button", "aria-label": `Set how ${column.shown} coarsens`, click: () => choose(column.name) }, column.coarsens || "choose") : "";
     const cells = [
       el("th", { scope: "row", class: "label" }, column.shown),
       el("td", {}, role, why ? el("span", { class: "why" + (column.question ? " asks" : "") }, why) : ""),

@@ -198,12 +198,12 @@ function impossible(schema) {
     values.value = where.value = "";
     set(["schema", "impossible"], [...rules, made]);
   };
-  const fresh = [["rule-values", "these values", values], ["rule-column", "nobody has whose", column], ["rule-where", "is one of, or in a range", where]];
+  const fresh = [["rule-values", "these values", values], ["rule-column", "are impossible for people whose", column], ["rule-where", "is one of, or in a range", where]];
   return el(
     "fieldset",
     { class: wrong(["schema", "impossible"]) || (found.mistake && inside(["schema", "impossible"])) ? "bad" : null },
-    el("legend", {}, "What cannot be"),
-    el("p", { class: "note" }, "Who cannot have a value is not counted among those who might."),
+    el("legend", {}, "Impossible values"),
+    el("p", { class: "note" }, "People who cannot have a value are not counted among those who may have it."),
     ...rules.map(rule),
     el("div", { class: "fields" }, ...fresh.map(([id, title, input]) => el("p", { class: "field" }, el("label", { for: id }, title), input))),
     el("button", { type: "button", id: "rule-add", click: add }, "Add a rule")
