@@ -2,7 +2,7 @@ import { ask, body, byId, decisions, el, fill, keep, latest, scrolling, send, st
 
 const NAMES = { person: "person", identifier: "identifier", "quasi-identifier": "quasi-identifier", sensitive: "sensitive", other: "other: as it is", "": "no role" };
 const HELP = {
-  "": "Mondrian cuts numbers and dates into ranges and texts into sets; methods that search levels need one of the others.",
+  "": "Mondrian cuts numbers and dates into ranges and texts into sets; methods that search levels, such as fulldomain, need one of the other ways.",
   intervals: "Widths from fine to coarse, such as 5, 10, 20; each a multiple of the one before.",
   dates: "From fine to coarse: hour, day, month, quarter, year, decade, century; such as month, quarter, year.",
   mask: "How many characters can be hidden, such as 5: 02138, 0213*, 021**, ...",

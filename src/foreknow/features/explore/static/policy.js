@@ -67,7 +67,7 @@ function requirement(own, place) {
   const fields = [];
   const kinds = found.form.kinds.map(({ key }) => [key, key.replaceAll("_", " ")]);
   fields.push(
-    field([...path, "kind"], "Someone who knows, or a criterion", known ? known.key : "", {
+    field([...path, "kind"], "Knowledge, or a criterion", known ? known.key : "", {
       choices: known ? kinds : [["", "as the file says"], ...kinds],
       turn: (key) => set(path, () => turned(found.table.require[place], known, key)),
     })

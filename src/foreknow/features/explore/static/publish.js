@@ -163,7 +163,7 @@ async function start() {
   const given = state();
   found = await ask("/api/publish", body({}));
   byId("subject").textContent = found.name;
-  byId("scope").textContent = `By the policy of ${found.name}, in a process of its own.`;
+  byId("scope").textContent = `By the policy for ${found.name}. You can use the other views meanwhile.`;
   fill(byId("method"), ...found.methods.map((each) => el("option", { value: each.key }, each.key)));
   byId("method").value = found.methods.some((each) => each.key === given.method) ? given.method : found.method;
   byId("form").value = given.form === undefined ? found.form : given.form;

@@ -86,7 +86,7 @@ const climb = latest(async (given) => {
     section.hidden = !dial.values.length;
     byId("least").textContent = "Choose one value above to see its skyline.";
     section.querySelector(".pair").hidden = true;
-    byId("skyline-title").textContent = "What is withstood";
+    byId("skyline-title").textContent = "What the release withstands";
     return;
   }
   const asked = { requirement: given.requirement, value: given.value, limit: given.limit };
