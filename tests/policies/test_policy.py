@@ -246,6 +246,10 @@ PYTHON = [
             ({"sensitive": "age"}, "'age' is given as sensitive and as quasi-identifier; keep one"),
             ({"group": "zip"}, "'zip' is given as group and as quasi-identifier"),
             ({"person": "p", "other": ["p"]}, "'p' is given as person and as other"),
+            (
+                {"shared": {"by": "h", "values": ["disease"]}, "other": ["h"]},
+                "'h' is given as shared and as other: it shows which rows belong together",
+            ),
             ({"quasi_identifiers": ["age", "age"]}, "'age' is given as quasi-identifier twice"),
             ({"semantics": "sets"}, "semantics is 'sets'; did you mean 'set'"),
             (

@@ -170,7 +170,8 @@ def test_rows_without_weights_are_refused(weight, message):
         ),
         ({"sensitive": ["ill", "w"], "other": []}, "a row's own weight is never published"),
         ({"person": "w", "unit": "row"}, "given as person and as other"),
-        ({"shared": {"by": "w", "values": ["ill"]}}, "numbers people or households"),
+        ({"shared": {"by": "w", "values": ["ill"]}}, "given as shared and as other"),
+        ({"person": "w", "unit": "row", "other": []}, "numbers people or households"),
     ],
 )
 def test_other_uses_are_refused(changes, message):

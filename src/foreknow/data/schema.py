@@ -193,13 +193,16 @@ class Schema:
                     twice = "twice" if roles[column] == role else f"and as {roles[column]}"
                     raise SchemaError(f"column {column!r} is given as {role} {twice}; keep one")
                 roles[column] = role
-        if self.person in self.other:
-            raise SchemaError(
-                f"column {self.person!r} is given as person and as other: it names people, and "
-                "shows which rows are of one person, so it is never published; take it out of other"
-            )
+        household = getattr(shared, "by", None)
+        for number, role in ((self.person, "person"), (household, "shared")):
+            if number in self.other:
+                raise SchemaError(
+                    f"column {number!r} is given as {role} and as other: it shows which rows belong "
+                    "together, so people are found by their number of rows, and it is never "
+                    "published; take it out of other"
+                )
         # Who has a weight is not the weight: rows would be counted by it.
-        if self.weights is not None and self.weights in (self.person, getattr(shared, "by", None)):
+        if self.weights is not None and self.weights in (self.person, household):
             raise SchemaError(
                 f"column {self.weights!r} is given as weights, and as what numbers people or "
                 "households; name another column as person, or in shared"
