@@ -402,7 +402,7 @@ class _ExposedCells:
             # Somebody may have several values and count for each: then it is only a bound.
             if chances.overlap:
                 several = np.bincount(case[kinds], minlength=n_cases) > 1
-                bounded = touched if self.counts.semantics == "multiset" else several
+                bounded = {"multiset": touched}.get(self.counts.semantics, several)
                 people = np.minimum(people, self.counts.sizes)
             return people, np.where(touched, self.counts.sizes, 0), bounded
         if certain:  # certainty is only about people who have the value

@@ -13,6 +13,7 @@ from typing import Any, Protocol, TypeAlias, cast
 import numpy as np
 
 from foreknow.data.arrays import IntArray, combine
+from foreknow.data.layout import columns_except
 from foreknow.data.people.values_of_people import HeldRows
 from foreknow.data.release_tables import COUNT, ReleaseTables
 from foreknow.data.tables.columns import codes_of, fetch, sorted_texts, to_python
@@ -125,7 +126,7 @@ def rows_of_several_values(visible: ReleaseTables, exact: Sequence[str] = ()) ->
     rows = _HeldReader(cast("HeldRows", visible.tables))
     return Counted(
         form="bucketized" if exact else "generalized",
-        groups=[name for name in visible.group_columns if name not in exact],
+        groups=columns_except(visible.group_columns, exact),
         sensitive=visible.sensitive,
         tables={"people": None, "sensitive": None},
         semantics=visible.semantics,

@@ -126,8 +126,7 @@ class PublishOptions:
 
         "tab" stands for the character; None leaves a setting to the table.
         """
-        if self.delimiter == "tab":
-            set_fields(self, delimiter="\t")
+        set_fields(self, delimiter={"tab": "\t"}.get(str(self.delimiter), self.delimiter))
         for name, (signs, words) in _SIGNS.items():
             sign = getattr(self, name)
             if sign not in (None, *signs):

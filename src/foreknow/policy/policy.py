@@ -254,9 +254,11 @@ class Policy:
             ruled_columns = self.ruled_beside(requirement)
             if ruled_columns:
                 column, secret = ruled_columns[0], requirement.sensitive or schema.sensitive
-                way_out = f"publish it apart ([publish] unlinked = [{column!r}])"
-                if column in self.options.unlinked:  # and the table at hand is not published yet
-                    way_out = f"audit what publish writes, where {column!r} stands apart"
+                # If it is to be published apart, the table at hand is not published yet.
+                as_published = f"audit what publish writes, where {column!r} stands apart"
+                way_out = dict.fromkeys(self.options.unlinked, as_published).get(
+                    column, f"publish it apart ([publish] unlinked = [{column!r}])"
+                )
                 raise PolicyError(
                     f"{requirement.name}: some people cannot have some values of {column!r} "
                     f"(impossible). It stands beside {secret!r} in each row, so the rule bears on "

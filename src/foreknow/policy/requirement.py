@@ -685,8 +685,8 @@ class Requirement:
             secret_counts = requirement_counts.counts_of_secret(failing[-1].found)
             n_people = int(secret_counts.totals[secret_counts.code(value)])
             what = self.target.words_of(value)
-            if counts.semantics != "multiset":
-                messages[-1] += f" ({n_people} of {counts.n_people} people have {what})"
+            people = f" ({n_people} of {counts.n_people} people have {what})"
+            messages[-1] += {"multiset": ""}.get(counts.semantics, people)
         return messages
 
     def secret_and_sight(self, known_columns: Sequence[str]) -> dict[str, Any]:

@@ -101,7 +101,7 @@ def check_survey(schema: Schema) -> None:
             "try: individual_risk estimates by weights, and the schema names none; add "
             'weights = "COLUMN" to [schema], or leave [[try]] out'
         )
-    if schema.semantics != "single" or schema.unit == "row":
+    if (schema.semantics, schema.unit) != ("single", "person"):
         raise PolicyError(
             "try: individual_risk takes a table with a row for each person; leave [[try]] out"
         )

@@ -344,7 +344,7 @@ def _without_failing_values(
     if not names or len(names) == n_asked or len(names) > _MOST_VALUES:  # nothing would be left
         return
     totals = ", ".join(f"{counts.totals[counts.code(value)]:,}" for value in failing)
-    unit = "occurrences" if counts.semantics == "multiset" else f"of {counts.n_people:,} people"
+    unit = {"multiset": "occurrences"}.get(counts.semantics, f"of {counts.n_people:,} people")
     because = f"if nobody is harmed: {totals} {unit}"
     if requirement.values is None:
         yield replace(requirement, excluded=[*requirement.excluded, *names]), because

@@ -545,7 +545,7 @@ class Flat:
         self._known, release_parts = published.certificate, published.release.parts()
         certificate = self._known
         several = multivalued_columns(certificate.semantics, certificate.sensitives)
-        self._labelled = certificate.groups if certificate.form == "generalized" else ()
+        self._labelled = {"generalized": certificate.groups}.get(certificate.form, ())
         # One table with a row for each person; or a table of people, and tables of their values.
         self._in_rows = release_parts.people is None
         tables: Mapping[tuple[str, ...], Any] = release_parts.values

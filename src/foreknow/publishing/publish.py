@@ -35,6 +35,7 @@ from foreknow.data.labels.labels import GroupLabels, Label, Labels
 from foreknow.data.microdata import Microdata
 from foreknow.data.prepare import header_of_shuffled
 from foreknow.data.release import Release
+from foreknow.data.schema import Schema
 from foreknow.data.sights import Sight
 from foreknow.data.tables.columns import fetch
 from foreknow.data.tables.profile.column_digests import column_digests
@@ -393,14 +394,18 @@ def _counting_cases(call: Callable[P, Publication]) -> Callable[P, Publication]:
             return call(*args, **keywords)
         except NoSafeRelease as error:
             policy: Any = args[1]
-            if policy.schema is None or policy.schema.unit != "row":
-                raise
-            # Names of columns, and what stands in quotes, stay as they are.
-            labels = [*policy.schema.columns, *re.findall(r"'[^']*'", error.said)]
-            lines = [in_cases(line, labels) for line in error.way_out]
-            raise NoSafeRelease(in_cases(error.said, labels), lines) from None
+            unit = unit_counted(policy.rules.unit == "row")
+            raise unit.said(error, partial(_of_cases, policy.rules)) from None
 
     return called
+
+
+def _of_cases(schema: Schema, error: NoSafeRelease) -> NoSafeRelease:
+    """The same refusal of cases; names of columns, and what stands in quotes, stay as they are."""
+    labels = [*schema.columns, *re.findall(r"'[^']*'", error.said)]
+    return NoSafeRelease(
+        in_cases(error.said, labels), [in_cases(line, labels) for line in error.way_out]
+    )
 
 
 class Changes(Arguments, total=False):

@@ -80,7 +80,8 @@ def exposed_sentence(exposed: Exposed) -> str:
     where = some(over.groups, "group", "groups")
     noun = "person" if over.people == 1 else "people"
     # Where people have several cases or households are meant, `unit` is the column that is counted.
-    noun = noun if exposed.unit is None else f"different {visible(exposed.unit)}"
+    nouns: dict[str | None, str] = {None: noun}
+    noun = nouns.get(exposed.unit, f"different {visible(str(exposed.unit))}")
     people = f"{count_text(over)} {noun} in {where}"
     people = people[0].upper() + people[1:]
     if exposed.verdict.of_groups:

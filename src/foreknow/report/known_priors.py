@@ -35,7 +35,7 @@ def known_priors(priors: Priors, noun: str) -> str:
     sets = [listing(map(visible, table.attributes), n_shown=8) for table in priors.tables]
     between = "each by itself, " if len(sets) > 1 else ""
     by = listing([f"by {columns}" for columns in sets], "or", n_shown=8)
-    by_value = " (each value by itself)" if priors.semantics == "binary" else ""
+    by_value = {"binary": " (each value by itself)"}.get(priors.semantics, "")
     likely = f"how likely {plural(noun)} are {by}, {between}and these of everybody{by_value}"
     return f"knows {_on_top(priors, noun)}{likely}"
 

@@ -113,11 +113,19 @@ def chosen_sentence(result: LatticeResult, form: Form) -> str:
     phrases = [f"{visible(name)} {level_text}" for name, level_text in words_of_levels.items()]
     levels = listing(phrases, n_shown=len(phrases))
     suppressed = result.suppressed.get(result.chosen, 0)
-    if form == "bucketized":
-        beginning = f"Grouped by {levels}; the columns themselves are published exactly"
-        people = some(suppressed, "person who stands out is", "people who stand out are")
-        place_text = "one group" if result.hidden is None else "groups that differ more"
-        return f"{beginning}; {people} in {place_text}." if suppressed else f"{beginning}."
+    return {"bucketized": _grouped, "generalized": _coarsened}[form](result, levels, suppressed)
+
+
+def _grouped(result: LatticeResult, levels: str, suppressed: int) -> str:
+    """The sentence where only groups are formed by the levels."""
+    beginning = f"Grouped by {levels}; the columns themselves are published exactly"
+    people = some(suppressed, "person who stands out is", "people who stand out are")
+    place_text = "one group" if result.hidden is None else "groups that differ more"
+    return f"{beginning}; {people} in {place_text}." if suppressed else f"{beginning}."
+
+
+def _coarsened(result: LatticeResult, levels: str, suppressed: int) -> str:
+    """The sentence where the columns are published at the levels."""
     people = some(suppressed, "person is", "people are")
     if not suppressed:
         return f"Levels: {levels}."
