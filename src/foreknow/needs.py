@@ -12,7 +12,6 @@ from enum import Enum
 from inspect import get_annotations
 from typing import Any, NamedTuple, Protocol, TypeAlias, runtime_checkable
 
-from foreknow_judge.counts.layout import multivalued_columns
 from foreknow_judge.errors import InputError, UnsupportedError
 
 
@@ -150,7 +149,7 @@ def several_values(semantics: str | Mapping[str, str]) -> Lacks:
     by_column, explanation = {"": semantics}, f"semantics {semantics!r} means several"
     if isinstance(semantics, Mapping):
         by_column, explanation = {**semantics}, "people may have several values of {}"
-    columns = [*map(repr, multivalued_columns(by_column, [*by_column]))]
+    columns = [repr(name) for name, of_column in by_column.items() if of_column != "single"]
     return {Need.ONE_VALUE: explanation.format(" and ".join(columns)) if columns else ""}
 
 
