@@ -271,3 +271,10 @@ def test_weights_come_later(tmp_path):
     assert fk.audit([first, second], fk.Policy.from_dict(policy())).safe
     with pytest.raises(fk.ForeknowError, match='other = \\["w"\\]'):
         publish(tmp_path, table, after=[second, first], other=[], name="may")
+
+
+def test_overlaps_with_weights_are_refused(tmp_path):
+    """Weights of groups differ between releases, and differences reveal those of newcomers."""
+    folders = [publish(tmp_path, survey()[:n], name=f"first {n}") for n in (90, 120)]
+    with pytest.raises(fk.ForeknowError, match="shows mean weights of groups"):
+        fk.audit(folders, fk.Policy.from_dict(policy()))

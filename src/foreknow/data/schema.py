@@ -197,8 +197,8 @@ class Schema:
         for number, role in ((self.person, "person"), (household, "shared")):
             if number in self.other:
                 raise SchemaError(
-                    f"column {number!r} is given as {role} and as other: it shows which rows belong "
-                    "together, so people are found by their number of rows, and it is never "
+                    f"column {number!r} is given as {role} and as other: it shows which rows "
+                    "belong together, so people are found by their number of rows, and it is never "
                     "published; take it out of other"
                 )
         # Who has a weight is not the weight: rows would be counted by it.

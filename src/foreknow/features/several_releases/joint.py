@@ -398,6 +398,8 @@ def _refuse_what_counts_miss(parts: Sequence[Part]) -> None:
             problem = f"{name} shows the exact {columns} of everybody"
         elif release.unlinked or not isinstance(release.semantics, str):
             problem = f"{name} has sensitive columns that are published apart from each other"
+        elif weights := (release.schema or PLAIN).published_weights:
+            problem = f"{name} shows mean weights of groups ({weights})"
         if problem:
             raise UnsupportedError(
                 f"{problem}, and some of its people are in another release: what differences tell "
