@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, cast
 
 import numpy as np
@@ -34,6 +35,7 @@ from foreknow.data.tables.profile.column_advice import refuse_misread
 from foreknow.policy.explanation import Explanation
 from foreknow.policy.policy import Policy
 from foreknow.policy.requirement_counts import RequirementCounts
+from foreknow.wording import unit_counted
 from foreknow_judge.errors import DataError, InputError, UnsupportedError
 from foreknow_judge.verdict import Verdict
 
@@ -74,8 +76,7 @@ class CountedRelease:
         counts_and_tables = zip(self.requirement_counts, self.tables, strict=True)
         for position, (requirement_counts, table) in enumerate(counts_and_tables):
             explanations = requirement_counts.explanations(findings, position)
-            if self.cases:
-                explanations = [*map(_of_cases, explanations)]
+            explanations = [*unit_counted(self.cases).said(explanations, partial(map, _of_cases))]
             if by_judge:
                 verdicts += verdicts_of_requirement(
                     self.release,

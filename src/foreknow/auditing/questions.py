@@ -25,6 +25,7 @@ from foreknow_judge.counts.layout import multivalued_columns
 from foreknow_judge.counts.owner_counts import Counted
 from foreknow_judge.errors import UnsupportedError
 from foreknow_judge.knowledge.impossible_values import Rules
+from foreknow_judge.policy.grammar import Form
 from foreknow_judge.registry import Kinds
 from foreknow_judge.verdict import Verdict
 from foreknow_judge.verdicts import verdicts
@@ -102,7 +103,7 @@ def rows_of_release(
         names, semantics = ["people", *name_of_table.values()], release.semantics
         other_columns = release.people_columns
     return Counted(
-        form="bucketized" if release.recognized and not release.by_values else "generalized",
+        form=_form_of(() if release.by_values else release.recognized),
         groups=release.group_columns,
         sensitive=secret,
         tables=dict.fromkeys(names),
@@ -125,7 +126,7 @@ def rows_of_several_values(visible: ReleaseTables, exact: Sequence[str] = ()) ->
     """
     rows = _HeldReader(cast("HeldRows", visible.tables))
     return Counted(
-        form="bucketized" if exact else "generalized",
+        form=_form_of(exact),
         groups=columns_except(visible.group_columns, exact),
         sensitive=visible.sensitive,
         tables={"people": None, "sensitive": None},
@@ -134,6 +135,11 @@ def rows_of_several_values(visible: ReleaseTables, exact: Sequence[str] = ()) ->
         exact=exact,
         rows=rows,
     )
+
+
+def _form_of(exact: Sequence[str]) -> Form:
+    """The form of a table by the columns that it has exactly of people in groups."""
+    return "bucketized" if exact else "generalized"
 
 
 def share_rows(release: Counted, memo: dict[Any, Any]) -> None:

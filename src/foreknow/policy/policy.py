@@ -633,7 +633,7 @@ class Policy:
             return self
         schema = self.needed_schema
         requirements = tuple(requirement.filed(schema) for requirement in self.requirements)
-        without = replace(schema, person=None) if schema.counts_people else schema
+        without = replace(schema, person=next(iter(schema.row_persons), None))
         return self._with_requirements(requirements, without)
 
     @property
