@@ -253,7 +253,7 @@ def _exposed_by_criterion(verdict: Judged, counts_by_policy: HasCounts) -> Expos
     names_no_group = Exposed(verdict)
     # With exact columns, who looks alike is another matter than who is in a group: such a criterion
     # fails by groups only if enough people look alike.
-    if not criterion.of_people and getattr(classes.groups, "exact", False):
+    if not criterion.of_people and classes.of_exact_groups:
         too_few_look_alike = int(classes.sizes.min()) < criterion.least
         if too_few_look_alike:
             return names_no_group

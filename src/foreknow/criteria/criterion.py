@@ -135,7 +135,8 @@ def refuse_cases(criterion: Any, schema: Any) -> None:
 
     A class may say in its own body (`of_cases`) that it can count people then.
     """
-    if schema.counts_people and not ("of_cases" in vars(type(criterion)) and criterion.of_cases):
+    serves_cases = "of_cases" in vars(type(criterion)) and criterion.of_cases
+    if schema.case_persons and not serves_cases:
         raise PolicyError(
             f"{criterion} counts rows, and rows are cases of {schema.person!r}: require "
             "k_anonymity by all columns, or group_size, which count people"

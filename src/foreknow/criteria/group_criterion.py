@@ -181,7 +181,7 @@ def classes_of(release: HasCounts) -> GroupCounts:
 
 def smallest(counts: GroupCounts) -> str:
     """The smallest set of people who look alike, in words."""
-    if getattr(counts.groups, "exact", False):
+    if counts.of_exact_groups:
         return f"the smallest set of people with equal {', '.join(counts.group_columns)}"
     return "the smallest group"
 

@@ -516,6 +516,11 @@ class GroupCounts:
         return self.sizes
 
     @property
+    def of_exact_groups(self) -> bool:
+        """True if labels of groups are values that people have."""
+        return getattr(self.groups, "exact", False)
+
+    @property
     def n_groups(self) -> int:
         """The number of groups."""
         return len(self.sizes)

@@ -91,7 +91,7 @@ class Layout(LayoutOfFiles):
         Seen(secret='ill', known=(), assumed=('job',))
         """
         secret = secret or self.main
-        row = self.linked if knowing is None else self._row_of_secret(secret, knowing)
+        row = self.linked if knowing is None else self._row_of_person(secret, knowing)
         if secret not in row:  # it is published apart, so nothing stands beside it
             return Seen(secret)
         known_columns = row if knowing is None else knowing
@@ -115,7 +115,7 @@ class Layout(LayoutOfFiles):
             secret = known_columns[0]
         return self._seen_with(secret, known_columns)
 
-    def _row_of_secret(self, secret: str, knowing: Collection[str]) -> tuple[str, ...]:
+    def _row_of_person(self, secret: str, knowing: Collection[str]) -> tuple[str, ...]:
         """The columns among which a secret and what is known beside it are looked for."""
         return self.linked
 
@@ -160,13 +160,6 @@ class RowLayout(Layout):
         known_columns = self.others if knowing is None else knowing
         row = self._row_of_person(secret, known_columns)
         return self._seen_with(secret, [name for name in row if name in known_columns])
-
-    def _row_of_secret(self, secret: str, knowing: Collection[str]) -> tuple[str, ...]:
-        """The columns of the secret's row, with known ones, whatever role they have.
-
-        A secret that is shuffled or in a table of its own is in no such row.
-        """
-        return self.linked if secret in self.apart else self._row_of_person(secret, knowing)
 
     def _row_of_person(self, secret: str, knowing: Collection[str]) -> tuple[str, ...]:
         """The columns of a person's row, with the secret and known ones, without those apart."""

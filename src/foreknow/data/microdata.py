@@ -37,6 +37,7 @@ from foreknow.data.people.values_of_people import Holdings
 from foreknow.data.prepare import Prepared, prepare
 from foreknow.data.raw_rows import RowsRead, RowsReader, hierarchies_with_nodes
 from foreknow.data.schema import Schema
+from foreknow.data.semantics import refuse_several
 from foreknow.data.tables.columns import (
     Codes,
     Column,
@@ -332,11 +333,12 @@ class Microdata:
     @property
     def sensitive_codes(self) -> Codes:
         """The sensitive value of each person under ``single``, as a code into `values`."""
-        if self.semantics != "single":
-            raise UnsupportedError(
-                f"under semantics {self.semantics!r} a person has no single value; see "
-                "Microdata.holdings"
-            )
+        refuse_several(
+            self.semantics,
+            f"under semantics {self.semantics!r} a person has no single value; see "
+            "Microdata.holdings",
+            UnsupportedError,
+        )
         return self.rows_read.sensitive.codes
 
     @property

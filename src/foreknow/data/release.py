@@ -26,7 +26,7 @@ from foreknow.data.people.values_of_people import Holdings
 from foreknow.data.prepare import Prepared, header_of_shuffled, prepare
 from foreknow.data.release_tables import COUNT, ReleaseTables
 from foreknow.data.schema import PLAIN, Schema
-from foreknow.data.semantics import check_semantics
+from foreknow.data.semantics import check_semantics, refuse_several
 from foreknow.data.tables.columns import (
     Missing,
     codes_of,
@@ -319,10 +319,11 @@ class Release(ReleaseTables, Plain):
         sensitives = _sensitive_names(sensitive, semantics)
         _refuse_repeated([*groups, *sensitives, count])
         check_semantics(semantics)
-        if people is None and semantics != "single":
-            raise SchemaError(
+        if people is None:
+            refuse_several(
+                semantics,
                 f"semantics {semantics!r} needs people = the table with one row per person: "
-                "people without values are not in the table of counts"
+                "people without values are not in the table of counts",
             )
         if people is None and person is not None:
             raise SchemaError(f"person = {person!r} needs people = the table that has this column")
@@ -1025,11 +1026,12 @@ def _sensitive_names(sensitive: str | Sequence[str], semantics: str = "single") 
         raise SchemaError(
             f"sensitive must be the name of a column, or of several, not {sensitive!r}"
         )
-    if len(names) > 1 and semantics != "single":
-        raise SchemaError(
+    if len(names) > 1:
+        refuse_several(
+            semantics,
             f"several sensitive columns in one table of counts are for people with one value in "
             f"each, not for semantics {semantics!r}; each such column has a table of its own: open "
-            "them one by one"
+            "them one by one",
         )
     return names
 

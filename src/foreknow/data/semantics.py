@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, cast, get_args
 
 from foreknow.errors import SchemaError, did_you_mean, refuse_other
+from foreknow_judge.errors import InputError
 from foreknow_judge.policy.grammar import Semantics
 
 
@@ -34,3 +35,9 @@ def check_semantics(semantics: str) -> Semantics:
     """Return "single", "set" or "multiset"; anything else is a `SchemaError`."""
     refuse_other("semantics is", semantics, get_args(Semantics), SchemaError)
     return cast("Semantics", semantics)
+
+
+def refuse_several(semantics: Any, problem: str, error: type[InputError] = SchemaError) -> None:
+    """Raise an error that states a problem, where a person may have several values."""
+    if semantics != "single":
+        raise error(problem)

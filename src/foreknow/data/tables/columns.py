@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from foreknow.data.arrays import IntArray, blocks
 from foreknow.data.columns.reading_rules import Reading
 from foreknow.data.labels.labels import text_of
+from foreknow.data.semantics import refuse_several
 from foreknow.data.tables.profile.reading_options import has_decimal_commas, way_out
 from foreknow.data.tables.table import Table, is_listed, is_text, require
 from foreknow.errors import SchemaError
@@ -947,9 +948,10 @@ def refuse_missing(missing: Missing, semantics: Any) -> None:
     A null then means that the person has no value, and is not missing.
     """
     is_label = isinstance(missing, Relabel)
-    if semantics != "single" and (is_label or missing != "error"):
+    if is_label or missing != "error":
         rule_text = f'{{ label = "{missing}" }}' if is_label else f'"{missing}"'
-        raise SchemaError(
+        refuse_several(
+            semantics,
             f"missing = {rule_text} has no place under semantics {semantics!r}, where a null means "
-            "that the person has no value; leave it out"
+            "that the person has no value; leave it out",
         )
