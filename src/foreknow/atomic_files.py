@@ -247,9 +247,12 @@ def require_new(path: str | Path, owner_path: str | Path) -> None:
     ends = Path(path).suffix.lower()
     if ends in _FILES:
         name = Path(path).with_suffix("")
+        table = ""
+        if ends in (".csv", ".parquet"):
+            table = f"; the table is then {str(name / f'release{ends}')!r}"
         raise OutputError(
             f"{str(path)!r} is a file, and a release is a folder, with its certificate: name it "
-            f"{str(name)!r}; the table is then {str(name / f'release{ends}')!r}"
+            f"{str(name)!r}{table}"
         )
     for folder_path in (Path(path), Path(owner_path)):
         try:

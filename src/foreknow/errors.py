@@ -143,6 +143,9 @@ def unknown_column(
     """
     columns = list(map(str, names))
     hint = did_you_mean(name, columns)
+    parts = [part.strip() for part in name.split(",")]
+    if len(parts) > 1 and {*parts} <= {*columns}:
+        hint = f"; several columns are a list: {parts!r};"
     if key is not None:
         hint = hint if "known: " in hint else f"{hint} known: {listing(columns)}"
         hint = f"{hint}; {key} names it"

@@ -43,6 +43,7 @@ _PARAMETERS = {
     "suppression": "suppression_limit max_suppression max_outliers",
     "household": "hhId hh_id hhid hh household_id",
     "weights": "weightVar weight_var",
+    "group_size": "min_group_size min_size",
 }
 PARAMETERS = _our_names(_PARAMETERS)
 # What the table that comes first is called, in one function or another.
@@ -110,7 +111,7 @@ _TO_TYPE = {
     "columns roles info describe summary inspect head count schema-of debug dtypes stats "
     "statistics preview peek import load": "what each column is "
     "taken for: foreknow init TABLE; how many people share each combination: foreknow risk TABLE "
-    "--quasi-identifiers age,sex",
+    "--quasi-identifiers age,sex; what is known of a release: foreknow evidence FOLDER",
     "config settings set login profiles": "all settings are in a policy file, which foreknow init "
     "TABLE writes; foreknow schema prints what it may hold",
     "drop exclude remove select columns-drop": "a column without a role in the policy is not "
@@ -119,8 +120,8 @@ _TO_TYPE = {
     "microaggregate microaggregation local-suppression recode global-recode top-code topcode "
     "suppress suppression": "it is done by groups, as a policy says: foreknow publish TABLE "
     "--policy policy.toml --out FOLDER",
-    "docs doc doctor guide tutorial man": "foreknow COMMAND --help says what a command takes; "
-    "foreknow demo shows all of it on a sample",
+    "docs doc doctor guide tutorial man example examples": "foreknow COMMAND --help says "
+    "what a command takes; foreknow demo shows all of it on a sample",
     "merge concat join append union combine": "one table is published at a time, and people who "
     "come later by foreknow publish TABLE --policy policy.toml --out FOLDER --after FOLDER",
     "build compile deps snapshot test-all ci checkpoint suite datasource expectation expect "
@@ -141,6 +142,7 @@ _TO_TYPE = {
     "newcomers": "their rows are newcomers.csv in the owner's folder, after foreknow publish TABLE "
     "--policy policy.toml --out FOLDER --after FOLDER",
     "update upgrade install": "it is a package: pip install --upgrade foreknow",
+    "uninstall": "it is a package: pip uninstall foreknow",
     "completion completions": "foreknow --install-completion installs it for the shell that is "
     "used",
     "history log versions": "what a release is, and which one it follows: foreknow verify FOLDER; "
@@ -262,6 +264,14 @@ _OPTIONS = {
     "-v": "--verbose says what columns were taken for; foreknow --version prints the version",
     "--csv --excel --xlsx --markdown --top --show-groups --groups": "--html FILE writes a page of "
     "what is judged, and --json FILE all of it",
+    "--json": "a page is --html FILE or --out FILE, where a command has one; findings as JSON are "
+    "those of an audit: foreknow audit FOLDER --json FILE",
+    "--threads --jobs --n-jobs --workers --cores --parallel": "how many cores are used is not set, "
+    "but by OMP_NUM_THREADS or taskset",
+    "--fast --quick --time --timeout --max-time": "an attack is shortened by --seconds 10; all "
+    "else runs until it is done",
+    "--locale --lang --language": "texts are in English; how numbers and dates of a file are "
+    "written is said by --decimal and --date-format",
     "--pdf": "a browser prints the page as PDF",
     "--k --k-anonymity": "a limit is judged by foreknow audit TABLE --quasi-identifiers age,sex "
     "--sensitive diagnosis --k-anonymity 5",
@@ -513,6 +523,7 @@ _ELSEWHERE = {
     ".to_html(path)",
     "epsilon dp noise": "; Foreknow has no differential privacy; a policy limits how sure "
     "adversaries become",
+    "n_jobs jobs threads workers parallel cores": "; how many cores are used is not set",
     "supp_level suppress max_suppressed": "; it is a share: suppression=0.05",
     "local_suppression localSuppression": "; it is for a method: "
     "method=fk.FullDomain(suppression=0.05, local_suppression=True)",
@@ -564,15 +575,24 @@ _OF_OBJECTS = {
     "add append extend": "a policy is not changed: fk.Policy([*policy.requirements, "
     "fk.Requirement(k_anonymity=5)], policy.schema) is a further one",
     "limit threshold limits": "see .points, each with .below",
-    "max_risk average_risk highest_risk": "of an audit see .worst; of fk.risk .prosecutor, with "
-    ".highest and .average",
+    "max_risk average_risk highest_risk risk risks": "of an audit see .worst; of fk.risk "
+    ".prosecutor, with .highest and .average",
     "requirements require": "see .policy.requirements, and .verdicts",
     "summary": "see .to_toml() and .columns of a suggestion, else .to_dict()",
     "copy clone deepcopy": "it is never changed, so no copy is needed",
-    "score risk global_risk value values unique uniqueness highest average max mean": (
-        "see .to_dict()"
-    ),
+    "score global_risk value values unique uniqueness highest average max mean": ("see .to_dict()"),
     "probability posterior confidence": "an adversary has .disclosure(release), with .probability",
+}
+
+# What the result of publishing is asked for that it does not have.
+_OF_PUBLICATIONS = {
+    "ncp loss information_loss discernibility smallest_group n_groups": "see .utility, which has "
+    ".ncp, .discernibility and sizes of groups",
+    "to_excel to_xlsx to_stata to_dta to_spss to_sav export": "write it by .save(folder), then: "
+    "foreknow export FOLDER --to xlsx (or sav, or dta)",
+    "report html": "its page is .to_html(path); a page for an assessor, of a written folder, is "
+    "fk.evidence(folder)",
+    "risk risks": "fk.risk of it; an adversary's highest is .audit.worst",
 }
 
 
@@ -586,6 +606,7 @@ def _by_name(table: Mapping[str, str]) -> dict[str, str]:
 
 # Of a name that is not in `foreknow`, and of what an object does not have.
 ADVICE, OF_OBJECTS = _by_name(_ADVICE), _by_name(_OF_OBJECTS)
+OF_PUBLICATIONS = _by_name(_OF_PUBLICATIONS)
 OPTIONS, ELSEWHERE = _by_name(_OPTIONS), _by_name(_ELSEWHERE)
 KEYS = _by_name(_KEYS)
 TO_TYPE = _by_name(_TO_TYPE)  # of a command that is none

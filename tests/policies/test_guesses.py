@@ -239,6 +239,9 @@ DOES = [
     lambda at: replace(TWO, sensitive="zip").sensitives == ("zip",),
     lambda at: replace(TWO, identifiers=["pin"]).sensitives == ("diagnosis", "zip"),
     lambda at: replace(pickle.loads(pickle.dumps(TWO)), other=["pin"]) != replace(TWO, other=[]),
+    # -- an eleventh list
+    lambda at: at.made.safe is at.made.passed is True,
+    lambda at: whole(fk.publish(at.df, at.policy, min_group_size=10)),
     # -- a fifth and a sixth list
     lambda at: unsafe(fk.audit(at.df.to_dict("records"), at.policy)),
     lambda at: fk.k_anonymity([{"age": 1}, {"age": 1}, {"age": 1, "sex": "f"}], ["age"]) == 3,
@@ -299,6 +302,17 @@ KNOWN = "known: 'pin', 'age', 'sex', 'zip', 'diagnosis'; schema."
 FROM_GENERALIZED = "Release.from_generalized(table, quasi_identifiers=[...], sensitive=...)"
 # What is typed, and what to type: a part of the message.
 TOLD = [
+    (lambda at: at.made.ncp, "see .utility, which has .ncp"),
+    (lambda at: at.made.to_excel("x.xlsx"), "foreknow export FOLDER --to xlsx"),
+    (lambda at: at.made.report(), "its page is .to_html(path)"),
+    (lambda at: at.audit.risk, "of an audit see .worst"),
+    (lambda at: fk.publish(at.df, at.policy, n_jobs=4), "how many cores are used is not set"),
+    (
+        lambda at: fk.publish(at.df, qi="age,sex", sensitive=S, k=5),
+        "several columns are a list: ['age', 'sex']; known: 'pin'",
+    ),
+    (lambda at: fk.publish(at.df, **WITH, k=5, hierarchies="auto"), "numbers become ranges"),
+    (lambda at: fk.Mondrian(at.df), "not a table; tables are given to fk.publish"),
     (lambda at: bool(at.audit), "neither true nor false by itself; ask .safe"),
     (lambda at: len(at.audit), "see .people, .counts.n_groups and len(.verdicts)"),
     (lambda at: at.made.certificate.k, "see fk.k_anonymity(release)"),
@@ -364,7 +378,6 @@ TOLD = [
         lambda at: fk.publish(at.df, at.policy, form="bucketized").to_pandas(),
         "name one, as .to_pandas('people')",
     ),
-    (lambda at: at.made.safe, ".audit, with .safe"),
     (lambda at: at.made.save(at.folder / "made"), "exists"),
     (lambda at: at.release.to_pandas(), ".to_pandas() of what"),
     (lambda at: fk.verify(at.made), "made.write(folder), then verify(folder)"),
@@ -778,7 +791,7 @@ SHELL = [
     ("audit nothing.csv", 2, "nothing.csv"),
     ("publish table.csv --k 7 -o sevens", 0, "k_anonymity = 7"),
     ("publish table.csv -o release.csv", 0, "A release is a folder, with its table in it: release"),
-    ("publish table.csv -o release.xlsx", 2, "name it 'release'; the table"),
+    ("publish table.csv -o release.xlsx", 2, "name it 'release'"),
     ("evidence o --html o.html", 2, "--out FILE names the page"),
     ("compare table.csv --method nothing --qi age --sensitive diagnosis", 2, "nothing"),
     ("init table.csv --out new.toml --force", 0, "Written to new.toml"),
@@ -878,6 +891,14 @@ SHELL = [
     ("explain folder --out explained.html", 0, "What is known about a release"),
     ("publish table.csv -o x --replace", 2, "name a new folder"),
     ("publish --input table.csv --out o11", 0, "Safe"),
+    # -- an eleventh list
+    ("publish table.csv -o release.zip", 2, "with its certificate: name it 'release'"),
+    ("publish table.csv --threads 4 -o x", 2, "how many cores are used is not set"),
+    ("attack folder --fast", 2, "shortened by --seconds 10"),
+    ("init table.csv --locale de", 2, "--decimal and --date-format"),
+    ("example", 2, "foreknow demo"),
+    ("inspect folder", 2, "of a release: foreknow evidence FOLDER"),
+    ("uninstall", 2, "pip uninstall foreknow"),
     # -- a tenth list
     ("publish table.csv --to third30", 0, "Written to third30"),
     ("publish table.csv -m mondrian -o third33", 0, "Written to third33"),

@@ -523,6 +523,11 @@ class Schema:
 
         `SchemaError` if a hierarchy or a type belongs to no column that can have one, or is none.
         """
+        if not isinstance(self.hierarchies, Mapping):
+            raise SchemaError(
+                "hierarchies must name columns, such as {'age': {'intervals': [5, 10]}}, not "
+                f"{self.hierarchies!r}; without them, numbers become ranges and texts sets"
+            )
         for column in (*self.hierarchies, *self.types):
             if column not in (*self.quasi_identifiers, *self.sensitives):
                 # In TOML, an unquoted name with a point is a table in a table: x.y becomes x.

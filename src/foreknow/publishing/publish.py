@@ -57,7 +57,7 @@ from foreknow.methods.protocol import (
     traits_of,
 )
 from foreknow.methods.registry import METHODS, key_of, kind_of, method_of, refuse_other_settings
-from foreknow.names import CALLS_OF_TABLE, TABLE_OF
+from foreknow.names import CALLS_OF_TABLE, OF_PUBLICATIONS, TABLE_OF
 from foreknow.numbers import whole_number
 from foreknow.planning.advice import advice_of
 from foreknow.planning.costs import KeptDetail
@@ -256,8 +256,12 @@ class Publication:
             return self.to_pandas()
         if name in CALLS_OF_TABLE:
             return getattr(self.to_pandas(), name, self.to_pandas)
+        if name in ("safe", "passed", "ok"):
+            return self.audit.safe
         message = f"a Publication has no {name!r}"
-        if not name.startswith("_"):
+        if name in OF_PUBLICATIONS:
+            message += f"; {OF_PUBLICATIONS[name]}"
+        elif not name.startswith("_"):
             message += (
                 "; its table is .to_pandas(), .to_polars() or .to_arrow(); .save(folder) writes "
                 "it, for fk.verify(folder); what was judged is .audit, with .safe and .policy, and "

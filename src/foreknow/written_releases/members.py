@@ -384,9 +384,10 @@ class OwnRelease:
         if self.some_forgotten:
             raise InputError(
                 f"people of {str(self.path)!r} were forgotten, and the rows that were published "
-                "with them, so the people of its cases or households cannot be counted over "
-                "several releases any more: leave everybody of earlier releases out of the table, "
-                "and publish the others without after (--after)"
+                "with them, so the people of its cases or households, and those who cannot have a "
+                "value (impossible), cannot be counted over several releases any more: leave "
+                "everybody of earlier releases out of the table, and publish the others without "
+                "after (--after)"
             )
         paths = [self.path.with_name(name) for name in NEWCOMERS]
         table_path = next((path for path in paths if path.is_file()), None)

@@ -139,7 +139,11 @@ class Mondrian(Grouper):
 
     def __post_init__(self) -> None:
         if isinstance(self.cuts, bool) or not isinstance(self.cuts, int) or self.cuts < 1:
-            raise InputError(f"Mondrian: cuts must be a whole number from 1, not {self.cuts!r}")
+            given = repr(self.cuts) if isinstance(self.cuts, (int, float, str)) else "a table"
+            raise InputError(
+                f"Mondrian: cuts must be a whole number from 1, not {given}; tables are given to "
+                "fk.publish(table, policy, method=fk.Mondrian())"
+            )
         share = share_of_people("Mondrian: suppression", self.suppression)
         check_local_suppression("Mondrian", self.local_suppression, share)
         try:
