@@ -185,7 +185,8 @@ def _refuse_two(rules: Policy, schema: Schema | None, arguments: Mapping[str, An
 
 def _is_points(policy: Any) -> bool:
     """True if it is only knowledge without a limit, such as points of a skyline."""
-    if policy is None or isinstance(policy, (Policy, Requirement, str, Path)):
+    is_file = file_of(policy) is not None
+    if policy is None or is_file or isinstance(policy, (Policy, Requirement)):
         return False
     if isinstance(policy, Mapping):
         return "require" not in policy and "schema" not in policy

@@ -217,9 +217,9 @@ class LookAlikes(People):
 
     def groups(self, release: Release, possible: Possible | None) -> Release | GroupCounts:
         """The groups of people; those who look alike by exact columns, where these are shown."""
-        if self.exact(release):
-            return release.alike(self._known(release))
-        return self.rows(release)
+        columns = self.exact(release)  # those of `recognized`, then the known ones
+        known_columns = columns[len(release.recognized) :]
+        return release.alike(known_columns) if columns else self.rows(release)
 
     def exact(self, release: Release) -> tuple[str, ...]:
         """The exact columns that tell people apart in place of groups, where these are shown."""

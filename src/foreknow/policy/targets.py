@@ -605,9 +605,9 @@ def refuse_unheld(
     `members` are the values of the set that somebody has. With binary priors the set is one value,
     whose prior is the sum over all its values: so it would count a value that nobody has.
     """
-    if not members or getattr(adversary, "semantics", "joint") != "binary":
-        return
-    for table in adversary.tables:
+    tables_by_kind = {"binary": getattr(adversary, "tables", ())}
+    tables = tables_by_kind.get(getattr(adversary, "semantics", "joint"), ())
+    for table in tables if members else ():
         values = Labels(table.values)
         try:
             set_values = required.target.sets(values).get(name, ())

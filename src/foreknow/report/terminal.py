@@ -112,9 +112,9 @@ class Laid:
     def _cell(self, cell: str | Cell, bars: bool) -> Text:
         """A cell as a text: its sign, a bar of "=" if bars are shown, and the line below it."""
         mood: Mood = getattr(cell, "mood", "")
-        bar = ""
-        if bars and isinstance(cell, Cell) and cell.width:
-            bar = " " + ("=" * round(_BAR * float(cell.width) / 100)).ljust(_BAR)
+        bar, percent = "", getattr(cell, "width", "")
+        if bars and percent:
+            bar = " " + ("=" * round(_BAR * float(percent) / 100)).ljust(_BAR)
         below = f"\n{below}" if (below := getattr(cell, "below", "")) else ""
         return self._text(f"{cell}{bar}{below}", _STYLES.get(mood, ""))
 
