@@ -129,7 +129,7 @@ class Prepared:
         """
         self._require_persons()
         # Whether it matters which rows stand beside or before each other.
-        order_matters = self.persons or self.schema.several or self.schema.shared is not None
+        order_matters = [*self.persons, *self.schema.several, *self.schema.households]
         prepared = self.read_once(columns) if order_matters else self
         prepared.refuse_repeats()
         return prepared

@@ -384,10 +384,14 @@ class Schema:
         return self.persons if self.several else self.case_persons
 
     @property
+    def households(self) -> list[Shared]:
+        """A list of what households share; empty if they share nothing."""
+        return [*filter(None, [cast("Shared | None", self.shared)])]
+
+    @property
     def shared_columns(self) -> tuple[str, ...]:
         """The column that marks rows with a household's values, and the columns of these."""
-        shared = cast("Shared | None", self.shared)
-        return () if shared is None else (shared.column, *shared.values)
+        return next(((shared.column, *shared.values) for shared in self.households), ())
 
     @property
     def shared_values(self) -> tuple[str, ...]:
@@ -455,7 +459,7 @@ class Schema:
             "person": self.persons,
             "group": filter(None, [self.group]),
             "weights": filter(None, [self.weights]),
-            "shared": [self.shared.by] if isinstance(self.shared, Shared) else [],
+            "shared": [shared.by for shared in self.households],
             "impossible": self.conditions,
         }
         for key, names in names_by_key.items():
@@ -502,7 +506,7 @@ class Schema:
         if isinstance(self.missing, Relabel):
             table["missing"] = {"label": str(self.missing)}
         table["types"] = dict(self.types)
-        table["shared"] = None if self.shared is None else cast("Shared", self.shared).to_dict()
+        table["shared"] = next((shared.to_dict() for shared in self.households), None)
         rules = [rule.to_dict() for rule in self.impossible]
         # With one sensitive column, rules need not name it.
         for rule in rules if len(self.sensitives) == 1 else ():
