@@ -95,7 +95,7 @@ CASES = _Cases("case", "cases", " of cases", ", of one case", (SEVERAL_CASES,))
 
 def unit_counted(of_cases: bool) -> Unit:
     """The unit of a result, by whether it counts cases."""
-    return {False: PEOPLE, True: CASES}[of_cases]
+    return CASES if of_cases else PEOPLE
 
 
 def _of_cases(match: re.Match[str]) -> str:

@@ -49,8 +49,8 @@ from foreknow_judge.files.duckdb_files import new_folder
 
 _log = logging.getLogger(__name__)
 ENGINES = "auto", "memory", "duckdb"
-# So much memory it takes at the peak to publish what was read: a row, or an untyped byte of CSV.
-_PER_PIECE = {False: 100, True: 4}
+# Bytes of memory that it takes at the peak to publish a row, and a byte of a CSV file.
+_PER_ROW, _PER_CSV_BYTE = 100, 4
 _BATCH, _FEW = 1 << 20, 1 << 17  # rows
 
 
@@ -494,4 +494,4 @@ def _is_small(source: Source) -> bool:
     if limit is None:
         limit = machine_memory() // 4
     size = source.size
-    return size is not None and size * _PER_PIECE[source.untyped] < limit
+    return size is not None and size * (_PER_CSV_BYTE if source.untyped else _PER_ROW) < limit
