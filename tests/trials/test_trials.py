@@ -733,3 +733,28 @@ ODD_LABELS = ["inf -inf 1", "nan 2 3", "-1e308 0 1e308", "x y z"]
 def test_odd_labels_are_features(labels):
     shares = Forest.of(features_of(labels), np.full((4, 2), 50.0)).shares()
     np.testing.assert_allclose(shares, 0.5)
+
+
+def test_likelihood_counts_unseen_values():
+    """The likelihood by places is that of all kinds and values, also of those that never meet."""
+    random, steps = Random(9), 0
+    for _ in range(20):
+        release = release_of(random_groups(random, 6, most=3, kinds="vwxyz", values="abcdef"))
+        kinds, layout = laid_out(release, None, LEARNING)
+        smoothing = random.choice([0.25, 3.0])
+        learner = fitting._Learner(layout, kinds, release.counts.n_values, smoothing)
+        start = learner.chances(learner.amounts_by_group_shares)
+        once = learner.step(start).chances
+        twice = learner.step(once).chances
+        ahead, divisor = learner._extrapolated(start, once, twice)
+        for chances, divided in ((once, np.ones(len(divisor))), (ahead, divisor)):
+            scale = learner.smoothing / (learner.people + learner.smoothing) / divided
+            table = np.outer(scale, learner.overall)
+            table[learner.places.kind, learner.places.value] = chances
+            assert table.sum(axis=1) == pytest.approx(np.ones(len(table)))
+            expected = learner.step(chances, weighed=True).expected
+            smoothed = float((np.log(table) @ learner.overall).sum())
+            right = float(layout.times @ expected.weights) + learner.smoothing * smoothed
+            assert learner.likelihood(chances, expected, divided) == pytest.approx(right)
+            steps += len(learner.places.kind) < table.size
+    assert steps > 30

@@ -35,8 +35,9 @@ _STEP, _STATE = 6e-5, 1.5e-8
 # which takes a hundred times as many rounds; to judge what was learned; and to do so beside a
 # publication.
 LEARNING, JUDGING, SOON = (0.004, 1e-6), (0.25, 2e-5), (0.05, 4e-6)
-# Balancing ends where no margin is farther off than this, or after so many rounds.
-_BALANCED, _ROUNDS = 1e-7, 200
+# Balancing ends where no margin is farther off than this, or after so many rounds; while learning,
+# the next step corrects what is off.
+_BALANCED, _ROUNDS, _ROUNDS_LEARNING = 1e-7, 200, 12
 
 
 class _Margins(NamedTuple):
@@ -100,6 +101,11 @@ class CaseLayout:
         """The cases `n_copies` times in a row: one call then serves as many sets of chances."""
         cases = self.cases.take(np.tile(np.arange(self.cases.n_groups), n_copies))
         return CaseLayout(cases, np.tile(self.times, n_copies), self.case_of, self.seconds)
+
+    @property
+    def rounds(self) -> int:
+        """How many rounds balancing takes at most."""
+        return _ROUNDS_LEARNING if self.seconds == LEARNING else _ROUNDS
 
     @cached_property
     def offsets(self) -> IntArray:
@@ -199,7 +205,7 @@ class CaseLayout:
             self._balance(uniform, margins, chances, expected, rounds=0, weighed=weighed)
         if len(balanced):
             margins = self._margins_of_balanced
-            self._balance(balanced, margins, chances, expected, rounds=_ROUNDS, weighed=weighed)
+            self._balance(balanced, margins, chances, expected, rounds=self.rounds, weighed=weighed)
         failed = []
         for batch in exact:
             is_judged, expected.weights[batch.cases] = batch.fill_in(chances, expected.posteriors)
@@ -208,7 +214,9 @@ class CaseLayout:
         if failed:
             failed_cases = np.concatenate(failed)
             margins = self._margins(failed_cases)
-            self._balance(failed_cases, margins, chances, expected, rounds=_ROUNDS, weighed=weighed)
+            self._balance(
+                failed_cases, margins, chances, expected, rounds=self.rounds, weighed=weighed
+            )
         # Rounding may lead a little beyond 1.
         np.minimum(expected.posteriors, 1.0, out=expected.posteriors)
         return expected

@@ -148,8 +148,9 @@ class Fit:
 
     kinds: Kinds
     layout: CaseLayout
-    chances: FloatArray  # by kind and value
-    amounts: FloatArray  # by kind and value, how many people have it, on average over worlds
+    places: Places
+    of_places: FloatArray  # the chance of each place
+    amounts: FloatArray  # by place, how many of the kind have the value, on average over worlds
     overall: FloatArray  # how frequent each value is
     people: FloatArray  # by kind
     smoothing: float  # so many people with the values of everybody count for each kind
@@ -161,10 +162,17 @@ class Fit:
         """True if the last step changed next to nothing."""
         return self.change <= TOLERANCE
 
+    @cached_property
+    def chances(self) -> FloatArray:
+        """The chance of each value (columns) for each kind of people (rows)."""
+        chances = np.outer(_unseen_scale(self.people, self.smoothing), self.overall)
+        chances[self.places.kind, self.places.value] = self.of_places
+        return chances
+
     @property
     def of_cells(self) -> FloatArray:
         """The chance of each cell's value for its people."""
-        return np.asarray(self.chances[self.layout.signature, self.layout.value])
+        return np.asarray(self.of_places[self.places.of_cell])
 
     @cached_property
     def without_own(self) -> FloatArray:
@@ -179,7 +187,7 @@ class Fit:
         """
         layout = self.layout
         # Amounts are sums of floats, so a difference may be a little below 0 or too large.
-        others_amount = self.amounts[layout.signature, layout.value] - layout.people * posteriors
+        others_amount = self.amounts[self.places.of_cell] - layout.people * posteriors
         n_others = np.maximum(self.people[layout.signature] - layout.people, 0)
         amount = n_others + self.smoothing
         # Smoothing: so many people more, who have the values of everybody.
@@ -197,7 +205,7 @@ class Fit:
         ended = "converged" if self.converged else "NOT converged"
         return (
             f"Fit({len(self.kinds.labels)} kinds by {', '.join(self.kinds.attributes)}, "
-            f"{self.chances.shape[1]} values: {ended} in {self.steps} steps)"
+            f"{len(self.overall)} values: {ended} in {self.steps} steps)"
         )
 
 
@@ -222,7 +230,8 @@ def fits(
         yield Fit(
             kinds=kinds,
             layout=layout_for_judging,
-            chances=statistics.chances,
+            places=learner.places,
+            of_places=statistics.chances,
             amounts=statistics.amounts,
             overall=learner.overall,
             people=learner.people,
@@ -232,8 +241,40 @@ def fits(
         )
 
 
+class Places(NamedTuple):
+    """The pairs of a kind of people and a value that occur together in some group.
+
+    A kind's chances of all other values are in proportion to how frequent these are, so they need
+    no place: of many kinds and values, few pairs occur.
+    """
+
+    kind: IntArray  # of each place
+    value: IntArray
+    of_cell: IntArray  # the place of each cell of the layout
+
+    @classmethod
+    def of(cls, layout: CaseLayout, n_values: int) -> Places:
+        """The places of the cells of a layout."""
+        pairs, of_cell = np.unique(layout.signature * n_values + layout.value, return_inverse=True)
+        return cls(*np.divmod(pairs, n_values), of_cell.reshape(-1))
+
+
+def _unseen_scale(people: FloatArray, smoothing: float) -> FloatArray:
+    """The factor, by kind, of a value's frequency that is its chance without a place.
+
+    Smoothing alone gives such a value a chance; a kind of nobody has the frequencies themselves.
+    """
+    total = people + smoothing
+    return np.asarray(np.where(total > 0, smoothing / np.where(total > 0, total, 1), 1.0))
+
+
+def _entropy_terms(shares: FloatArray) -> FloatArray:
+    """Each share times its logarithm; 0 for a share of 0."""
+    return np.asarray(shares * np.log(np.where(shares > 0, shares, 1)))
+
+
 class _Statistics(NamedTuple):
-    """Statistics learned from groups, by kind of people (rows) and value (columns)."""
+    """Statistics learned from groups, by place."""
 
     chances: FloatArray
     amounts: FloatArray  # how many people have the value, on average over worlds
@@ -245,7 +286,7 @@ class _Step(NamedTuple):
     """One step from chances to likelier ones."""
 
     expected: Expected  # posteriors and weights by the chances before
-    amounts: FloatArray  # people by kind and value, by these posteriors
+    amounts: FloatArray  # people by place, by these posteriors
     chances: FloatArray  # the next chances: the shares of these amounts
 
 
@@ -254,60 +295,70 @@ class _Learner:
 
     def __init__(self, layout: CaseLayout, kinds: Kinds, n_values: int, smoothing: float) -> None:
         self.layout, self.smoothing = layout, smoothing
-        self.shape = len(kinds.labels), n_values
-        # Where each cell of the layout is in a flat table of kinds and values.
-        self.place_of_cell = layout.signature * n_values + layout.value
+        self.places = Places.of(layout, n_values)
         self.people_of_cell = layout.times[layout.case] * layout.people
-        self.people = self._people_by_kind()
+        self.people = self._people_by_kind(len(kinds.labels))
         self.amounts_by_group_shares = self.amounts(layout.alone)
-        totals = self.amounts_by_group_shares.sum(axis=0)
+        totals = np.bincount(self.places.value, self.amounts_by_group_shares, n_values)
         self.overall = totals / totals.sum()  # the share of each value among everybody
+        self._share = self.overall[self.places.value]
+        # By kind: the factor and the share of the values that have no place with it.
+        self._scale = _unseen_scale(self.people, smoothing)
+        self._unseen = np.maximum(1 - self._by_kind(self._share), 0)
+        # The sum over kinds and values without a place of share times log(share).
+        self._unseen_logs = len(self.people) * float(_entropy_terms(self.overall).sum())
+        self._unseen_logs -= float(_entropy_terms(self._share).sum())
 
     def amounts(self, posteriors: FloatArray) -> FloatArray:
-        """How many people of each kind (rows) have each value (columns), by posteriors of cells."""
-        holders = self.people_of_cell * posteriors
-        n_kinds, n_values = self.shape
-        sums = np.bincount(self.place_of_cell, holders, minlength=n_kinds * n_values)
-        return np.asarray(sums.reshape(self.shape), dtype=np.float64)
+        """How many people of each place's kind have its value, by posteriors of cells."""
+        places, holders = self.places, self.people_of_cell * posteriors
+        return np.asarray(
+            np.bincount(places.of_cell, holders, minlength=len(places.kind)), dtype=np.float64
+        )
 
-    def _people_by_kind(self) -> FloatArray:
+    def _by_kind(self, of_places: FloatArray) -> FloatArray:
+        """The sum over the places of each kind."""
+        sums = np.bincount(self.places.kind, of_places, minlength=len(self.people))
+        return np.asarray(sums, dtype=np.float64)
+
+    def _people_by_kind(self, n_kinds: int) -> FloatArray:
         cases = self.layout.cases
         case = np.repeat(np.arange(cases.n_groups), np.diff(cases.offsets))
         amounts = cases.people * self.layout.times[case]
-        people = np.bincount(cases.signatures, amounts, minlength=self.shape[0])
+        people = np.bincount(cases.signatures, amounts, minlength=n_kinds)
         return np.asarray(people, dtype=np.float64)
 
     def chances(self, amounts: FloatArray) -> FloatArray:
-        """The likeliest chances (kinds x values) if so many people of each kind have each value.
+        """The likeliest chance of each place if so many people of its kind have its value.
 
-        Smoothing adds people with the values of everybody; a kind of nobody has the overall shares.
+        Smoothing adds people with the values of everybody.
         """
-        smoothed_amounts = amounts + self.smoothing * self.overall
-        total = (self.people + self.smoothing)[:, None]
-        return np.asarray(
-            np.where(total > 0, smoothed_amounts / np.where(total > 0, total, 1), self.overall)
-        )
+        total = (self.people + self.smoothing)[self.places.kind]
+        return np.asarray((amounts + self.smoothing * self._share) / total)
 
     def step(self, chances: FloatArray, weighed: bool = False) -> _Step:
-        """One round of expectation and maximization, from chances (kinds x values).
+        """One round of expectation and maximization, from the chances of places.
 
         `weighed`: the weights, which `likelihood` needs, are worked out, too.
         """
-        expected = self.layout.expected(chances.ravel()[self.place_of_cell], weighed)
+        expected = self.layout.expected(chances[self.places.of_cell], weighed)
         amounts = self.amounts(expected.posteriors)
         return _Step(expected, amounts, self.chances(amounts))
 
-    def likelihood(self, chances: FloatArray, expected: Expected) -> float:
-        """The log-likelihood of chances (kinds x values), from the expectation under them.
+    def likelihood(
+        self, chances: FloatArray, expected: Expected, divisor: FloatArray | None = None
+    ) -> float:
+        """The log-likelihood of chances, from the expectation under them.
 
-        It is of the groups' bags, and of the people whom smoothing adds to each kind.
+        It is of the groups' bags, and of the people whom smoothing adds to each kind. `divisor`, by
+        kind, is what the chances of values without a place were divided by; None: by 1.
         """
         likelihood = float(self.layout.times @ expected.weights)
         if self.smoothing:
-            # Values that nobody has add nothing; their logarithm would be infinite.
-            occurs = self.overall > 0
-            logs = np.log(np.maximum(chances[:, occurs], 1e-300))
-            likelihood += self.smoothing * float((logs @ self.overall[occurs]).sum())
+            logs = np.log(np.maximum(chances, 1e-300))
+            scale = self._scale if divisor is None else self._scale / divisor
+            of_unseen = float(np.log(scale) @ self._unseen) + self._unseen_logs
+            likelihood += self.smoothing * (float(logs @ self._share) + of_unseen)
         return likelihood
 
     def learn(self) -> _Statistics:
@@ -326,17 +377,28 @@ class _Learner:
             if change <= TOLERANCE or n_steps >= STEPS:
                 return _Statistics(first.chances, first.amounts, n_steps, change)
             second = self.step(first.chances, weighed=True)
-            extrapolated = _extrapolated(chances, first.chances, second.chances)
+            extrapolated, divisor = self._extrapolated(chances, first.chances, second.chances)
             third = self.step(extrapolated, weighed=True)
             n_steps += 2
-            is_likelier = self.likelihood(extrapolated, third.expected) >= self.likelihood(
+            is_likelier = self.likelihood(extrapolated, third.expected, divisor) >= self.likelihood(
                 first.chances, second.expected
             )
             chances = third.chances if is_likelier else second.chances
 
+    def _extrapolated(
+        self, start: FloatArray, once: FloatArray, twice: FloatArray
+    ) -> tuple[FloatArray, FloatArray]:
+        """The chances of places to which two steps lead, and by what each kind's are divided.
+
+        They are divided so that the chances of a kind, with those without a place, add up to 1.
+        """
+        ahead = _extrapolated(start, once, twice)
+        divisor = self._by_kind(ahead) + self._scale * self._unseen
+        return ahead / divisor[self.places.kind], divisor
+
 
 def _extrapolated(start: FloatArray, once: FloatArray, twice: FloatArray) -> FloatArray:
-    """The chances (kinds x values) to which two steps lead if they go on in the same way.
+    """The chances to which two steps lead if they go on in the same way; above 0 if they were.
 
     `start`, `once` and `twice` are the chances before, after one and after two steps. This is
     SQUAREM (Varadhan and Roland, 2008): a parabola through the three points is followed, the
@@ -346,9 +408,7 @@ def _extrapolated(start: FloatArray, once: FloatArray, twice: FloatArray) -> Flo
     bend_length = float(np.sqrt((bend**2).sum()))
     length = 1.0 if bend_length == 0 else max(1.0, float(np.sqrt((step**2).sum())) / bend_length)
     ahead = start + 2 * length * step + length**2 * bend
-    # Chances stay above 0 where they are, and add up to 1.
-    ahead = np.where(twice > 0, np.maximum(ahead, twice * 1e-2), 0.0)
-    return np.asarray(ahead / ahead.sum(axis=1, keepdims=True))
+    return np.asarray(np.where(twice > 0, np.maximum(ahead, twice * 1e-2), 0.0))
 
 
 # Chances that were learned are kept in these steps, and are at least one of them.

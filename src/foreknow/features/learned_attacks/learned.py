@@ -70,8 +70,9 @@ _SECONDS: Mapping[Effort, tuple[float, float]] = {
 _FOLDS = 3
 # How many trees are grown in each round; in between, bags are spread again by what they learned.
 _TREES = 10, 10, TREES
-# Where a release is published, so many numbers of kinds are looked at by all trees together.
-_WORK = 1 << 23
+# So many numbers of kinds are looked at by all trees together: where a release is published, and
+# where it is attacked by itself.
+_WORK = {"policy": 1 << 23, "full": 1 << 24}
 # Values that fewer people have are one to trees; more kinds times values they do not learn.
 _RARE, _MOST_CELLS = 5, 1 << 24
 # So much of what everybody has is mixed into what trees say: nothing is impossible.
@@ -413,9 +414,9 @@ def learnings(release: HasCounts, by: Sequence[str], effort: Effort = "full") ->
     if effort in ("policy", "full"):
 
         def in_full() -> list[Learning]:
-            chosen, most_work = (ways, None) if effort == "full" else (teaching, _WORK)
+            chosen = ways if effort == "full" else teaching
             learned = [*chain(*(way.learned(smoothings, seconds) for way in chosen))]
-            return [*learned, *_learned_by_trees(ways[0], seconds, most_work)]
+            return [*learned, *_learned_by_trees(ways[0], seconds, _WORK[effort])]
 
         return remembered(counts, (*key, effort), in_full)
     chosen = teaching if effort == "beside" else ways[-1:]
@@ -504,7 +505,7 @@ class _Distinction:
 
 
 def _learned_by_trees(
-    way: _Distinction, seconds: tuple[float, float], most_work: int | None
+    way: _Distinction, seconds: tuple[float, float], most_work: int
 ) -> list[Learning]:
     """The posteriors of trees, where trees can be trained; of fewer trees, to limit the work."""
     chances = _trees(way.layout, way.kinds, way.counts.n_values, most_work)
@@ -514,9 +515,7 @@ def _learned_by_trees(
     return [Learning("trees", way.counts, way.kinds, layout, layout.expected(chances))]
 
 
-def _trees(
-    layout: CaseLayout, kinds: Kinds, n_values: int, most_work: int | None
-) -> FloatArray | None:
+def _trees(layout: CaseLayout, kinds: Kinds, n_values: int, most_work: int) -> FloatArray | None:
     """The chance of each cell as trees learn it; None if there are too few groups or kinds.
 
     A cell is a kind of people and a value of one distinct group. Groups are dealt into three folds,
@@ -528,9 +527,11 @@ def _trees(
     features = np.hstack([features_of(column) for column in zip(*kinds.labels, strict=True)])
     # People whom each cell stands for, in all equal groups.
     weight = layout.times[layout.case] * layout.people
-    # Rare values are one class for trees; their chance is divided by frequency afterwards.
+    # Rare values are one class for trees; their chance is divided by frequency afterwards. There
+    # are at most as many classes as leave half of the work to more than one tree in each round.
+    most_classes = most_work // (2 * n_kinds * _FOLDS * len(_TREES)) - features.shape[1]
     class_of_value, share_in_class = _classes(
-        np.bincount(layout.value, weight * layout.alone, n_values)
+        np.bincount(layout.value, weight * layout.alone, n_values), max(most_classes, 2)
     )
     shape = n_kinds, int(class_of_value.max()) + 1
     if shape[0] * shape[1] > _MOST_CELLS:
@@ -545,7 +546,7 @@ def _trees(
     # the chances so far, and lets trees learn from the result.
     chances = layout.alone
     work = shape[0] * (shape[1] + features.shape[1]) * _FOLDS * sum(_TREES)
-    share = 1.0 if most_work is None else min(most_work / work, 1.0)
+    share = min(most_work / work, 1.0)
     for n_trees in (max(round(n * share), 1) for n in _TREES):
         weighted = weight * layout.expected(chances, weighed=False).posteriors
         by_fold = [
@@ -570,13 +571,14 @@ def _trees(
     return chances
 
 
-def _classes(people: NDArray[Any]) -> tuple[IntArray, FloatArray]:
+def _classes(people: NDArray[Any], most: int) -> tuple[IntArray, FloatArray]:
     """The class of each value for trees, and the share that the value has of its class.
 
     `people` says how many people have each value. Values that few people have share one class, the
-    last.
+    last; so do all but the `most` frequent ones.
     """
     is_rare = people < _RARE
+    is_rare[np.argsort(-people, kind="stable")[most:]] = True
     n_frequent = int((~is_rare).sum())
     class_of = np.where(is_rare, n_frequent, np.cumsum(~is_rare) - 1)
     people_of_class = np.bincount(class_of, people)[class_of]
