@@ -360,3 +360,18 @@ def test_disclosures_of_other_releases():
         fk.name_people(release, fk.Facts().disclosure(release, "Plague"))
     with pytest.raises(InputError, match="only what Facts disclose"):
         fk.name_people(release, fk.Statements("Tom != Flu").disclosure(release, "AIDS"))
+
+
+def test_households_name_no_people(desk):
+    people = range(40)
+    columns = {
+        "id": [*people],
+        "age": [30 + i % 4 for i in people],
+        "home": [i // 2 for i in people],
+    }
+    table = pa.table({**columns, "ill": ["ny"[home % 2] for home in columns["home"]]})
+    schema = {"identifiers": ["id"], "quasi_identifiers": ["age"], "sensitive": "ill"}
+    shared = {"by": "home", "values": ["ill"]}
+    policy = fk.Policy([fk.Requirement(fk.Facts(), below=0.9)], fk.Schema(**schema, shared=shared))
+    fk.publish(table, policy).save("out")
+    assert "audit the table with a policy" in desk.refused("ask", "out", "-a", "3")

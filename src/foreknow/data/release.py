@@ -42,6 +42,8 @@ from foreknow.data.tables.tally import Tally
 from foreknow.data.tables.views.renamed_columns import Renamed
 from foreknow.data.tables.views.stacked_tables import bare_rows
 from foreknow.errors import SchemaError, did_you_mean, listing
+from foreknow.needs import Need
+from foreknow.needs import require as require_needs
 from foreknow_judge.errors import UnsupportedError, nearest
 
 # How a table is counted of which a person has one value, a set, or a bag of values.
@@ -699,6 +701,8 @@ class Release(ReleaseTables, Plain):
         sight = super()._make_sight(tables, name, known_columns)
         if self._members_of_owner is None:
             return sight
+        shown = self.schema.shared_columns if self.schema is not None else ()
+        require_needs("naming people", {Need.NO_HOUSEHOLDS: not {*shown}.isdisjoint(known_columns)})
         # The owner's list says who is in which group, but not who is in which part of it.
         if known_columns:
             raise UnsupportedError(
