@@ -332,6 +332,12 @@ def lacking(case, column):
     for key in ("hierarchies", "types"):
         if key in schema:
             schema[key] = {name: own for name, own in schema[key].items() if name != column}
+    rules = []
+    for rule in schema.pop("impossible", ()):
+        if column not in (rule.get("sensitive", case.secret), *rule["where"]):
+            rules.append(rule)
+    if rules:
+        schema["impossible"] = rules
     publish = dict(case.publish)
     for key in ("labels", "round"):
         if key in publish:
