@@ -299,7 +299,8 @@ def made(rng, seed, of):
     for letter in {"after": "n", "three": "nm", "added": "n"}.get(of["releases"], ""):
         case.later.append(newcomers(rng, people(rng, of, near[0], secret), letter, rows))
     if of["releases"] == "added":
-        case.added = rng.choice(columns_to_add(case))
+        # Where conditions and priors use all columns, the second release only has other people.
+        case.added = rng.choice(columns_to_add(case) or [""])
     beside(rng, case)
     if of["typed"] == "numbers":
         as_floats(case)
