@@ -24,7 +24,7 @@ from foreknow.data.people import units
 from foreknow.data.person_names import refuse_two_spellings
 from foreknow.data.tables.formats.duckdb_table import DuckTable
 from foreknow.errors import SchemaError
-from foreknow_judge.errors import UnsupportedError
+from foreknow_judge.errors import PolicyError, UnsupportedError
 from foreknow_judge.files.written_release import Written
 from foreknow_judge.knowledge.cases import chances_by_facts, worst_sum
 
@@ -206,7 +206,7 @@ def test_sums_of_cases_by_enumeration():
         table = table_of(cases).append_column("sex", [["mf"[who in barred] for who, *_ in cases]])
         rules = {"impossible": [{"values": ["x"], "where": {"sex": ["f"]}}]} if barred else {}
         require = {**knowledge, "below": 1, "values": ["x"], "knowing": []}
-        (verdict,) = fk.audit(table, asked(require, other=["sex"], **rules), learned=False).verdicts
+        (verdict,) = fk.audit(table, asked(require, **rules), learned=False).verdicts
         above = verdict.found.probability - float(truth)
         assert above > -1e-12, (cases, amounts, knowledge)
         equal += above < 1e-12
@@ -216,6 +216,34 @@ def test_sums_of_cases_by_enumeration():
             by_judge = worst_sum(held.held, held.groups_of("who", ()), *cells)[1]
             assert max(by_judge, *sure[0][0], *sure[0][-1]) == truth, (cases, amounts)
     assert equal > len(seeds) * 0.6
+
+
+# ---- columns that link rows ----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("require", [{"k_anonymity": 2}, {"facts": {}, "below": "99/100"}])
+@pytest.mark.parametrize("call", [fk.audit, fk.publish])
+def test_unknown_columns_link_no_rows(call, require):
+    """The only one with three cases was found by the mail that these share, which nobody knew."""
+    who = ["A", "A", "A", "B", "B", "C", "D"]
+    table = pd.DataFrame({"who": who, "ward": "w", "ill": list("xyzxyzu")})
+    table["mail"], table["visit"] = [f"m{name}" for name in who], [*"1231231"]
+    unknown = {**require, "knowing": []}
+    with pytest.raises(PolicyError, match=r"all rows of each 'who' have the same 'mail'.*unlinked"):
+        call(table, asked(unknown, other=["mail", "visit"]))
+    call(table, asked(unknown, other=["visit"]))
+    fk.publish(table, {**asked(unknown, other=["mail"]), "publish": {"unlinked": ["mail"]}})
+    assert not fk.audit(table, asked({**require, "knowing": ["mail"]}, other=["mail"])).safe
+
+
+def test_unknown_columns_link_no_households():
+    table = pd.DataFrame({"home": [*"11122334"], "ward": "w", "ill": list("xyzxyzux")})
+    table["pay"], table["street"] = [*"99955778"], [f"s{home}" for home in table["home"]]
+    roles = {"sensitive": ["ill", "pay"], "shared": {"by": "home", "values": ["pay"]}}
+    roles |= {"quasi_identifiers": ["ward"], "other": ["street"]}
+    require = {"sensitive": "ill", "facts": {}, "below": "9/10", "knowing": []}
+    with pytest.raises(PolicyError, match=r"each 'home' have the same 'street'.*unknown: take"):
+        fk.publish(table, {"schema": roles, "require": [require]})
 
 
 # ---- two spellings of a name ---------------------------------------------------------------------

@@ -25,6 +25,7 @@ from foreknow.data.tables.sources import is_records
 from foreknow.data.tables.table import is_text
 from foreknow.errors import SchemaError
 from foreknow.features import load
+from foreknow.policy.linked_rows import refuse_linked_rows
 from foreknow.policy.person_limits import CaseOwners, owners_counts
 from foreknow.policy.policy import Policy
 from foreknow.written_releases.written_release import open_published
@@ -300,6 +301,7 @@ def owned_of_each(release: Release, policy: Policy, visible: Release | Sight) ->
         people, groups, labels = table
         if id(people) not in counts_of_tables:  # several columns may share a table
             _refuse_two_spellings_of_units(people, policy)
+            refuse_linked_rows(people, policy)
             combined = policy.combined(people, number_each=True)
             counts_of_tables[id(people)] = owners_counts(combined, groups, labels)
         for position, column_of_position in column_of_requirement.items():

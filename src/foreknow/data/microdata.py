@@ -586,18 +586,11 @@ class Microdata:
         return codes.astype(np.int64)
 
     @property
-    def who_knows_weights(self) -> tuple[IntArray | None, str | None]:
+    def units(self) -> tuple[IntArray | None, str | None]:
         """The number of each case's person, or row's household, and the column; None: each row."""
-        if self.schema.unit == "row":
-            if not self.schema.persons:
-                name = self.schema.weights
-                raise SchemaError(
-                    f"{name!r} is published as weights of groups, and rows are cases of which it "
-                    "is not known whose they are, so a weight could be that of one person: say "
-                    f"person = COLUMN in [schema], or take {name!r} out of other"
-                )
+        if self.schema.case_persons:
             return self.persons, self.schema.person
-        household: str | None = getattr(self.schema.shared, "by", None)
+        household = next(iter(self.schema.unit_columns), None)
         if household is None:
             return None, None
         codes, names = self.as_it_stands(household)
@@ -605,6 +598,34 @@ class Microdata:
         # A row without a household, which has the last code, is one by itself.
         is_unnamed = units >= len(names) - names.null_count
         return np.where(is_unnamed, len(names) + np.arange(len(units)), units), household
+
+    @property
+    def who_knows_weights(self) -> tuple[IntArray | None, str | None]:
+        """The units that know their weights; refused if rows are cases of unknown people."""
+        if self.schema.unit == "row" and not self.schema.persons:
+            name = self.schema.weights
+            raise SchemaError(
+                f"{name!r} is published as weights of groups, and rows are cases of which it "
+                "is not known whose they are, so a weight could be that of one person: say "
+                f"person = COLUMN in [schema], or take {name!r} out of other"
+            )
+        return self.units
+
+    def shows_units(self, name: str) -> bool:
+        """True if a column shows which rows are of one person or household.
+
+        It does if all rows of each person or household have the same value, and others another.
+        The schema names these units.
+        """
+        units, _ = self.units
+        assert units is not None
+        codes, _ = self.column(name)
+        _, unit_of_row = np.unique(units, return_inverse=True)
+        n_units = int(unit_of_row.max(initial=-1)) + 1
+        if n_units == len(units) or codes.min() == codes.max():
+            return False
+        pairs = np.unique(unit_of_row.astype(np.int64) * (int(codes.max()) + 1) + codes)
+        return len(pairs) == n_units
 
     def column(self, name: str) -> tuple[NDArray[Any], list[Any]]:
         """A published column: the code of each person (or occurrence), and its values."""

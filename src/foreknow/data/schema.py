@@ -389,6 +389,11 @@ class Schema:
         return [*filter(None, [cast("Shared | None", self.shared)])]
 
     @property
+    def unit_columns(self) -> list[str]:
+        """The column of each row's person or household, if these may have several rows; or []."""
+        return [*self.case_persons, *(shared.by for shared in self.households)]
+
+    @property
     def shared_columns(self) -> tuple[str, ...]:
         """The column that marks rows with a household's values, and the columns of these."""
         return next(((shared.column, *shared.values) for shared in self.households), ())

@@ -30,7 +30,7 @@ from foreknow.policy.requirement import Point, Requirement
 from foreknow.policy.tables import SECRET
 from foreknow.shown_numbers import significant
 from foreknow.toml import toml_value
-from foreknow_judge.errors import InputError
+from foreknow_judge.errors import InputError, PolicyError
 from foreknow_judge.files.printable import visible
 from foreknow_judge.policy.grammar import LIMITS
 
@@ -95,6 +95,15 @@ def _refuse_contradiction(policy: Policy, position: int, changed: Requirement) -
     requirements = [*policy.requirements]
     requirements[position] = changed
     replace(policy, requirements=requirements)  # a policy checks itself when it is made
+
+
+def _refuse_unknown_links(policy: Policy) -> None:
+    """Raise `InputError` if an unknown column could show which rows are of one person.
+
+    Only a table tells whether it does, and there is none here.
+    """
+    if policy.needed_schema.unit_columns:
+        raise PolicyError("rows of one person or household may be linked by the column")
 
 
 def _stands_for_priors(requirement: Requirement) -> bool:
@@ -382,6 +391,7 @@ def _ways_without_known_columns(
         one_is_enough = True
         names = [visible(column) for column in unknown]
         with suppress(InputError):
+            _refuse_unknown_links(policy)
             _refuse_contradiction(policy, position, changed)
             yield Way(
                 table=requirement.name,

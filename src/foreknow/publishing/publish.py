@@ -64,6 +64,7 @@ from foreknow.planning.costs import KeptDetail
 from foreknow.planning.suggestion.call import call_of
 from foreknow.plugins import package_of
 from foreknow.policy.call_arguments import KEYS, Arguments, hinted_with_keys, policy_of
+from foreknow.policy.linked_rows import refuse_linked_rows
 from foreknow.policy.options import PublishOptions
 from foreknow.policy.policy import Policy
 from foreknow.policy.way_out import ASK_SOMETHING
@@ -647,6 +648,7 @@ class _Task:
         if raw.schema.published_weights is not None:
             # Refused before the search, if a row has none, or if it is not known whose it is.
             _ = entries.microdata.weights, entries.microdata.who_knows_weights
+        refuse_linked_rows(raw, policy)
         policy = marked(policy, entries.microdata)  # priors that were learned from this table
         for population in policy.compared:
             population.hold(entries.microdata)
