@@ -467,7 +467,7 @@ def of_statistics(path: Path, name: str, reading: Reading) -> FileTable:
     periods = {}
     formats: dict[str, set[str]] = {"day": set(), "moment": set()}  # which the reader is to know
     for column, text in metadata.original_variable_types.items():
-        text = text or ""  # SAS may give none
+        text = (text or "").rstrip(".")  # SAS may give none, or one such as MONYY7.
         periods[column] = _period_of(text)
         if text.startswith("%") and periods[column] in _PER_YEAR:
             continue  # in Stata they are numbers of periods
