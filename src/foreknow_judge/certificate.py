@@ -25,6 +25,7 @@ from pydantic import (
 )
 
 from foreknow_judge.counts.layout import multivalued_columns
+from foreknow_judge.criteria.population import PopulationSettings
 from foreknow_judge.errors import CertificateError, InputError, UnsupportedError
 from foreknow_judge.files.documents import decode_utf8, from_json, read_bytes
 from foreknow_judge.files.file_names import CERTIFICATE
@@ -42,7 +43,7 @@ from foreknow_judge.policy.grammar import (
     as_times,
     each_once,
 )
-from foreknow_judge.policy.kinds import PopulationSettings, PriorSettings
+from foreknow_judge.policy.kinds import PriorSettings
 from foreknow_judge.policy.roles import check_roles
 from foreknow_judge.policy.settings import Settings, Table, Texts, checked, reader_of
 from foreknow_judge.policy.support import refuse_knowledge, refuse_release

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from foreknow_judge.criteria.gauges import GAUGES, Gauge
+from foreknow_judge.criteria.gauges import CRITERIA, GAUGES, Gauge
 from foreknow_judge.knowledge.verifiers import VERIFIERS, Judge
-from foreknow_judge.policy.kinds import CRITERIA, KNOWLEDGE
+from foreknow_judge.policy.kinds import KNOWLEDGE
+from foreknow_judge.policy.settings import checked
 
 
 class Kinds(NamedTuple):
@@ -39,3 +40,9 @@ class Kinds(NamedTuple):
 
 
 OURS = Kinds()
+
+
+def settings_of(kind: str, settings: Any) -> Any:
+    """The settings of one of these kinds, checked; those of another package as they are."""
+    kinds = KNOWLEDGE | CRITERIA
+    return checked(kinds[kind], settings, kind) if kind in kinds else settings

@@ -16,9 +16,9 @@ from foreknow_judge.files.written_release import Written, group_name, population
 from foreknow_judge.knowledge.facts import Worst
 from foreknow_judge.knowledge.verifiers import VERIFIERS, Judge, Question
 from foreknow_judge.policy.grammar import RequireTable
-from foreknow_judge.policy.kinds import settings_of
 from foreknow_judge.policy.named_values import exempt_values, values_named
 from foreknow_judge.policy.settings import Table, checked
+from foreknow_judge.registry import settings_of
 from foreknow_judge.verdict import Figure, Limit, Seal, Verdict, WorstCase
 
 

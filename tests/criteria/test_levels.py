@@ -26,7 +26,7 @@ from tests.oracle.labels import (
 import foreknow as fk
 from foreknow_judge.criteria import levels
 from foreknow_judge.criteria import levels as judge_levels
-from foreknow_judge.policy.kinds import LevelSettings
+from foreknow_judge.criteria.levels import LevelSettings
 
 TIMES = 20_000 if NIGHTLY else 200
 ZIPS = ["".join(code) for code in product("12", "12", "123")]

@@ -16,10 +16,14 @@ from tests.common import examples, refused
 from tests.oracle.risks import chosen, presence_in_worlds
 
 import foreknow as fk
-from foreknow_judge.criteria.population import Population, _LabelReader, count_matches
+from foreknow_judge.criteria.population import (
+    Population,
+    PopulationSettings,
+    _LabelReader,
+    count_matches,
+)
 from foreknow_judge.errors import CertificateError
 from foreknow_judge.files.written_release import Written
-from foreknow_judge.policy.kinds import PopulationSettings
 from foreknow_judge.verdicts import verdicts as verify
 
 BOXES = st.tuples(st.integers(0, 5), st.integers(0, 3), st.sampled_from(["m", "f", "*"]))

@@ -21,7 +21,7 @@ from foreknow_judge.criteria.population import _LabelReader
 from foreknow_judge.errors import CertificateError, InputError
 from foreknow_judge.files.written_release import Written, read_population
 from foreknow_judge.numbers import as_fraction
-from foreknow_judge.policy.kinds import settings_of
+from foreknow_judge.registry import settings_of
 from foreknow_judge.verdicts import verdicts as verify
 
 SCHEMA = fk.Schema(quasi_identifiers=["age"], sensitive="ill")

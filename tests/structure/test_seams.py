@@ -19,10 +19,10 @@ from foreknow.methods import registry as methods
 from foreknow.methods.protocol import Grouper, Grouping, Traits, check_needs, grouping_of, traits_of
 from foreknow.needs import Analysis, Need, require, several_values
 from foreknow.policy.call_arguments import KEYS
+from foreknow_judge.criteria.closeness import TClosenessSettings
 from foreknow_judge.criteria.gauges import GAUGES
 from foreknow_judge.errors import UnsupportedError
 from foreknow_judge.knowledge.verifiers import VERIFIERS
-from foreknow_judge.policy.kinds import TClosenessSettings
 from foreknow_judge.policy.settings import Settings
 
 # ---- what is there -----------------------------------------------------------------------------

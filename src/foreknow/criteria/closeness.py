@@ -32,13 +32,11 @@ from foreknow.data.schema import Schema
 from foreknow.errors import did_you_mean, refuse_other
 from foreknow.needs import Need, Needs
 from foreknow.settings import with_examples
+from foreknow_judge.criteria.closeness import Distance
+from foreknow_judge.criteria.gauges import CRITERIA
 from foreknow_judge.errors import InputError
 from foreknow_judge.frozen_fields import set_fields
 from foreknow_judge.numbers import CLOSE, Number, as_fraction
-from foreknow_judge.policy.kinds import (
-    CRITERIA,
-    Distance,
-)
 
 # Numbers of a table of groups by values that is made at once.
 _AT_ONCE = 1 << 20

@@ -36,10 +36,11 @@ from foreknow.needs import Need, Needs, require, several_values
 from foreknow.numbers import whole_number
 from foreknow.settings import with_examples
 from foreknow.wording import people_text
+from foreknow_judge.criteria.diversity import DiversityKind
+from foreknow_judge.criteria.gauges import CRITERIA
 from foreknow_judge.errors import InputError
 from foreknow_judge.frozen_fields import set_fields
 from foreknow_judge.numbers import CLOSE, Number, as_fraction
-from foreknow_judge.policy.kinds import CRITERIA, DiversityKind
 
 # Digits by which entropies are compared; of people in a group, for which whole numbers decide.
 _DIGITS, _MOST_POWERS = 70, 10**5

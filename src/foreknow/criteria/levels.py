@@ -36,10 +36,10 @@ from foreknow.needs import Need, Needs
 from foreknow.numbers import whole_number
 from foreknow.settings import given_of
 from foreknow.wording import people_text
+from foreknow_judge.criteria.gauges import CRITERIA
 from foreknow_judge.errors import InputError, PolicyError
 from foreknow_judge.frozen_fields import set_fields
 from foreknow_judge.numbers import as_fraction
-from foreknow_judge.policy.kinds import CRITERIA
 
 _ENDS = ("top", "bottom")
 _TOO_LARGE = 10**300

@@ -22,9 +22,10 @@ from foreknow.data.tables.group_counts import combinations_of
 from foreknow.data.tables.sources import open_table
 from foreknow.needs import RULES, Need, Needs, refuse_rules, require
 from foreknow.numbers import whole_number
+from foreknow_judge.criteria.closeness import Distance
+from foreknow_judge.criteria.diversity import DiversityKind
 from foreknow_judge.errors import InputError
 from foreknow_judge.numbers import Number
-from foreknow_judge.policy.kinds import Distance, DiversityKind
 
 _measuring = partial(
     hinted,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from foreknow.adversaries.registry import ADVERSARIES
 from foreknow.features import is_installed, leaf_of
 from foreknow.plugins import Registry
+from foreknow_judge.criteria.gauges import GAUGES
 
 # What each is called, and its class: loaded when it is first asked for.
 _PLACES = {
@@ -20,6 +21,12 @@ _PLACES = {
     "risk": "foreknow.criteria.risk:Risk",
     "population_risk": "foreknow.features.risk.criteria:PopulationRisk",
     "levels": "foreknow.criteria.levels:Levels",
+}
+# Those that only the judge has a file for.
+_PLACES |= {
+    key: f"foreknow.criteria.gauged:{key}"
+    for key, gauge in GAUGES.items()
+    if gauge.by_group and key not in _PLACES
 }
 OURS = {key: place for key, place in _PLACES.items() if is_installed(leaf_of(place) or "foreknow")}
 CRITERIA = Registry("foreknow.criteria", OURS, ADVERSARIES)

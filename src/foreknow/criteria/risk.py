@@ -31,10 +31,10 @@ from foreknow.needs import Need, Needs
 from foreknow.settings import with_examples
 from foreknow.shown_numbers import significant
 from foreknow.wording import people_text
+from foreknow_judge.criteria.gauges import CRITERIA
 from foreknow_judge.errors import InputError
 from foreknow_judge.frozen_fields import set_fields
 from foreknow_judge.numbers import Number, as_fraction
-from foreknow_judge.policy.kinds import CRITERIA
 
 
 class Figure(NamedTuple):

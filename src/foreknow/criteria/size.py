@@ -27,9 +27,9 @@ from foreknow.data.labels.labels import GroupLabels
 from foreknow.errors import did_you_mean
 from foreknow.needs import Need, Needs
 from foreknow.wording import people_text
+from foreknow_judge.criteria.gauges import CRITERIA
 from foreknow_judge.errors import InputError, UnsupportedError
 from foreknow_judge.frozen_fields import set_fields
-from foreknow_judge.policy.kinds import CRITERIA
 from foreknow_judge.policy.settings import FromOne, Settings
 
 _GROUP_SIZE, _K_ANONYMITY = CRITERIA["group_size"], CRITERIA["k_anonymity"]

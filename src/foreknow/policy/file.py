@@ -27,9 +27,9 @@ from foreknow.policy.tables import PolicyTable, PublishTable, Registered, policy
 from foreknow.policy.trials import Try
 from foreknow.settings import read
 from foreknow.toml import from_toml, read_text, toml_key, toml_value
+from foreknow_judge.criteria.gauges import CRITERIA as JUDGED
 from foreknow_judge.errors import PolicyError
 from foreknow_judge.files.documents import from_json
-from foreknow_judge.policy.kinds import CRITERIA as JUDGED
 from foreknow_judge.policy.settings import Settings
 
 _MOST_BYTES = 16 << 20

@@ -8,10 +8,10 @@ from typing import Any
 from foreknow.adversaries import registry as adversaries
 from foreknow.criteria import registry as criteria
 from foreknow.plugins import foreign, package_of
-from foreknow_judge.criteria.gauges import GAUGES, Gauge
+from foreknow_judge.criteria.gauges import CRITERIA, GAUGES, Gauge
 from foreknow_judge.errors import InputError
 from foreknow_judge.knowledge.verifiers import VERIFIERS, Judge
-from foreknow_judge.policy.kinds import CRITERIA, KNOWLEDGE
+from foreknow_judge.policy.kinds import KNOWLEDGE
 from foreknow_judge.registry import Kinds
 
 

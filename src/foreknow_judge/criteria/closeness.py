@@ -9,18 +9,39 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from decimal import Decimal, localcontext
 from fractions import Fraction
 from itertools import groupby, pairwise
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
 from foreknow_judge.counts.group_bags import GroupBags, Ints, Measured, distinct, highest, wide
+from foreknow_judge.criteria.gauge import AsFraction, Gauge
 from foreknow_judge.errors import CertificateError
 from foreknow_judge.numbers import as_fraction
-from foreknow_judge.policy.kinds import (
-    BetaLikenessSettings,
-    DeltaDisclosureSettings,
-    TClosenessSettings,
-)
+from foreknow_judge.policy.settings import Settings
+
+Distance = Literal["equal", "ordered", "hierarchical"]
+
+
+class TClosenessSettings(Settings):
+    """``t_closeness`` in a policy file."""
+
+    t: AsFraction
+    distance: Distance = "equal"
+    order: list[Any] | None = None
+    tree: list[list[Any]] | None = None
+
+
+class BetaLikenessSettings(Settings):
+    """``beta_likeness`` in a policy file."""
+
+    beta: AsFraction
+    enhanced: bool = False
+
+
+class DeltaDisclosureSettings(Settings):
+    """``delta_disclosure`` in a policy file."""
+
+    delta: AsFraction
 
 
 def gauge_t_closeness(groups: GroupBags, settings: TClosenessSettings) -> Measured:
@@ -232,3 +253,18 @@ def _exceeds(number: Fraction, limit: Fraction) -> bool:
             if abs(gap) > (top + bottom + abs(gap) + 1) * Decimal(10) ** (5 - digits):
                 return gap > 0
     raise CertificateError("too-close", "a logarithm")
+
+
+GAUGES = {
+    "t_closeness": Gauge(
+        gauge_t_closeness,
+        settings=TClosenessSettings,
+        of_sets=lambda settings: settings.distance == "equal",
+    ),
+    "beta_likeness": Gauge(
+        gauge_beta_likeness, settings=BetaLikenessSettings, of_sets=lambda settings: True
+    ),
+    "delta_disclosure": Gauge(
+        gauge_delta_disclosure, settings=DeltaDisclosureSettings, of_sets=lambda settings: True
+    ),
+}

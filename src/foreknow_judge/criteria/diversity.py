@@ -8,18 +8,38 @@ from __future__ import annotations
 from decimal import Decimal, localcontext
 from fractions import Fraction
 from math import gcd
+from typing import Any, Literal
 
 import numpy as np
 
 from foreknow_judge.counts.group_bags import GroupBags, Measured, highest
+from foreknow_judge.criteria.gauge import AsFraction, Gauge
 from foreknow_judge.errors import CertificateError
 from foreknow_judge.numbers import as_fraction
-from foreknow_judge.policy.kinds import AlphaKSettings, LDiversitySettings
+from foreknow_judge.policy.settings import Settings
 
 # The longest whole numbers that decide, in bits; with longer ones it would take hours.
 _MOST_BITS = 1 << 23
 # Floats nearer to each other than this are settled exactly.
 _NEAR = 1e-9
+
+
+DiversityKind = Literal["distinct", "entropy", "recursive"]
+
+
+class LDiversitySettings(Settings):
+    """``l_diversity`` in a policy file."""
+
+    l: Any
+    kind: DiversityKind = "distinct"
+    c: AsFraction = None
+
+
+class AlphaKSettings(Settings):
+    """``alpha_k`` in a policy file."""
+
+    alpha: AsFraction
+    k: int
 
 
 def gauge_l_diversity(groups: GroupBags, settings: LDiversitySettings) -> Measured:
@@ -116,3 +136,13 @@ def _keeps(shape: tuple[int, ...], limit: Fraction) -> bool:
     for n in shape:
         right *= n**n
     return bool(total**total * limit.denominator**total >= right)
+
+
+GAUGES = {
+    "l_diversity": Gauge(
+        gauge_l_diversity, settings=LDiversitySettings, of_sets=lambda settings: True
+    ),
+    "alpha_k": Gauge(
+        gauge_alpha_k, settings=AlphaKSettings, of_classes=True, of_sets=lambda settings: True
+    ),
+}

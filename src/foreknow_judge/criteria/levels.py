@@ -9,9 +9,10 @@ from collections.abc import Mapping, Sequence
 from datetime import date
 from fractions import Fraction
 from itertools import chain
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
+from pydantic import Field
 
 from foreknow_judge.counts.group_bags import GroupBags, Measured
 from foreknow_judge.counts.labels import (
@@ -31,10 +32,19 @@ from foreknow_judge.counts.labels import (
     period_of,
     spans_of,
 )
+from foreknow_judge.criteria.gauge import Gauge
 from foreknow_judge.errors import CertificateError
 from foreknow_judge.numbers import as_fraction
-from foreknow_judge.policy.kinds import LevelSettings
-from foreknow_judge.policy.settings import Table
+from foreknow_judge.policy.settings import Settings, Table
+
+
+class LevelSettings(Settings):
+    """How much one column may show, in a policy file; the hierarchy is a certificate's."""
+
+    top: Any = None
+    bottom: Any = None
+    at_least: int | None = None
+    hierarchy: dict[str, Any] | None = None
 
 
 def gauge_levels(
@@ -218,3 +228,15 @@ def _node(label: str, hierarchy: Table, level: int) -> bool:
     if named_level is not None and level <= named_level < len(rows[0]):
         return any(str(row[named_level]) == name for row in rows)
     return is_everything(label)
+
+
+GAUGES = {
+    "levels": Gauge(
+        gauge_levels,
+        settings=Annotated[dict[str, LevelSettings], Field(min_length=1)],
+        of_people=True,
+        of_classes=True,
+        of_columns=True,
+        of_labels=True,
+    ),
+}

@@ -17,6 +17,8 @@ from functools import reduce
 from operator import and_, getitem
 from typing import Any, NamedTuple, TypeAlias
 
+from pydantic import Field
+
 from foreknow_judge.counts.group_bags import GroupBags, Measured
 from foreknow_judge.counts.labels import (
     AMONG,
@@ -32,15 +34,39 @@ from foreknow_judge.counts.labels import (
     spans_of,
     value_of,
 )
+from foreknow_judge.criteria.gauge import AsFraction, Gauge
 from foreknow_judge.errors import CertificateError
 from foreknow_judge.numbers import is_code
-from foreknow_judge.policy.kinds import DeltaPresenceSettings, KMapSettings, PopulationSettings
+from foreknow_judge.policy.settings import Settings
 
 # A zone at the end of a moment; moments are compared by the clocks of their zones.
 _ZONE = re.compile(r"(:[0-9.]+)(?:Z|[-+][0-9]{2}:[0-9]{2})\Z")
 
 # Distinct rows of some columns; at the end of each, how many people have it.
 People = Sequence[tuple[Any, ...]]
+
+
+class PopulationSettings(Settings):
+    """A population in a policy file; the last four are a certificate's."""
+
+    population: str = Field(json_schema_extra={"format": "path"})
+    digest: str | None = Field(None, json_schema_extra={"readOnly": True})
+    trees: dict[str, list[list[str]]] | None = None
+    orders: dict[str, list[str]] | None = None
+    exact: dict[str, list[str]] | None = None
+
+
+class KMapSettings(PopulationSettings):
+    """``k_map`` in a policy file."""
+
+    k: int
+
+
+class DeltaPresenceSettings(PopulationSettings):
+    """``delta_presence`` in a policy file."""
+
+    lowest: AsFraction
+    highest: AsFraction
 
 
 class Population(NamedTuple):
@@ -330,3 +356,17 @@ class _LabelReader:
                 if first_and_last[0] <= position <= first_and_last[1]
             }
         yield from map(self._within, between(low, high))
+
+
+GAUGES = {
+    "k_map": Gauge(
+        gauge_k_map, settings=KMapSettings, of_people=True, of_classes=True, of_population=True
+    ),
+    "delta_presence": Gauge(
+        gauge_delta_presence,
+        settings=DeltaPresenceSettings,
+        of_people=True,
+        of_classes=True,
+        of_population=True,
+    ),
+}

@@ -9,9 +9,27 @@ from collections.abc import Mapping
 from fractions import Fraction
 
 from foreknow_judge.counts.group_bags import Group, GroupBags, Measured
-from foreknow_judge.criteria.population import Population, count_matches
+from foreknow_judge.criteria.gauge import AsFraction, Gauge
+from foreknow_judge.criteria.population import Population, PopulationSettings, count_matches
 from foreknow_judge.errors import CertificateError
-from foreknow_judge.policy.kinds import PopulationRiskSettings, RiskSettings
+from foreknow_judge.policy.settings import Settings
+
+
+class RiskSettings(Settings):
+    """``risk`` in a policy file."""
+
+    prosecutor: AsFraction = None
+    average: AsFraction = None
+    uniqueness: AsFraction = None
+    strict: bool = False
+
+
+class PopulationRiskSettings(PopulationSettings):
+    """``population_risk`` in a policy file."""
+
+    journalist: AsFraction = None
+    uniqueness: AsFraction = None
+    strict: bool = False
 
 
 def gauge_risk(groups: GroupBags, settings: RiskSettings) -> Measured:
@@ -71,3 +89,15 @@ def _first_over_limit(
         if figures[key] > limit or (settings.strict and figures[key] == limit):
             return Measured(figures[key], group, False, {key: figures[key]})
     return Measured(figures[next(iter(limits))], group, True)
+
+
+GAUGES = {
+    "risk": Gauge(gauge_risk, settings=RiskSettings, of_people=True, of_classes=True),
+    "population_risk": Gauge(
+        gauge_population_risk,
+        settings=PopulationRiskSettings,
+        of_people=True,
+        of_classes=True,
+        of_population=True,
+    ),
+}

@@ -25,7 +25,7 @@ from foreknow_judge.counts.group_bags import (
     distinct,
     sums_at,
 )
-from foreknow_judge.criteria.population import Population
+from foreknow_judge.criteria.population import Population, PopulationSettings
 from foreknow_judge.errors import CertificateError, DataError, NotEnoughMemory, short_of_memory
 from foreknow_judge.files.duckdb_files import CsvFile, connect, in_threads
 from foreknow_judge.files.release_files import (
@@ -44,7 +44,6 @@ from foreknow_judge.files.release_files import (
 from foreknow_judge.knowledge.impossible_values import Rules
 from foreknow_judge.numbers import as_fraction, read_number
 from foreknow_judge.policy.grammar import Form, RequireTable
-from foreknow_judge.policy.kinds import PopulationSettings
 
 _COUNT = re.compile(r"[1-9][0-9]{0,14}")  # a whole number from 1
 

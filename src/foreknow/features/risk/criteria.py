@@ -44,11 +44,12 @@ from foreknow.needs import Need, Needs
 from foreknow.numbers import whole_number
 from foreknow.settings import with_examples
 from foreknow.wording import people_text
+from foreknow_judge.criteria.gauges import CRITERIA
+from foreknow_judge.criteria.population import PopulationSettings
 from foreknow_judge.errors import DataError, InputError
 from foreknow_judge.files.written_release import read_population
 from foreknow_judge.frozen_fields import set_fields
 from foreknow_judge.numbers import Number, as_fraction
-from foreknow_judge.policy.kinds import CRITERIA, PopulationSettings
 
 
 class _Points(NamedTuple):

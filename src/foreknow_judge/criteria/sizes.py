@@ -7,8 +7,23 @@ from fractions import Fraction
 from operator import itemgetter
 
 from foreknow_judge.counts.group_bags import GroupBags, Measured, distinct, sums_at
+from foreknow_judge.criteria.gauge import Gauge
 from foreknow_judge.errors import CertificateError
-from foreknow_judge.policy.kinds import OfColumns, OfUnits
+from foreknow_judge.policy.settings import FromOne, Settings
+
+
+class OfUnits(Settings):
+    """``{ k = 5, of = "household_id" }``: the table of a size that is not of rows."""
+
+    k: FromOne
+    of: str
+
+
+class OfColumns(Settings):
+    """``{ k = 11, of = [["age", "sex"], ["zip"]] }``: of people who share some columns."""
+
+    k: FromOne
+    of: str | list[str] | list[list[str]]
 
 
 def gauge_size(groups: GroupBags, settings: int | OfUnits) -> Measured:
@@ -45,3 +60,16 @@ def gauge_k_anonymity(
         raise CertificateError("wrong-setting", "k_anonymity")
     fewest, group = min(sizes_and_groups, key=itemgetter(0))
     return Measured(Fraction(fewest), groups.group(group), fewest >= settings.k)
+
+
+GAUGES = {
+    "group_size": Gauge(gauge_size, settings=FromOne | OfUnits, of_people=True),
+    "k_anonymity": Gauge(
+        gauge_k_anonymity,
+        settings=FromOne | OfColumns,
+        of_people=True,
+        of_classes=True,
+        of_columns=True,
+        of_releases=True,
+    ),
+}
