@@ -7,6 +7,7 @@ import logging
 import random
 import re
 import stat
+import sys
 import time
 from dataclasses import FrozenInstanceError, fields, replace
 from fractions import Fraction
@@ -42,6 +43,7 @@ from foreknow.adversaries.disclosure import Disclosure
 from foreknow.atomic_files import as_json
 from foreknow.features.attacks.page import interval_text
 from foreknow.methods.fulldomain.lattice import Lattice
+from foreknow.report import html as report_html
 from foreknow.report import render
 from foreknow.report.blocks import Table
 from foreknow.report.chart import Axis, Chart, Series, round_numbers
@@ -517,3 +519,20 @@ def test_places_are_percents():
     assert chart.path(chart.series[0]) == "M0 100M100 25"
     assert list(chart.marks(chart.series[0])) == [("0", "100", ""), ("100", "25", "")]
     assert list(round_numbers(0.83, 2.31)) == [1.0, 1.5, 2.0]
+
+
+@pytest.mark.parametrize(
+    ("place", "silent", "kept"),
+    [("", False, 1), ("", True, 0), ("missing/", False, 0), ("html.pyc/in-a-zip/", False, 0)],
+)
+def test_compiled_templates(tmp_path, monkeypatch, place, silent, kept):
+    """They are kept where Python keeps modules, if it may, and read again."""
+    (tmp_path / "html.pyc").touch()
+    monkeypatch.setattr(report_html, "cache_from_source", lambda _: f"{tmp_path}/{place}html.pyc")
+    monkeypatch.setattr(sys, "dont_write_bytecode", silent)
+    for _ in range(2):
+        template = report_html.templates.__wrapped__("foreknow.report").get_template
+        assert ">A &lt;<" in template("fragment.html.j2").module.fragment("A <", "", [], "")
+        assert len([*tmp_path.iterdir()]) == 1 + 2 * kept
+        if kept:
+            monkeypatch.setattr("jinja2.Environment.compile", None)

@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterable
+from contextlib import suppress
 from functools import cache
+from importlib.metadata import version
 from importlib.resources import files
+from importlib.util import cache_from_source
+from os.path import split
 from typing import TYPE_CHECKING, Any
 
-from jinja2 import Environment, PackageLoader, StrictUndefined, Template
+from jinja2 import Environment, FileSystemBytecodeCache, PackageLoader, StrictUndefined, Template
+from jinja2.bccache import Bucket
 from markupsafe import Markup
 
 from foreknow.report.blocks import Block, Heading
@@ -63,6 +69,28 @@ def _template(name: str) -> Template:
     return templates("foreknow.report").get_template(name)
 
 
+class _CompiledTemplates(FileSystemBytecodeCache):
+    """Templates as Jinja compiled them, beside this module as Python compiled it.
+
+    As for modules, none is kept where nothing can be written, or Python is told to write nothing.
+    """
+
+    def __init__(self) -> None:
+        folder, module = split(cache_from_source(__file__))
+        super().__init__(folder, f"{module}-{version('jinja2')}-%s")
+
+    def load_bytecode(self, bucket: Bucket) -> None:
+        """Read a template that was compiled before, if it is kept."""
+        with suppress(OSError):
+            super().load_bytecode(bucket)
+
+    def dump_bytecode(self, bucket: Bucket) -> None:
+        """Keep a template that was compiled now."""
+        if not sys.dont_write_bytecode:
+            with suppress(OSError):
+                super().dump_bytecode(bucket)
+
+
 @cache
 def templates(package: str) -> Environment:
     """The environment of a package's templates; texts that they show are escaped."""
@@ -73,6 +101,7 @@ def templates(package: str) -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
         optimized=False,  # a page is shown once: folding constants takes longer than it saves
+        bytecode_cache=_CompiledTemplates(),
     )
 
 
