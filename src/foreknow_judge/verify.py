@@ -41,7 +41,13 @@ from foreknow_judge.files.release_folder import (
     uncertified,
     wrong_companions,
 )
-from foreknow_judge.files.written_release import Written, count_people, not_rounded, read_population
+from foreknow_judge.files.written_release import (
+    Written,
+    count_people,
+    not_rounded,
+    read_population,
+    several_weights,
+)
 from foreknow_judge.knowledge.impossible_values import Rules
 from foreknow_judge.policy.kept_priors import KeptPriors
 from foreknow_judge.policy.settings import Table, Texts, checked
@@ -529,7 +535,8 @@ def _judge_files(
         under_policy = replace(certificate, policy=own_policy.tables)
     try:
         judged = _judge_tables(under_policy, files, own_policy, at_hand, kinds)
-        problems += Problem.each("other-figures", not_rounded(certificate, judged.release))
+        for wrong_numbers in not_rounded, several_weights:
+            problems += Problem.each("other-figures", wrong_numbers(certificate, judged.release))
         unsafe = [finding for finding in judged.findings if not finding.safe]
         messages = [failure_message(finding, certificate.groups) for finding in unsafe]
         problems += Problem.each("not-safe", messages)

@@ -13,6 +13,7 @@ from tests.people import FORMS, rows_of
 import foreknow as fk
 from foreknow_judge.certificate import digest_of
 from foreknow_judge.errors import CertificateError
+from foreknow_judge.output_lines import main as judge
 
 SCHEMA = {
     "quasi_identifiers": ["age", "town"],
@@ -244,6 +245,7 @@ def test_finer_weights_are_refused(tmp_path, required, message):
     certificate.write_text(certificate.read_text().replace(before, digest_of(path)))
     with pytest.raises(CertificateError, match=message):
         fk.verify(folder)
+    assert judge([str(folder)]) == 1  # by itself, too
 
 
 # ---- several releases ----------------------------------------------------------------------------

@@ -44,7 +44,7 @@ from foreknow_judge.certificate import (
 from foreknow_judge.counts.group_bags import Column, GroupBags
 from foreknow_judge.errors import CertificateError, InputError, Problem
 from foreknow_judge.files.documents import from_json
-from foreknow_judge.files.written_release import Written, group_name, people_with
+from foreknow_judge.files.written_release import Written
 from foreknow_judge.registry import Kinds
 from foreknow_judge.remarks.remarks import remarks_of_files
 from foreknow_judge.remarks.scope import Scope
@@ -261,7 +261,6 @@ def _further_problems(
 ) -> Iterator[str]:
     """Problems in a code book or certificate that the judge does not know."""
     yield from _never_proved(certificate)
-    yield from _several_weights(certificate, written_release)
     if certificate.code_book is not None and book is not None:
         yield from contradictions_of(book, certificate, written_release)
 
@@ -285,20 +284,6 @@ def _never_proved(certificate: CertificateRead) -> Iterator[str]:
             f"scope: method is certified as {claim!r}, which is not proved of {name} with these "
             f"settings in the {certificate.form} form"
         )
-
-
-def _several_weights(certificate: CertificateRead, written_release: Written) -> Iterator[str]:
-    """Yield a problem if people who look alike have several survey weights.
-
-    The code book says that a group has one. To the judge, weights are like other columns.
-    """
-    name = certificate.schema.get("weights")
-    if name in written_release.beside:
-        people_by_weight = people_with(written_release, [name], certificate.groups)
-        for group, people in people_by_weight.items():
-            if len(people) > 1:
-                yield f"group {group_name(group)} has several weights ({name}), and not their mean"
-                break
 
 
 def same_groups(bags_of_files: GroupBags, counts: GroupCounts) -> bool:

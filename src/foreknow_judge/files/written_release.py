@@ -245,6 +245,16 @@ def not_rounded(certificate: Any, release: Written) -> Iterator[str]:
                 break
 
 
+def several_weights(certificate: Any, release: Written) -> Iterator[str]:
+    """Yield a message if people who look alike have several survey weights, and not their mean."""
+    name = certificate.policy.get("schema", {}).get("weights")
+    if name in release.beside:
+        for group, people in people_with(release, [name], certificate.groups).items():
+            if len(people) > 1:
+                yield f"group {group_name(group)} has several weights ({name}), and not their mean"
+                break
+
+
 def count_people(release: Written) -> tuple[int, int]:
     """People and groups of a written release."""
     return int(release.held.people.sum()), len(release.held)
