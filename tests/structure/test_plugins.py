@@ -198,6 +198,42 @@ def test_a_method_of_another_package(run):
     assert "pairs" in run("publish --help")
 
 
+METHOD_JOB = """
+import sys
+from foreknow.features import more_methods
+
+more_methods.__path__.append(sys.argv[1])
+import pandas as pd
+import foreknow as fk
+
+table = pd.DataFrame({"town": [*"AAAAABBBBB"], "ill": [*"abcdeabcde"]})
+schema = {"quasi_identifiers": ["town"], "sensitive": "ill"}
+rules = {"schema": schema, "require": [{"l_diversity": {"l": 4}}]}
+rules["publish"] = {"method": "fives", "fives": {"size": 5}}
+release = fk.publish(table, rules)
+release.save(sys.argv[1] + "/out")
+fk.verify(sys.argv[1] + "/out")
+certificate = fk.Certificate.load(sys.argv[1] + "/out/certificate.json")
+print(release.counts.sizes.tolist(), dict(sorted(certificate.method.items())))
+"""
+
+
+def test_one_folder_is_a_method(tmp_path):
+    """All that is added: a folder beside those of ART and Decoy, which names its class METHOD."""
+    folder = tmp_path / "fives"
+    folder.mkdir()
+    (folder / "__init__.py").write_text('"""Fives."""')
+    toy = Path(toys.__file__).read_text("utf-8")
+    body = toy[toy.index("class PairsSettings") : toy.index("class Silent")]
+    imports = "\n".join(line for line in toy.splitlines() if line.startswith(("from", "import")))
+    named = body.replace('"pairs"', '"fives"') + "METHOD = Pairs\n"
+    (folder / "fives.py").write_text(f"{imports}\n\n\n{named}")
+    run = [sys.executable, "-c", METHOD_JOB, str(tmp_path)]
+    done = subprocess.run(run, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr[-2_000:]
+    assert done.stdout == "[5, 5] {'name': 'Pairs', 'size': 5}\n"
+
+
 def test_names_that_are_taken(place):
     install(place / "other", "[foreknow.criteria]\nfacts = evens:Facts\n")
     code = """

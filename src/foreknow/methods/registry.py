@@ -7,12 +7,13 @@ from __future__ import annotations
 
 import difflib
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from pkgutil import iter_modules
 from typing import TYPE_CHECKING, Any
 
 from foreknow import plugins
 from foreknow.errors import did_you_mean
-from foreknow.features import is_installed, leaf_of, load
+from foreknow.features import is_installed, leaf_of, load, more_methods
 from foreknow.names import METHODS as ELSEWHERE
 from foreknow_judge.errors import PolicyError
 
@@ -35,9 +36,20 @@ OURS: tuple[tuple[str, str], ...] = (
 )
 # Those that consult a policy, publish one table, and have a proof against who knows them.
 PROVED = ("decoy",)
+
+
+def _of_folders() -> Iterator[tuple[str, str]]:
+    """Yield each further folder of `more_methods`: NAME/NAME.py names its class `METHOD`."""
+    named = {place.split(".")[3] for _, place in OURS if ".more_methods." in place}
+    for folder in iter_modules(more_methods.__path__):
+        if folder.name not in named:
+            yield folder.name, f"{more_methods.__name__}.{folder.name}.{folder.name}:METHOD"
+
+
+OF_FOREKNOW = (*OURS, *_of_folders())
 METHODS: tuple[tuple[str, str], ...] = (
-    *OURS,
-    *((entry.name, entry.value) for entry in plugins.named("foreknow.methods", dict(OURS))),
+    *OF_FOREKNOW,
+    *((entry.name, entry.value) for entry in plugins.named("foreknow.methods", dict(OF_FOREKNOW))),
 )
 
 
