@@ -340,12 +340,12 @@ def random_scene(random, n_groups=6, most=4, kind=None, possible=True, sets=None
 
 
 def some(cases, least=4):
-    """All cases by night; an eightieth of them in each run, others each time (in CI the same)."""
+    """All cases by night; a part of them in each run, others each time (in CI the same)."""
     cases = list(cases)
     if NIGHTLY or len(cases) <= least:
         return cases
     chance = Random(0 if os.environ.get("CI") == "true" else None)
-    return chance.sample(cases, max(least, len(cases) // 80))
+    return chance.sample(cases, max(least, len(cases) // 160))
 
 
 def points(most):

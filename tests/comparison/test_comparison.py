@@ -208,10 +208,9 @@ class Deadly:
 def test_timed_out_runs_are_ended():
     rules = policy([{"facts": {"l": 2, "k": 5, "m": 2}, "below": "0.9"}])
     how = {"seconds": 0.02, "limits": [0.9]}
-    comparison = fk.compare(people(1000, seed=1), rules, methods=["mondrian", "art"], **how)
-    slow, refused = comparison.candidates
+    comparison = fk.compare(people(1000, seed=1), rules, methods=["mondrian"], **how)
+    (slow,) = comparison.candidates
     assert (slow.status, slow.why) == ("out of time", "it was ended after 0.02 seconds")
-    assert refused.status in ("refused", "out of time")
     assert (slow.groups, comparison.safe, comparison.complete) == (None, (), True)
 
 

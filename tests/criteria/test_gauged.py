@@ -111,7 +111,7 @@ def like_diversity(monkeypatch):
 @pytest.mark.parametrize("kind", ["distinct", "entropy", "recursive"])
 def test_decides_as_a_class(like_diversity, kind):
     rng = random.Random(kind)
-    for _ in range(2_000 if NIGHTLY else 150):
+    for _ in range(2_000 if NIGHTLY else 60):
         bags = [rng.choices("aabcd", k=rng.randint(1, 8)) for _ in range(rng.randint(1, 6))]
         counts = fk.GroupCounts.from_bags(bags)
         settings = {"l": rng.randint(2, 4), "kind": kind}
@@ -136,9 +136,9 @@ def test_settings_are_read(like_diversity):
 
 def test_one_file_is_a_criterion(tmp_path):
     (tmp_path / "max_share.py").write_text(MAX_SHARE)
-    run = [sys.executable, "-c", JOB, tmp_path, "400" if NIGHTLY else "24"]
+    run = [sys.executable, "-c", JOB, tmp_path, "400" if NIGHTLY else "14"]
     done = subprocess.run(run, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr[-2_000:]
     published, refused = map(int, done.stdout.split()[-2:])
-    assert published > 5
-    assert refused > 3
+    assert published > 3
+    assert refused > 1

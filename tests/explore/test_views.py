@@ -276,6 +276,7 @@ EXACT = '[publish]\nlabels = { age = "exact" }\n'
 HOMES = 'shared = { by = "home", values = ["pay"] }'
 
 
+@pytest.mark.thinned(2)  # each begins a process
 @pytest.mark.parametrize(
     ("policy", "column", "shown", "last"),
     [

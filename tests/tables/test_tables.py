@@ -1,7 +1,7 @@
 """Tables as they come: what `init` says of each, and how often a release shows each value.
 
-Each table beside this file is made up, of sixty rows at most. Its row below says which roles the
-first policy has, what it leaves to decide, and the one edit, if any, that a person would make.
+Each table beside this file is made up, of sixty rows at most; `tables.toml` says what `init` must
+say of it.
 """
 
 import csv
@@ -10,6 +10,7 @@ import tomllib
 from collections import Counter
 from dataclasses import dataclass, field
 from fractions import Fraction
+from functools import cache
 from pathlib import Path
 
 import numpy as np
@@ -18,8 +19,6 @@ import pytest
 import foreknow as fk
 
 HERE = Path(__file__).parent
-REPEATS = "it repeats, so rows are cases of people"
-SEVERAL = "cells hold several answers, with "
 
 
 @dataclass
@@ -32,167 +31,25 @@ class Told:
     person: str | None = None
     decide: dict[str, str] = field(default_factory=dict)  # a part of what is asked of a column
     reading: dict[str, object] = field(default_factory=dict)
-    edit: tuple[str, str] = ("", "")  # a text of the policy, and what a person writes in its place
+    edit: list[str] = field(
+        default_factory=lambda: ["", ""]
+    )  # a text of the policy, and what a person writes in its place
     separator: str | None = None
     delimiter: str = ","
     homes: str = ""
 
 
-SURVEY = {
-    "german": ("Alter (Jahre)", "Geschlecht", "Wohnort", "Krankheit"),
-    "french": ("Âge", "Sexe", "Canton", "Maladie"),
-    "portuguese": ("idade_anos", "sexo", "município", "doença"),
-    "italian": ("Età", "Sesso", "Provincia", "Diagnosi"),
-    "dutch": ("Leeftijd", "Geslacht", "Gemeente", "Ziekte"),
-    "polish": ("Wiek", "Płeć", "Województwo", "Choroba"),
-    "russian": ("Возраст", "Пол", "Регион", "Диагноз"),
-    "chinese": ("年龄", "性别", "所在城市", "诊断结果"),
-    "japanese": ("年齢", "性別", "都道府県", "傷病名"),
-    "arabic": ("العمر", "الجنس", "المدينة", "التشخيص"),
-    "hindi": ("आयु", "लिंग", "ज़िला", "बीमारी"),
-}
 TABLES = {
-    "id_of_many_rows": Told(
-        ["sex"], "test", ["id"], "id", {"id": REPEATS, "test": "is this what must stay hidden?"}
-    ),
-    "subject_of_periods": Told(
-        ["age"],
-        "seizure.rate",
-        ["subject"],
-        "subject",
-        {"subject": REPEATS, "seizure.rate": "is this what must stay hidden?"},
-    ),
-    "number_without_a_word": Told(["sex", "yob"], "dx", ["zper"], "zper", {"zper": REPEATS}),
-    "number_in_turkish": Told(
-        ["cinsiyet"],
-        "tansiyon",
-        ["vaka"],
-        "vaka",
-        {"vaka": REPEATS, "cinsiyet": "Nothing says so", "tansiyon": "must stay hidden?"},
-    ),
-    "two_digit_years_and_dollars": Told(
-        ["HireDate"],
-        "AnnualSalary",
-        ["Name"],
-        reading={"date_format": "%m/%d/%y", "currency": "$", "thousands": ","},
-    ),
-    "thousands_with_blanks": Told(
-        ["alter", "geschlecht"], "gehalt", reading={"currency": "EUR", "thousands": " "}
-    ),
-    "dollars_in_quotes": Told(
-        ["age", "sex"], "salary", reading={"currency": "$", "thousands": ","}
-    ),
-    "commas_in_quotes": Told(
-        ["age", "sex"],
-        "wage",
-        decide={"wage": 'If its comma stands before decimals, write decimal = ","'},
-        reading={"thousands": ","},
-    ),
-    "accounting_negatives": Told(
-        ["age", "sex"],
-        "balance",
-        ["id"],
-        decide={"balance": "ooks like numbers, some written as (1,200), 33k or 5%"},
-    ),
-    "thousands_by_k": Told(
-        ["age", "sex"],
-        "salary",
-        ["id"],
-        decide={"salary": 'add reading = { units = { "k" = 1000 } } to the schema'},
-    ),
-    "euros_with_cents": Told(
-        ["alter", "geschlecht"],
-        "gehalt",
-        reading={"currency": "€", "decimal": ","},
-        delimiter=";",
-    ),
-    "several_answers": Told(
-        ["age", "state"],
-        "conditions",
-        decide={"conditions": f'{SEVERAL}"|" between, and are read as sets'},
-        separator="|",
-    ),
-    "several_answers_semicolon": Told(
-        ["age", "sex", "race"],
-        "diagnosis",
-        decide={
-            "race": f'{SEVERAL}";" between, and each cell counts as one value',
-            "diagnosis": f'{SEVERAL}";" between, and are read as sets',
-            "symptoms": "sensitive, too?",
-        },
-        separator=";",
-    ),
-    "several_answers_slash": Told(
-        ["age", "sex"],
-        "diagnoses",
-        decide={"diagnoses": f'{SEVERAL}"/" between, and are read as sets'},
-        separator="/",
-    ),
-    "encuesta": Told(["C1_Edad", "C2_Sexo"], "Ingresos", ["ID"]),
-    "questions": Told(
-        ["What is your age?", "What is your gender?"],
-        sensitive := "Have you been diagnosed with a mental health disorder?",
-        decide={sensitive: "Only a word of the question in its name says so"},
-    ),
-    "measures_of_days": Told(
-        ["age", "male"], "credit", decide={"credit": "is this what must stay hidden?"}
-    ),
-    "times_of_zulu": Told(["seen", "sex"], "dx"),
-    "months_by_name": Told(["dob", "seen", "sex"], "diagnosis", reading={"date_format": "%d%b%Y"}),
-    "numbered_visits": Told(["age", "sex"], "dx"),
-    "symptoms": Told(
-        ["What is your age group?", "Gender"],
-        symptoms := "Which symptoms do you have?",
-        ["Timestamp"],
-        decide={symptoms: "Only a word of the question in its name says so"},
-        separator=", ",
-    ),
-    "two_of_one_name": Told(["age", "sex"], "diagnosis", ["patient_id", "name"]),
-    "ward_beside_dx": Told(["age", "sex"], "primary_dx"),
-    "decimal_commas": Told(["alter", "ort"], "lohn", reading={"decimal": ","}, delimiter=";"),
-    "codes_for_no_answer": Told(
-        ["age", "children", "state"],
-        "income",
-        decide={
-            "age": "does -1 in 3 rows stand for no value? The others are 20 to 77",
-            "children": "Does 99 in 3 rows stand for no value? The others are 0 to 4",
-            "missing": '"?" is read as missing, in every column',
-        },
-        reading={"missing": ["?"]},
-        edit=(
-            'missing = ["?"]\n',
-            'missing = { "*" = ["?"], age = ["-1"], children = ["99"] }\n',
-        ),
-    ),
-    "codes_among_texts": Told(
-        ["age", "region"],
-        "income",
-        decide={
-            "region": "does -9 in 5 rows stand for no value? The others are texts",
-            "income": "does 99998 in 4 rows stand for no value? The others are",
-        },
-        edit=(
-            '# missing = { region = ["-9"], income = ["99998"] }\n',
-            'missing = { region = ["-9"], income = ["99998"] }\n',
-        ),
-    ),
-    "members_of_households": Told(["age", "sex", "district"], "religion", homes="hhid"),
-    "households": Told(["edad", "sexo"], "enfermedad", homes="hogar"),
-    **{
-        name: Told([age, sex, place], ill, decide={sex: "number or code?"})
-        for name, (age, sex, place, ill) in SURVEY.items()
-    },
-    "haushalte": Told(["PLZ", "Alter"], "Diagnose", delimiter=";", homes="Haushalt"),
-    "nothing_says": Told(
-        ["u"],
-        "w",
-        decide={
-            "u": "may others know this about a person?",
-            "w": "is this what must stay hidden? It is a guess",
-        },
-    ),
+    name: Told(**row)
+    for name, row in tomllib.loads((HERE / "tables.toml").read_text("utf-8")).items()
 }
 ROWS = [pytest.param(name, table, id=name) for name, table in TABLES.items()]
+
+
+@cache
+def suggested(name):
+    """The first policy of a table."""
+    return fk.suggest_policy(HERE / f"{name}.csv")
 
 
 def test_each_table_has_a_row():
@@ -217,7 +74,7 @@ def test_a_row_of_sums(tmp_path):
 
 @pytest.mark.parametrize(("name", "told"), ROWS)
 def test_what_init_says(name, told):
-    suggestion = fk.suggest_policy(HERE / f"{name}.csv")
+    suggestion = suggested(name)
     schema = suggestion.policy.schema
     assert [*schema.quasi_identifiers] == told.known
     assert schema.sensitive == told.sensitive
@@ -237,7 +94,7 @@ def test_what_init_says(name, told):
 @pytest.mark.parametrize(("name", "told"), ROWS)
 def test_what_is_published(name, told, tmp_path):
     table, policy, out = HERE / f"{name}.csv", tmp_path / "policy.toml", tmp_path / "out"
-    text = fk.suggest_policy(table).to_toml()
+    text = suggested(name).to_toml()
     before, after = told.edit
     assert text.count(before) == 1 or not before
     assert not after or f"\n# {after}" in text  # the edit is the line that is printed
@@ -270,7 +127,7 @@ below = 0.9
 def test_advised_reading_reads_numbers(name, column, numbers, tmp_path):
     """The line that the question names makes numbers of texts, of which some are near others."""
     table, policy, out = HERE / f"{name}.csv", tmp_path / "policy.toml", tmp_path / "out"
-    text = fk.suggest_policy(table).to_toml()
+    text = suggested(name).to_toml()
     line = re.search(r"add (reading = \{.*\}) to the schema", text)[1]
     policy.write_text(text.replace("[schema]\n", f"[schema]\n{line}\n") + WIDE, encoding="utf-8")
     publication = fk.publish(table, policy, out=str(out), seed=1)
