@@ -4,75 +4,12 @@ import re
 import tomllib
 from decimal import Decimal
 from fractions import Fraction
+from pathlib import Path
 
 from tests.fuzz.conftest import BACKWARDS, ESCAPE, ODD, Fault, alone, mutated_text, rounds, words
 
 TABLE = "gid,age,zip,disease\n1,20,02138,Flu\n1,21,02139,Cold\n2,30,02138,Flu\n2,31,02139,HIV\n"
-BASES = (
-    """[schema]
-identifiers = ["gid"]
-quasi_identifiers = ["age", "zip"]
-sensitive = "disease"
-missing = "error"
-
-[schema.hierarchies]
-age = { intervals = [5, 10], origin = 0 }
-zip = { mask = 5, character = "*" }
-
-[[require]]
-name = "the first"
-values = ["Flu"]
-facts = { l = 1, k = 0, m = 2 }
-below = 0.75
-
-[[require]]
-except = ["Flu"]
-facts = { l = 0 }
-below = "2/3"
-
-[publish]
-method = "mondrian"
-form = "generalized"
-format = "csv"
-escape_formulas = false
-labels = { zip = "set" }
-mondrian = { cuts = 3 }
-""",
-    """schema = { quasi_identifiers = ["age"], sensitive = "disease", semantics = "single" }
-
-[[require]]
-facts = [
-  { l = 1, k = 1, m = 5, below = 0.5 },
-  { l = 0, k = 3, m = 4, below = "1/2" },
-]
-negations = [{ k = 2, below = 0.9 }]
-
-[[require]]
-implications = { k = 2 }
-below = 1
-
-[publish]
-method = "fulldomain"
-fulldomain = { suppression = 0.05, find = "minimal", seconds = 5 }
-""",
-    """[schema]
-quasi_identifiers = ["age"]
-sensitive = "disease"
-types = { age = "number" }
-
-[[require]]
-[require.priors]
-semantics = "joint"
-[[require.priors.tables]]
-attributes = ["age"]
-values = ["Flu", "Cold", "HIV"]
-rows = [[["20"], ["1/2", "0.25", "1/4"]], [["21"], ["0.5", "0.25", "0.25"]],
-        [["30"], ["0.5", "0.25", "0.25"]], [["31"], ["0.5", "0.25", "0.25"]]]
-[[require]]
-facts = { k = 1 }
-below = 0.8
-""",
-)
+BASES = [path.read_text("utf-8") for path in sorted(Path(__file__).with_name("policies").iterdir())]
 KEYS = {
     "": "schema require publish",
     "schema": "identifiers quasi_identifiers sensitive other semantics person group hierarchies "

@@ -6,7 +6,7 @@ import re
 import tomllib
 from decimal import Decimal
 from fractions import Fraction
-from itertools import product
+from itertools import pairwise, product
 from pathlib import Path
 
 import numpy as np
@@ -62,112 +62,31 @@ def schema(**more):
     return Schema(**{"quasi_identifiers": ["age", "zip"], "sensitive": "disease"} | more)
 
 
-def one(body):
-    """A policy with one requirement."""
-    return f"[[require]]\n{body}\n"
-
-
 # ---- what cannot be meant in a file ------------------------------------------------------------
 
-BOTH = REQUIRE + one("facts = { l = 1 }\nbelow = 0.6\nvalues = ['x']")
-# A file, and what is said of it.
-WHOLE = [
-    ("", "require is missing"),
-    ("require = []\n", "the policy requires nothing"),
-    ("[require]\nfacts = {}\n", "require[0]: the threshold is missing; give below"),
-    ("[[require]]\nfacts = {\n", "policy.toml is not valid TOML: .* line 2"),
-    (REQUIRE + "[publsh]\n", "unknown key publsh; did you mean 'publish'"),
-    (REQUIRE + REQUIRE + "blow = 1\n", "unknown key require[1].blow; did you mean 'below'"),
-    ('[schema]\nquasi_identifiers = ["a"]\n' + REQUIRE, "schema.sensitive is missing"),
-    (
-        SCHEMA + REQUIRE + '[publish]\nlabels = { agee = "set" }',
-        "'agee' is no quasi-identifier",
-    ),
-    (BOTH, "require[1]: below 3/5 for 'x' has no effect, since require[0] asks below 1/2"),
-    (
-        one('priors = { file = "sex.csv" }\nbelow = 0.5')
-        + one('priors = { file = "copy.csv" }\nbelow = 0.6'),
-        "against the same Priors",
-    ),
-]
-# A line below [schema], or below [publish].
-LINES = [
-    ("identifer = []", "unknown key schema.identifer; did you mean 'iden"),
-    ("missing = { label = 1 }", "schema.missing"),
-    ("missing = { lable = 'x' }", 'missing must be "error", "drop" or'),
-    ('reading = { missing_of = { age = ["-1"] } }', "no 'missing_of'; did you mean 'missing'"),
-    ("hierarchies = { age = 5.5 }", "schema.hierarchies.age: .* not 5.5"),
-    ("hierarchies = { age = { msk = 5 } }", "key 'msk'; did you mean 'mask'"),
-    ("hierarchies = { age = { file = 'x' } }", "x' does not exist"),
-]
-PUBLISH = [
-    ("from = 1", "unknown key publish.from; did you mean 'form'"),
-    ('labels = { a = "x" }', "publish.labels.a: it should be 'range'"),
-    ('escape_formulas = "yes"', "publish.escape_formulas: .* boolean"),
-]
-WRITTEN_OUT = "below = 0.5\n[require.priors]\ntables = [{ attributes = ['a'], "
-# What stands below [[require]]; ";" is a new line, and P is a file of priors.
-RULES = [
-    ("facts = {};below = 1;value = []", "unknown key require[0].value; values = "),
-    ("facts = { ell = 1 };below = 1", "unknown key require[0].facts.ell; known: 'l'"),
-    ("facts = { below = 0.5 }", "unknown key require[0].facts.below; known: 'l', 'k', 'm'"),
-    ("fact = { l = 1 };below = 1", "unknown key require[0].fact; did you mean 'facts'"),
-    ("below = 1", "require[0]: it names no adversary; give one of facts, implications"),
-    (
-        "facts = {};implications = {};below = 1",
-        "several adversaries .* write facts = [",
-    ),
-    ("implications = { l = 1 };below = 1", "unknown key require[0].implications.l; l_diversity = "),
-    ("negations = [{ k = 1 }]", "require[0].negations[0].below is missing"),
-    ("facts = { l = 1 }", "require[0]: the threshold is missing; give below"),
-    ("facts = {};below = 1e400", "threshold must be above 0 and at most 1"),
-    ("facts = {};below = nan", "require[0]: below: NaN is not a number"),
-    ("facts = []", "require[0]: a skyline needs at least one point"),
-    ("facts = {};below = 1;except = ['x', 'x']", "except names 'x' twice"),
-    # in the words of the file and not of our classes
-    (
-        "facts = 'x';below = 1",
-        "require[0].facts: it should be a table, such as { l = 1, k = 3 }, not 'x'$",
-    ),
-    ("facts = [1]", "require[0].facts[0]: it should be a table, such as { l = 1, k = 3 }, not 1$"),
-    ("facts = { l = 1.5 };below = 1", "require[0].facts.l: it should be a whole number, not 1.5$"),
-    ("facts = { l = -1 };below = 1", "require[0].facts.l: it should"),
-    ("P;below = 0.5;at_most = 0.5", "[0]: give below or at_most, not both"),
-    ("P;at_most = 0", "a threshold must be above 0 and at most"),
-    ("facts = { l = 1 };at_most = 0.5", "require[0]: Facts needs .* at_most is for priors"),
-    ("facts = [{ below = 1 }];below = 1", "require[0]: a skyline has a threshold in each point"),
-    ('priors = [{ file = "sex.csv", at_most = 1 }]', "unknown key require[0].priors[0].at_most"),
-    ("priors = {};below = 0.5", "require[0].priors .* give file"),
-    ('priors = { file = "sex.csv", tables = [] };below = 1', "require[0].priors: give file = "),
-    ("priors = { file = [] };below = 0.5", "Priors: give at least one table"),
-    (
-        'priors = { file = "sex.csv", semantics = "jiont" };below = 0.5',
-        "require[0].priors.semantics: it should be 'joint' or 'binary', not 'jiont'",
-    ),
-    ("P;facts = [{ below = 1 }];below = 1", "several adversaries in one requirement need a thresh"),
-    (
-        'priors = { file = "sex.csv", facts = {} };facts = {};below = 1',
-        "require[0]: facts is given in priors and beside it; keep one",
-    ),
-    ("P;facts = { l = 1, n = 2 };below = 0.5", "unknown key require[0].priors.facts.n"),
-    ("P;facts = { k = 60, m = 41 };below = 1", "at most 100 people are known or linked (k + m)"),
-    ('priors = { file = "none.csv" };below = 0.5', "there is no file or folder .* none.csv'"),
-    ('priors = { file = ["sex.csv", "sex.csv"] };below = 1', "sex.csv: there are two tables for s"),
-    (WRITTEN_OUT + "valeus = [], rows = [] }]", "priors.tables[0].valeus; did you mean 'values'"),
-    (
-        WRITTEN_OUT + "values = ['x'], rows = [[['m'], [1.5]]] }]",
-        "the probability of 'x' for a m is 1.5, not from 0 to 1",
-    ),
-]
-FILES = [
-    *WHOLE,
-    *((f"{SCHEMA}{line}\n{REQUIRE}", says) for line, says in LINES),
-    *((f"{REQUIRE}[publish]\n{line}\n", says) for line, says in PUBLISH),
-    *(
-        (one(body.replace("P;", 'priors = { file = "sex.csv" };').replace(";", "\n")), says)
-        for body, says in RULES
-    ),
-]
+SHORT = {"S;": SCHEMA, "R;": REQUIRE, "P;": 'priors = { file = "sex.csv" };'}
+IN_FILE = {
+    "whole": "{}\n",
+    "schema": f"{SCHEMA}{{}}\n{REQUIRE}",
+    "publish": f"{REQUIRE}[publish]\n{{}}",
+    "require": "[[require]]\n{}\n",
+}
+
+
+def files_refused():
+    """Contents of files, and what is said of each."""
+    lines = Path(__file__).with_name("refused.txt").read_text("utf-8").splitlines()
+    frame = ""
+    for line, below in pairwise(lines):
+        if (name := line.strip("[]")) in IN_FILE:
+            frame = IN_FILE[name]
+        elif frame and not line.startswith("    "):
+            for short, long in SHORT.items():
+                line = line.replace(short, long)
+            yield frame.replace("{}", line.replace(";", "\n"), 1), below.strip()
+
+
+FILES = [*files_refused()]
 
 
 @pytest.mark.parametrize(("content", "says"), FILES, ids=range(len(FILES)))
