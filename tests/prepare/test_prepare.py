@@ -18,6 +18,7 @@ import pytest
 from tests.common import NIGHTLY
 
 import foreknow as fk
+from foreknow.data.tables.formats import duckdb_table
 from foreknow.data.tables.formats.duckdb_table import DuckTable
 from foreknow.data.tables.sources import open_table
 from foreknow.errors import SchemaError
@@ -137,6 +138,24 @@ def test_changing_table_is_read_once(roles):
         result = make(frame.lazy().map_batches(turned), schema)
         counts = result.counts if make is not fk.Microdata else result.everyone()
         assert (counts.n_people, len(times)) == (6, 1)
+
+
+@pytest.mark.parametrize("missing", [[], ["x"]])
+def test_small_files_are_read_once(tmp_path, monkeypatch, missing):
+    """What was read is given again, with its nulls, until the file changes."""
+    path = tmp_path / "table.csv"
+    path.write_text("a,b\n1,x\n,y\n")
+    reads = []
+    encoded = duckdb_table._encoded
+    monkeypatch.setattr(duckdb_table, "_encoded", lambda *of: reads.append(1) or encoded(*of))
+    table = open_table(path, fk.Reading(missing=missing))
+    for columns in (["a", "b"], ["b"], ["b", "a"]):
+        values = {"a": ["1", None], "b": [None if missing else "x", "y"]}
+        assert table.arrow(columns).to_pydict() == {name: values[name] for name in columns}
+    assert len(reads) == 1
+    path.write_text("a,b\n1,x\n2,y\n")
+    with pytest.raises(DataError, match="changed"):
+        table.arrow(["b"])
 
 
 VALUES = {

@@ -382,6 +382,11 @@ def encode(
     # The table knows its types, and texts stay texts: nothing has to be read.
     if is_typed and not (are_texts and reading.converts):
         return _encoded_by_type(name, array, codes, distinct)
+    # Whole numbers are mostly many, and read without a loop where no format of dates comes first.
+    if are_texts and not is_typed and declared in (None, "number") and reading.as_date is None:
+        whole_numbers = _as_whole_numbers(distinct)
+        if whole_numbers is not None:
+            return _encoded_by_type(name, array, codes, whole_numbers)
     python_values = to_python(name, distinct)
     if declared == "text":
         kind: Kind = "text"
@@ -402,6 +407,13 @@ def encode(
     new_code = {value: code for code, value in enumerate(domain)}
     new_codes = np.array([new_code[value] for value in values], dtype=codes.dtype)
     return Column(name, new_codes[codes], domain, kind)
+
+
+def _as_whole_numbers(texts: pa.Array) -> pa.Array | None:
+    """Distinct texts as whole numbers; None if one is none, has over 18 digits, or is -0."""
+    if not pc.all(pc.match_substring_regex(texts, r"^(0|-?[1-9][0-9]{0,17})$")).as_py():
+        return None
+    return texts.cast(pa.int64())
 
 
 def _encoded_by_type(name: str, array: pa.ChunkedArray, codes: Codes, distinct: pa.Array) -> Column:

@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from copy import copy
 from itertools import count
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any, Self, TypeAlias
 
 import duckdb
 import numpy as np
@@ -42,6 +42,7 @@ Distinct: TypeAlias = dict[str, tuple[int, int]]
 _BATCH = 1 << 20
 # Columns of one question: its time grows with the square of the conditions that it has.
 _ASKED_AT_ONCE = 32
+_SMALL = 1 << 24  # bytes of a CSV file of which what was read is held
 _numbers = count(1)
 _FLOATS = {"FLOAT", "DOUBLE"}
 # Types that come out of the engine as they do when they are read into memory.
@@ -286,7 +287,7 @@ class DuckTable:
         holds = self._aggregates(expressions) if expressions else ()
         return [name for name, has_spelling in zip(columns, holds, strict=True) if has_spelling]
 
-    def without(self, columns: Sequence[str], spellings: Collection[str]) -> DuckTable:
+    def without(self, columns: Sequence[str], spellings: Collection[str]) -> Self:
         """The table with nulls in place of some spellings, in some columns of texts."""
         projected = {name: self._raw(name) for name in self.columns}
         for name in columns:
@@ -428,9 +429,12 @@ class CsvTable(DuckTable):
     row_size = 16  # bytes, roughly
 
     def __init__(self, *args: Any, **fields: Any) -> None:
-        """Take the relation of a file; no hashes were gathered."""
+        """Take the relation of a file; nothing was read, and no hashes were gathered."""
         super().__init__(*args, **fields)
         self.hashes = {}
+        # The columns and first rows that were read of a small file.
+        self._held: dict[str, pa.ChunkedArray] = {}
+        self._first_rows: dict[tuple[Any, ...], pa.Table] = {}
 
     @classmethod
     def of_csv(cls, path: Path, name: str, delimiters: str) -> CsvTable:
@@ -448,6 +452,32 @@ class CsvTable(DuckTable):
             connection = connect()
             relation = file.relation(connection)
             return cls(relation, name, columns, file=file, connection=connection)
+
+    def arrow(self, columns: Sequence[str]) -> pa.Table:
+        """Fetch some columns; those of a small file are read once, and checked each time."""
+        if columns and not self.beside and self._held.keys() >= {*columns}:
+            rows = pa.table([self._held[name] for name in columns], list(columns))
+            self.check(len(rows))
+            return rows
+        rows = super().arrow(columns)
+        if self.size <= _SMALL:
+            self._held |= zip(columns, rows.columns, strict=True)
+        return rows
+
+    def head(self, columns: Sequence[str], rows: int) -> pa.Table:
+        """Some first rows of some columns; those of a small file are read once."""
+        first_rows = self._first_rows.get((*columns, rows))
+        if first_rows is None:
+            first_rows = super().head(columns, rows)
+            if self.size <= _SMALL:
+                self._first_rows[*columns, rows] = first_rows
+        return first_rows
+
+    def without(self, columns: Sequence[str], spellings: Collection[str]) -> Self:
+        """The table with nulls in place of some spellings; of it nothing was read."""
+        cleared = super().without(columns, spellings)
+        cleared._held, cleared._first_rows = {}, {}
+        return cleared
 
     @property
     def size(self) -> int:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from functools import cache
+from functools import cache, partial
 from itertools import islice
 from typing import Any
 
@@ -40,13 +40,25 @@ def date_formats(values: Sequence[Any], example: str) -> list[str]:
         return []
     texts = [*islice((value for value in values if isinstance(value, str)), ENOUGH)]
     n_fitting = {}
-    for date_format in _FORMATS:
+    for date_format in filter(partial(_may_fit, example), _FORMATS):
         if is_date(date_format, example):
             n_fitting[date_format] = sum(is_date(date_format, text) for text in texts)
     most_fitting = max(n_fitting.values(), default=0)
     if 2 * most_fitting < len(texts):
         return []
     return [date_format for date_format, n in n_fitting.items() if n == most_fitting]
+
+
+def _may_fit(text: str, date_format: str) -> bool:
+    """False if a text lacks a sign or the letters of a format, or has letters of no month.
+
+    It is much faster than to make a reader of the format.
+
+    >>> [_may_fit("31 Jan 2024", f) for f in ("dd mmm yyyy", "dd-mmm-yyyy", "dd.mm.yyyy")]
+    [True, False, False]
+    """
+    signs = set(re.sub(r"[a-z\s]", "", date_format))
+    return signs <= {*text} and ("mmm" in date_format) == any(map(str.isalpha, text))
 
 
 @cache

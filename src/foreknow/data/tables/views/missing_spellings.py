@@ -50,6 +50,7 @@ class Spelled:
         self.untyped, self.is_stable = table.untyped, table.is_stable
         # Filled while rows are read.
         self.found: dict[str, set[str]] = {}
+        self._engines: tuple[Any, Any] = None, None  # the last one that was asked, and as this view
         self._spellings, self._only = frozenset(reading.spellings), only
         self.of_columns = reading.missing_of  # the codes of single columns
         # For each of these columns, a pattern of all texts that are the same number or day.
@@ -97,7 +98,9 @@ class Spelled:
         texts_asked = [name for name in texts if name in columns]
         for name in table.holding(texts_asked, self._spellings):
             self.found.setdefault(name, set()).update(self._spellings)
-        return table.without(texts, self._spellings)
+        if self._engines[0] is not table:
+            self._engines = table, table.without(texts, self._spellings)
+        return self._engines[1]
 
     def _spellings_of(self, name: str) -> frozenset[str]:
         """The spellings of a missing value in a column."""
