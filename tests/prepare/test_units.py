@@ -242,8 +242,9 @@ def test_unknown_columns_link_no_households():
     roles = {"sensitive": ["ill", "pay"], "shared": {"by": "home", "values": ["pay"]}}
     roles |= {"quasi_identifiers": ["ward"], "other": ["street"]}
     require = {"sensitive": "ill", "facts": {}, "below": "9/10", "knowing": []}
-    with pytest.raises(PolicyError, match=r"each 'home' have the same 'street'.*unknown: take"):
-        fk.publish(table, {"schema": roles, "require": [require]})
+    for call in fk.publish, fk.audit:
+        with pytest.raises(PolicyError, match=r"each 'home' have the same 'street'.*unknown: take"):
+            call(table, {"schema": roles, "require": [require]})
 
 
 # ---- two spellings of a name ---------------------------------------------------------------------

@@ -85,6 +85,13 @@ def _refuse_unshown_households(release: Release, policy: Policy) -> None:
         )
 
 
+def refuse_linked_households(release: Release, policy: Policy) -> None:
+    """Refuse a raw table with an unknown column that shows which rows are of one household."""
+    for shared in policy.rules.households:
+        if release.raw is not None and shared.by in release.raw.source.columns:
+            refuse_linked_rows(Microdata(release.raw), policy)
+
+
 def _refuse_other_columns(release: Release, schema: Schema) -> None:
     """Refuse a release that was made without a column to which the schema gives a role.
 

@@ -19,6 +19,7 @@ from foreknow.auditing.audit_input import (
     part_of,
     prepare,
     read_at_once,
+    refuse_linked_households,
     release_of,
 )
 from foreknow.auditing.compared_verdicts import verdicts_of_requirement
@@ -101,6 +102,7 @@ def counted_release(
     Values that the policy misspells are refused.
     """
     prepared, policy = prepare(release, policy, group)
+    refuse_linked_households(prepared, policy)
     with _counting(prepared, policy, people) as release_counts:
         counts_of_columns = release_counts.release.by_column()  # as judged, and not read once more
         values = {name: held_by(counts) for name, counts in counts_of_columns.items()}
