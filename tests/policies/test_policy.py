@@ -162,6 +162,7 @@ PYTHON = [
         (lambda more=more: schema(**more), SchemaError, says)
         for more, says in [
             ({"quasi_identifiers": []}, "quasi_identifiers is empty; name at least one column"),
+            ({"quasi_identifiers": {"age": [5]}}, "quasi_identifiers lists columns"),
             ({"sensitive": "age"}, "'age' is given as sensitive and as quasi-identifier; keep one"),
             ({"group": "zip"}, "'zip' is given as group and as quasi-identifier"),
             ({"person": "p", "other": ["p"]}, "'p' is given as person and as other"),

@@ -168,6 +168,11 @@ class Schema:
         """
         for name in ("quasi_identifiers", "identifiers", "other"):
             setting = getattr(self, name)
+            if isinstance(setting, Mapping):
+                raise SchemaError(
+                    f"{name} lists columns, and has no place for what they become: write "
+                    f"{name} = {[*setting]}, and hierarchies = {dict(setting)}"
+                )
             # One name stands for a list of one.
             names = [setting] if isinstance(setting, str) else setting
             object.__setattr__(self, name, tuple(names))
