@@ -532,53 +532,6 @@ def test_certificates_of_another_width(tmp_path):
 # ---- the policy, the report, and what is refused ---------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("given", "message"),
-    [
-        ({"within": 0}, "within must be above 0, not 0"),
-        ({"within": -5}, "within must be above 0, not -5"),
-        ({"within": "0%"}, "within must be above 0"),
-        ({"within": "near"}, "within cannot be read: 'near'"),
-        *(({"within": x}, "within cannot be read") for x in (True, [5], float("nan"))),
-        ({"within": 5, "any_of": ["1"]}, "give within or any_of, not both"),
-        ({"within": 5, "values": ["1"]}, "give within or values, not both"),
-        ({"within": 5, "excluded": ["1"]}, "give within or except, not both"),
-    ],
-)
-def test_widths_that_mean_nothing(given, message):
-    with pytest.raises(fk.InputError, match=message):
-        fk.Requirement(fk.Facts(), below="1/2", **given)
-
-
-@pytest.mark.parametrize(
-    ("values", "within", "message"),
-    [
-        ([1, 2, 3], 2, "within = 2 holds every sensitive value .* from 1 to 3.*less than 2"),
-        ([100, 110, 120], "25%", "holds every sensitive value.*give less than 20%"),
-        ([7], 1, "one value has nothing to hide"),
-        ([1, 2, "none", "x", "y", "z"], 1, r"of 6 .* are neither: 'none', 'x', 'y' and 1 more"),
-        (["1,5", "2"], 1, "neither: '1,5'"),
-        (["1e999999", "2"], 1, "neither"),
-        ([True, 2], 1, "neither: 'True'"),
-        ([1, "2024-01-01"], 1, "has both"),
-        (["2024-01-01", "2024-02-31"], 1, "neither: '2024-02-31'"),
-        (["2024-01-01", "2024-01-31"], "10%", "is for numbers"),
-        (["2024-01-01", "2024-01-31"], "12 hours", "give whole days"),
-        (["2024-01-01", "2024-01-31"], "1/2", "give whole days"),
-        (["2024-01-01", "2024-01-31"], 30, "give less than 30 days"),
-        (["2024-01-01 10:00", "2024-01-31"], "1/2", 'or a span such as "12 hours"'),
-        ([1, 2], "30 days", "is for dates"),
-    ],
-)
-def test_widths_that_do_not_fit(values, within, message):
-    counts = fk.GroupCounts.from_bags([values])
-    with pytest.raises(fk.ForeknowError, match=message) as raised:
-        fk.audit(counts, within_policy(fk.Facts(), within=within))
-    assert str(raised.value).startswith("requirement: ")
-    with pytest.raises(fk.ForeknowError, match=message):
-        within_policy(fk.Facts(), within=within).ledger(counts.values)
-
-
 def test_where_windows_are_unsupported():
     several = fk.GroupCounts.from_people([[{1}, {2, 3}]], semantics="set")
     with pytest.raises(fk.ForeknowError, match="within needs one sensitive value per person"):

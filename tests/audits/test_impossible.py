@@ -7,7 +7,6 @@ from fractions import Fraction
 from itertools import product
 
 import numpy as np
-import pandas as pd
 import pyarrow as pa
 import pytest
 from tests.common import NIGHTLY, forge, written
@@ -425,107 +424,7 @@ def test_judge_applies_rule_by_column(column, tmp_path):
                 fk.verify(again, fk.Policy.from_dict(strict))
 
 
-def strict_of(schema, where):
-    """A policy by which only who does not meet a condition can have B, below 9/10."""
-    required = {"facts": {}, "below": "9/10", "values": ["B"]}
-    rule = {"values": ["B"], "where": where}
-    strict = {"schema": {**schema, "impossible": [rule]}, "require": [required]}
-    return required, fk.Policy.from_dict(strict)
-
-
-def test_label_without_an_upper_end(tmp_path):
-    """Only the first of four people can have B, though all four have one label."""
-    table = pa.table({"age": [25, 30, 31, 32], "ill": [*"BCCA"]})
-    schema = {"quasi_identifiers": ["age"], "sensitive": "ill", "types": {"age": "number"}}
-    required, strict = strict_of(schema, {"age": ["30", "31", "32"]})
-    policy = {"schema": schema, "require": [required, {"levels": {"age": {"top": 25}}}]}
-    result = written(table, policy, tmp_path / "out")
-    assert {row["age"][-8:] for row in result.to_arrow().to_pylist()} == {" or more"}
-    with pytest.raises(CertificateError, match="reaches 1, the limit is 9/10"):
-        fk.verify(tmp_path / "out", strict)
-
-
-@pytest.mark.parametrize("node", ["2", "20", "1e1", "20 to 20", "1980", "19 or more", "20s"])
-def test_node_leaves_a_range_open(node, tmp_path):
-    """Of four people only the one of 20 can have B; all have the same label."""
-    ages, folder = [20, 23, 24, 25], tmp_path / "out"
-    table = pa.table({"age": ages, "ill": [*"BCCA"]})
-    bare = {"quasi_identifiers": ["age"], "sensitive": "ill"}
-    schema = {**bare, "hierarchies": {"age": {"rows": [[str(age), node, "*"] for age in ages]}}}
-    required, strict = strict_of(schema, {"age": {"from": 23, "to": 100}})
-    written(table, {"schema": schema, "require": [required, {"k_anonymity": 4}]}, folder)
-    with pytest.raises(CertificateError, match="reaches 1, the limit is 9/10"):
-        fk.verify(folder, strict)
-    assert not fk.audit(folder, strict).safe
-    if node == "20s":  # which no range can be compared with
-        with pytest.raises(InputError, match="cannot be compared"):
-            fk.audit(folder / "release.csv", strict)
-    else:
-        assert not fk.audit(folder / "release.csv", strict).safe
-    _, unread = strict_of(bare, {"age": {"from": 23, "to": 100}})
-    for judge in (fk.verify, fk.audit):
-        with pytest.raises(InputError, match="nodes of a hierarchy, as its certificate says"):
-            judge(folder, unread)
-
-
-@pytest.mark.parametrize("hierarchies", [{}, {"q": {"intervals": [10]}}])
-def test_exact_columns_refuse_a_hierarchy(hierarchies):
-    table = pa.table({"q": [1, 1, 1, 12, 12, 2, 12], "code": [*"CCDAABD"]})
-    rules = [{"values": ["C"], "where": {"q": [12]}}]
-    schema = {"quasi_identifiers": ["q"], "sensitive": "code", "impossible": rules}
-    asked = [{"facts": {"k": 1}, "below": "3/4"}]
-    policy = {"schema": schema | {"hierarchies": hierarchies}, "require": asked}
-    if hierarchies:
-        with pytest.raises(fk.InputError, match="leave its hierarchy out"):
-            fk.publish(table, policy, seed=1, form="bucketized")
-    else:
-        assert fk.publish(table, policy, seed=1, form="bucketized").audit.safe
-
-
-# ---- a value or a condition that is spelt otherwise in the table ---------------------------------
-
-
-def spelt(value, asked, where=None):
-    rule = {"values": [value], "where": where or {"sex": ["m"]}}
-    schema = {"quasi_identifiers": ["ward"], "sensitive": "ill", "other": ["sex"]}
-    required = {"facts": {"l": 0}, "below": "1/2", "values": [asked], "knowing": []}
-    rules = {"impossible": [rule]} if value else {}
-    return fk.Policy.from_dict({"schema": schema | rules, "require": [required]})
-
-
-@pytest.mark.parametrize(
-    ("values", "rule", "there"),
-    [([1.0, 2, 2, 3, 3, 4], "1", "1.0"), ([1, 2, 2, 3, 3, 4], "1.0", "1")]
-    + [(["HIV", *"bbccd"], rule, "HIV") for rule in ("hiv ", "hiv")],
-)
-def test_another_spelling_is_refused(values, rule, there, tmp_path):
-    """Two can have it, so 1/2 is reached; by all six it would be 1/6, and safe."""
-    table = pd.DataFrame({"ward": ["a"] * 6, "sex": [*"ffmmmm"], "ill": values})
-    assert not fk.audit(table, spelt(there, there)).safe
-    assert fk.audit(table, spelt("9", there)).safe  # what nobody has is no error
-    release = fk.Release.from_generalized(
-        table, quasi_identifiers=["ward"], sensitive="ill", other=["sex"]
-    )
-    for judge, given in ((fk.audit, table), (fk.publish, table), (fk.audit, release)):
-        with pytest.raises(SchemaError, match="impossible: nobody has"):
-            judge(given, spelt(rule, there))
-    written(table, spelt(None, there), tmp_path / "out")
-    fk.verify(tmp_path / "out")
-    with pytest.raises(CertificateError, match=f"nobody has '{rule}'"):
-        fk.verify(tmp_path / "out", spelt(rule, there))
-
-
-@pytest.mark.parametrize("other", ["É", "e\u0301", " é"])
-def test_condition_spelt_otherwise_is_refused(other, tmp_path):
-    """It would ask nothing: of a release, and of what is verified by a reader's policy."""
-    table = pa.table({"ward": [*range(6)], "sex": [*"éééaaa"], "ill": [*"uvuvvv"]})
-    result = written(table, spelt(None, "u"), tmp_path / "out", labels={"ward": "range"})
-    policy = spelt("u", "u", {"sex": [other]})
-    for judge, given in ((fk.verify, tmp_path / "out"), (fk.audit, tmp_path / "out")):
-        with pytest.raises(fk.InputError, match="but 'é' is the same number or word"):
-            judge(given, policy)
-    with pytest.raises(fk.InputError, match="but 'é' is the same number or word"):
-        fk.audit(result.release, policy)
+# ---- a reader's rules ----------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("how", ["other", "labels", "exact"])
@@ -561,30 +460,6 @@ def test_readers_ranges_nobody_meets(tmp_path, how):
     written(gaps, policy(), tmp_path / "gaps", **form)
     with suppress(CertificateError):
         fk.verify(tmp_path / "gaps", policy({"from": 200}))
-
-
-@pytest.mark.parametrize(
-    "periods",
-    [
-        ("2024-01-31", "2024-02-01"),
-        ("2024-01-31 08:00:00", "2024-01-31 09:00:00"),
-        ("2021", "2022"),
-        ("2021-01", "2021-02"),
-        ("2021-Q1", "2021-Q2"),
-    ],
-)
-def test_exact_periods_settle_rules(periods, tmp_path):
-    """A day is one value beside days: by the judge and by what explains its verdict."""
-    when = [periods[0]] * 4 + [periods[1]] * 4
-    table = pa.table({"when": when, "ward": ["3"] * 8, "ill": [*"uuvv", "O04", "O04", *"uv"]})
-    schema = {"quasi_identifiers": ["when", "ward"], "sensitive": "ill", "types": {"when": "text"}}
-    schema["impossible"] = [{"values": ["O04"], "where": {"when": [periods[0]]}}]
-    asked = {"schema": schema, "require": [{"values": ["O04"], "facts": {}, "below": "2/3"}]}
-    assert fk.audit(table, asked).verdicts[0].disclosure.exact == Fraction(1, 2)
-    asked["publish"] = {"labels": {"when": "exact", "ward": "exact"}}
-    made = fk.publish(table, asked, out=str(tmp_path / "out"))
-    assert made.audit.verdicts[0].disclosure.exact == Fraction(1, 2)
-    fk.verify(tmp_path / "out")
 
 
 @pytest.mark.parametrize("how", ["other", "labels", "exact"])

@@ -9,7 +9,7 @@ from itertools import product
 import numpy as np
 import pyarrow as pa
 import pytest
-from tests.common import NIGHTLY, forge, refused, settings_of, written
+from tests.common import NIGHTLY, forge, settings_of, written
 from tests.oracle.rules import worst_cases
 
 import foreknow as fk
@@ -17,7 +17,7 @@ from foreknow.data.labels.windows import Width, Windows
 from foreknow.features.explore.release import ask as asked_in_explorer
 from foreknow.features.explore.session import Session
 from foreknow.written_releases.written_release import open_published
-from foreknow_judge.errors import CertificateError, PolicyError, UnsupportedError
+from foreknow_judge.errors import CertificateError, UnsupportedError
 from foreknow_judge.files.written_release import Written
 from foreknow_judge.knowledge.impossible_values import Rules
 from foreknow_judge.verdicts import verdicts
@@ -321,27 +321,6 @@ def test_figures_are_never_below_worlds(form):
     assert counts["inner", True] > len(FAMILIES) / 8
 
 
-@pytest.mark.parametrize(
-    ("asked", "more"),
-    [
-        ({"facts": {"m": 1}, "below": 1}, {}),
-        ({"implications": {"k": 1}, "below": 1}, {}),
-        ({"facts": {}, "below": 1, "within": 5}, {"types": {"ill": "number"}}),
-        ({"t_closeness": {"t": "1/2"}}, {}),
-        ({"facts": {}, "below": 1}, {"identifiers": [], "person": "who", "unit": "row"}),
-        ({"facts": {}, "below": 1}, {"shared": {"by": "home", "values": ["ill"]}}),
-    ],
-)
-def test_what_nobody_counts_is_refused(asked, more):
-    schema = {"quasi_identifiers": ["at"], "sensitive": [*COLUMNS], "identifiers": ["who"]} | more
-    schema["impossible"] = [{"values": ["x"], "where": {"sex": ["m"]}, "sensitive": "test"}]
-    required = {"sensitive": "ill", "knowing": [], **asked}
-    with refused("impossible-linked", PolicyError):
-        fk.Policy.from_dict({"schema": schema, "require": [required]})
-    way_out = {"schema": schema, "require": [required | {"knowing": ["test"]}]}
-    assert fk.Policy.from_dict(way_out).requirements
-
-
 def ruled(rules, asked, **publish):
     """A policy on columns that are linked, with rules on some."""
     schema = {"quasi_identifiers": ["age"], "sensitive": [*COLUMNS], "other": ["sex"]}
@@ -371,35 +350,3 @@ def test_a_certificate_counts_the_rule(tmp_path):
             CertificateError, match=r"about the other in the same row|say nothing of values"
         ):
             fk.verify(folder)
-
-
-def test_second_shuffle_is_no_help():
-    columns = {"age": [30] * 4, "sex": [*"ffmm"], "ill": [*"abab"], "test": [*"xxyy"]}
-    links = SURE_OF_A | {"facts": {"m": 1}, "below": "9/10"}
-    policy = ruled([NO_X], [links], unlinked=["test"])
-    with refused("impossible-linked") as caught:
-        fk.audit(pa.table(columns), policy, learned=False)
-    assert "audit what publish writes" in str(caught.value)
-    assert "[publish] unlinked" not in str(caught.value)
-    without = policy.to_dict() | {"require": [links | {"facts": {"k": 1}}]}
-    assert fk.audit(pa.table(columns), without, learned=False).verdicts
-
-
-def test_shown_rules_are_certified(tmp_path):
-    """Of four women, three have job a, one of these has O04; who cannot have job c is not shown."""
-    table = {"ward": ["w"] * 24, "sex": ["f"] * 4 + ["m"] * 20}
-    table |= {"shift": ["day"] * 20 + ["night"] + ["day"] * 3}
-    table |= {"ill": ["O04", *["flu", "gout"] * 11, "flu"], "job": [*"aaab", *"bbccaa" * 3, *"bb"]}
-    shown = {"values": ["O04"], "where": {"sex": ["m"]}, "sensitive": "ill"}
-    unshown = {"values": ["c"], "where": {"shift": ["night"]}, "sensitive": "job"}
-    schema = {"quasi_identifiers": ["ward"], "sensitive": ["ill", "job"], "other": ["sex"]}
-    asked = [
-        {"facts": {}, "sensitive": "ill", "knowing": ["job"], "values": ["O04"], "below": "9/10"},
-        {"facts": {}, "sensitive": "job", "knowing": ["ill"], "values": ["c"], "below": "9/10"},
-    ]
-    for rules in ([shown], [shown, unshown]):
-        policy = fk.Policy.from_dict({"schema": {**schema, "impossible": rules}, "require": asked})
-        result = written(pa.table(table), policy, folder := tmp_path / str(len(rules)))
-        for verdict in (result.audit.verdicts[0], fk.audit(folder, policy).verdicts[0]):
-            assert verdict.reached == Fraction(1, 3)
-        assert fk.verify(folder).findings[0].reached == Fraction(1, 3)
