@@ -4,8 +4,8 @@ In a table, a text has one value for each letter. `says` has a door and what com
 "unsafe", the highest chance ("reaches 1/2"), the code of a refusal ("code no-rules") or a part of
 its words. What `publish` writes by the policy is read by `verify`, by an audit of the `folder`, and
 by one of its table alone (`csv`). With a `reader`, doors judge by that policy, and the other one is
-the publisher's. EACH stands for each of a list, or each name of a table for its text; `every` holds
-for all cases of a file.
+the publisher's. EACH stands for each of a list, or `names` for those of each row; `every` holds for
+all cases of a file.
 """
 
 import json
@@ -22,10 +22,11 @@ FOLDER = Path(__file__).with_name("cases")
 
 def expanded(case):
     """The same case for each of what it is about."""
-    text = json.dumps({name: own for name, own in case.items() if name != "each"})
-    for one in case.get("each", [{}]):
+    text = json.dumps({name: own for name, own in case.items() if name not in ("each", "names")})
+    names = case.get("names", ["EACH"])
+    for row in case.get("each", [[]]):
         filled = text
-        for name, own in (one if isinstance(one, dict) else {"EACH": one}).items():
+        for name, own in zip(names, row if isinstance(row, list) else [row], strict=False):
             filled = filled.replace(f'"{name}"', json.dumps(own))
             if isinstance(own, str):
                 filled = filled.replace(name, json.dumps(own)[1:-1])
