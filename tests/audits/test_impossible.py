@@ -323,32 +323,6 @@ MEN = {"sex": ["m"]}
 O80 = {"values": ["O80"]}
 
 
-@pytest.mark.parametrize(
-    ("rule", "message"),
-    [
-        ({"values": [], "where": MEN}, "values is empty"),
-        ({"values": ["*"], "where": MEN}, "says of no value how it begins"),
-        ({"values": "O80", "where": MEN}, "must be a list"),
-        (O80, "where is missing"),
-        (O80 | {"where": {"sex": "m"}}, "sex is a list such as"),
-        (O80 | {"where": {"code": ["m"]}}, "which is sensitive"),
-        (O80 | {"where": {"age": {"until": 3}}}, "from, to or both"),
-        (O80 | {"where": MEN, "sensitive": "pay"}, "no sensitive column"),
-        (O80 | {"where": {"sex": ["M"]}}, "nobody has 'sex' 'M', but such as 'f', 'm'"),
-        (O80 | {"where": {"sex": ["m", "F"]}}, "no 'sex' is 'F', but 'f' is one"),
-        (O80 | {"where": {"sexx": ["m"]}}, "has no column 'sexx'"),
-        (O80 | {"where": {"region": {"to": 3}}}, "cannot be compared with up to 3"),
-        ({"values": [["u"]], "where": MEN}, "is no value; write texts and numbers"),
-        ({"values": [None], "where": MEN}, "is no value; write texts and numbers"),
-        (O80 | {"where": {"sex": [["m"]]}}, "is no value; write texts and numbers"),
-        (O80 | {"where": {"sex": [{"from": 1}]}}, "is no value; write texts and numbers"),
-    ],
-)
-def test_rule_without_meaning_is_refused(rule, message):
-    with pytest.raises(InputError, match=message):
-        fk.publish(hospital(90), policy_of(["region"], rules=[rule]), learned=False)
-
-
 def test_kinds_without_rules_refuse_them():
     table, policy = hospital(90), policy_of(["region"])
     people = fk.Microdata(table, policy.schema)

@@ -626,29 +626,6 @@ def test_unclear_times_and_amounts(tmp_path, values, reading, message):
         assert fk.Microdata(path, **schema, types={"x": "text"}).n_people == len(values)
 
 
-@pytest.mark.parametrize(
-    ("given", "message"),
-    [
-        ({"encoding": "latin1x"}, "encoding 'latin1x' is unknown; such as latin-1"),
-        ({"delimiter": ""}, "must be one sign such as ; or tab"),
-        *(({"delimiter": own}, "must be one sign") for own in (";;", "x", "é")),
-        ({"decimal": ";"}, 'decimal must be "." or ","'),
-        ({"date_format": "dd.mm"}, "it needs year, month and day, such as dd.mm.yyyy"),
-        ({"date_format": "%q"}, "'%q' means nothing in it; it is written with yyyy"),
-        ({"date_format": "dd-mom-yy"}, "'mom' means nothing in it; .* mmm or mon"),
-        ({"date_format": "dd.mm.yyyy mm"}, "a part of the date stands in it twice"),
-        ({"date_format": "%Y-%m-%d %H:%M%z"}, "names a zone, .*; leave date_format out"),
-        ({"latest_year": "2025"}, "latest_year must be a year such as 2025, not '2025'"),
-        ({"thousands": "."}, r"decimal and thousands are both '\.'"),
-        ({"currency": "1"}, "currency must be a sign or letters"),
-        ({"decimal": 5}, "decimal must be a text, not 5"), ("latin-1", "reading must be a Reading"),
-    ],
-)  # fmt: skip
-def test_meaningless_readings_are_refused(given, message):
-    with pytest.raises(fk.InputError, match=message):
-        fk.Schema(**X, reading=given)
-
-
 def test_releases_compare_as_written(tmp_path):
     """One date in two spellings makes two groups, whatever a format makes of them."""
     path = write(tmp_path, "x;d\n1.2.2020;flü\n01.02.2020;flü\n".encode("latin-1"))
