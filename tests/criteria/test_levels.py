@@ -522,47 +522,6 @@ def test_published_labels_cover_everybody(tmp_path):
         assert len(fk.read_release(folder)) == len(fk.draw(folder, seed=1)) == len(table)
 
 
-@pytest.mark.parametrize(
-    ("column", "ends", "message"),
-    [
-        ("age", {"bottom": 90, "top": 90}, "not below the top"),
-        ("age", {"bottom": 20, "top": "2000-01-01"}, "two days, or two numbers"),
-        ("age", {"bottom": "2000-02-30"}, "no day"),
-        ("age", {"bottom": "31.12.1936"}, "age: bottom = '31.12.1936' is no number and no day"),
-        ("age", {"top": True}, "age: top = True is no number"),
-        ("age", {"bottom": "2000-01-01"}, "'age' has numbers"),
-        ("age", {"bottom": 19.5}, "are whole, and bottom is"),
-        ("age", {"bottom": "9999-12-31"}, "years up to 9998"),
-        ("age", {"top": "1e400"}, "up to 300 digits"),
-        ("born", {"bottom": 2001}, 'bottom = "1936-12-31"'),  # a year alone is no day
-    ],
-)
-def test_wrong_ends_are_refused(column, ends, message):
-    schema = {"quasi_identifiers": [column], "sensitive": "ill"}
-    policy = {"schema": schema, "require": [{"levels": {column: ends}}, {"group_size": 2}]}
-    with pytest.raises(fk.InputError, match=message):
-        fk.publish(drawn_of_ends(random.Random(1)), policy)
-
-
-@pytest.mark.parametrize(("bottom", "top"), [(50, 40), (50, 50), ("2001-01-01", "2000-01-01")])
-def test_two_requirements_leave_something(bottom, top):
-    column = "born" if isinstance(top, str) else "age"
-    schema = {"quasi_identifiers": [column], "sensitive": "ill"}
-    require = [{"levels": {column: {"bottom": bottom}}}, {"levels": {column: {"top": top}}}]
-    with pytest.raises(fk.InputError, match="write a bottom below the top"):
-        fk.publish(drawn_of_ends(random.Random(1)), {"schema": schema, "require": require})
-
-
-def test_ends_are_short_decimals():
-    table = pa.table({"age": [i / 4 for i in range(40)], "ill": list("ab" * 20)})
-    schema = {"quasi_identifiers": ["age"], "sensitive": "ill"}
-    policy = {"schema": schema, "require": [{"levels": {"age": {"bottom": "1/3"}}}]}
-    with pytest.raises(fk.InputError, match=r"such as 0\.3333"):
-        fk.publish(table, policy)
-    policy["require"] = [{"levels": {"age": {"bottom": 0.3333}}}]
-    assert fk.publish(table, policy).audit.safe
-
-
 def test_tables_read_before_are_compared():
     table = drawn_of_ends(random.Random(3))
     schema = fk.Schema(quasi_identifiers=["age"], sensitive="ill")

@@ -167,21 +167,6 @@ def test_amounts_in_words(texts, numbers, reading):
         assert [str(declared.as_amount(text)) for text in texts] == numbers
 
 
-@pytest.mark.parametrize(
-    "setting",
-    [
-        {"negative": "-"},
-        {"units": {"k": 0}},
-        {"units": {"2": 5}},
-        {"units": ["k"]},
-        {"units": {"k": True}},
-    ],
-)
-def test_wrong_words_of_numbers(setting):
-    with pytest.raises(fk.InputError, match=r"units must be|negative must be"):
-        fk.Reading(**setting)
-
-
 def test_codes_in_brackets(tmp_path):
     """A code for no answer is one, however the file writes its number."""
     (tmp_path / "t.csv").write_text(
