@@ -176,7 +176,9 @@ def _is_in_each_row(table: Table, name: str) -> bool:
 
 def _count_distinct(table: Table, columns: Sequence[str]) -> tuple[int, Distinct]:
     """The number of rows; and for each column, how many rows have a value, and how many values."""
-    source = countable(table, columns)
+    # What is read of a small file is held, and need not be read later.
+    file = csv_file_of(table)
+    source = None if file is not None and file.is_small else countable(table, columns)
     if source is not None:
         counts: tuple[int, Distinct] = source.distinct(columns)
         return counts

@@ -460,7 +460,7 @@ class CsvTable(DuckTable):
             self.check(len(rows))
             return rows
         rows = super().arrow(columns)
-        if self.size <= _SMALL:
+        if self.is_small:
             self._held |= zip(columns, rows.columns, strict=True)
         return rows
 
@@ -469,7 +469,7 @@ class CsvTable(DuckTable):
         first_rows = self._first_rows.get((*columns, rows))
         if first_rows is None:
             first_rows = super().head(columns, rows)
-            if self.size <= _SMALL:
+            if self.is_small:
                 self._first_rows[*columns, rows] = first_rows
         return first_rows
 
@@ -478,6 +478,11 @@ class CsvTable(DuckTable):
         cleared = super().without(columns, spellings)
         cleared._held, cleared._first_rows = {}, {}
         return cleared
+
+    @property
+    def is_small(self) -> bool:
+        """True if what is read of it is held."""
+        return self.size <= _SMALL
 
     @property
     def size(self) -> int:
