@@ -448,7 +448,11 @@ class ReleasePosteriors:
         return sum((known_chances[column] for column in columns), Fraction(0))
 
     def _exact_table(self, case: int) -> list[list[Fraction | None]] | None:
-        """Exact posteriors of a case, by signature and value; None where they are out of reach."""
+        """Exact probabilities in one case: a row for each kind of people, a column for each value.
+
+        A case is one group, or several with the same people and values; people are of one kind if
+        the priors say the same of them. None if exact numbers are out of reach.
+        """
         if case not in self._last_table:  # the cells of a case are asked for one after another
             self._last_table.clear()
             try:

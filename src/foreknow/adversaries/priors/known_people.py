@@ -330,9 +330,11 @@ class FactsOnTop:
         return {}
 
     def _exact_odds_of_linked(self, codes: tuple[int, ...]) -> list[Fraction | float] | None:
-        """For each linked person, the least odds of anybody against these values, as fractions.
+        """For each linked person, the least odds against having one of these values, as fractions.
 
-        None if so many people come near the least odds that fractions would take too long.
+        A linked person is one of whom the adversary knows: "if this person has the value, so has
+        the target". `codes` are the values. None if so many people come near the least odds that
+        fractions would take too long.
         """
         _, _, n_linked = self.amounts
         if not n_linked:
@@ -343,7 +345,12 @@ class FactsOnTop:
         return cache[codes]
 
     def _work_out_odds_of_linked(self, codes: tuple[int, ...]) -> list[Fraction | float] | None:
-        """The result of `_exact_odds_of_linked`, worked out."""
+        """The least odds against these values for each linked person; see `_exact_odds_of_linked`.
+
+        Floats are computed for everybody, and fractions only for those who come near the least. A
+        case is one group, or several with the same people and values; a signature is a kind of
+        person, of whom the priors say the same. Odds of 0 mean that a person is certain.
+        """
         _, n_known, _ = self.amounts
         groups = self.posteriors.cases
         holds = np.add.reduceat(np.isin(groups.values, codes), groups.value_offsets[:-1])
