@@ -278,6 +278,9 @@ def batches(
     Cases are groups that differ; a cell is a signature and a value of a case. Items are signatures
     and kinds are values, or the other way round where `turned`.
     """
+    if len(chosen) == 1:
+        yield _batch_of_one(cases, offsets, int(chosen[0]), turned)
+        return
     all_kinds, all_items = side(cases, chosen, turned), side(cases, chosen, not turned)
     # All these cases have the same amounts of kinds: one lattice serves them.
     shape = lattice(tuple(all_kinds.amounts[0].tolist()))
@@ -311,6 +314,37 @@ def batches(
             level=items.amounts.cumsum(axis=1)[case, i] - 1,
             factors=factors,
         )
+
+
+def _batch_of_one(cases: SignatureGroups, offsets: IntArray, case: int, turned: bool) -> Batch:
+    """The batch of a single case, as `batches` would yield it: the same numbers, made faster."""
+    places, amounts = [], []
+    for starts, all_amounts in (
+        (cases.offsets, cases.people),
+        (cases.value_offsets, cases.counts),
+    ):
+        of_case = all_amounts[starts[case] : starts[case + 1]].tolist()
+        # Most frequent first; equally frequent ones stay in order.
+        order = sorted(range(len(of_case)), key=lambda place: -of_case[place])
+        places.append(np.array(order))
+        amounts.append([of_case[place] for place in order])
+    n_values = len(places[1])
+    strides = n_values, 1  # of signatures, and of values, in the cells of a case
+    kinds, items = (0, 1) if turned else (1, 0)
+    shape = lattice(tuple(amounts[kinds]))
+    item_cells = np.repeat(places[items] * strides[items] + offsets[case], amounts[items])
+    factors = None
+    if turned:
+        capacities = np.array(shape.capacities, dtype=float)
+        factors = np.array(amounts[items])[:, None] / capacities
+    return Batch(
+        cases=np.array([case]),
+        shape=shape,
+        cells=np.add.outer(item_cells, places[kinds] * strides[kinds])[:, :, None],
+        case=np.zeros(len(amounts[items]), dtype=np.int64),
+        level=np.cumsum(amounts[items]) - 1,
+        factors=factors,
+    )
 
 
 class Side(NamedTuple):

@@ -71,6 +71,8 @@ class SignatureGroups:
 
     def take(self, groups: IntArray) -> SignatureGroups:
         """The given groups (positions), in that order."""
+        if len(groups) == self.n_groups and (groups == np.arange(len(groups))).all():
+            return self
         cells, offsets = ranges(self.offsets[groups], self.offsets[groups + 1])
         bag, value_offsets = ranges(self.value_offsets[groups], self.value_offsets[groups + 1])
         return SignatureGroups(

@@ -137,6 +137,8 @@ def _groups_of_one_signature(
     the values of k people.
     """
     single = groups.n_signatures == 1
+    if not single.any():
+        return single, single.copy()
     # One entry for each value that occurs in a group of one signature.
     cells = np.flatnonzero(np.repeat(single, groups.n_values))
     owner = np.repeat(np.arange(groups.n_groups), groups.n_values)[cells]

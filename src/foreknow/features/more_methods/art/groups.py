@@ -152,14 +152,15 @@ def _portions(
     bounds = bounds.take(going)
     while len(going):
         # Portions of one size make one rectangular array.
-        for size in np.unique(bounds.size).tolist():
+        for size in sorted(set(bounds.size.tolist())):
             of_size = np.flatnonzero(bounds.size == size)
             rows = going[of_size]
             chosen = search.take(rows, bounds.take(of_size), free)
-            free[rows[:, None], chosen] = False
-            portions += list(people[rows[:, None], chosen])
+            places = rows[:, None] * people.shape[1] + chosen
+            free.ravel()[places] = False
+            portions += list(people.take(places))
             # The chosen people are gone: take them off the counts of their block.
-            cells = np.arange(len(rows))[:, None] * problem.n_values + values[rows[:, None], chosen]
+            cells = np.arange(len(rows))[:, None] * problem.n_values + values.take(places)
             taken_counts = np.bincount(cells.ravel(), minlength=len(rows) * problem.n_values)
             counts[rows] -= taken_counts.reshape(len(rows), -1)
         # As people leave, the smallest size changes little: look from half of it upwards.

@@ -7,10 +7,8 @@ are of each signature (labels that one adversary knows) and how often each value
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from foreknow.data.arrays import FloatArray, IntArray
 from foreknow.features.more_methods.art.problem import ArtProblem, Known
@@ -173,7 +171,7 @@ class Bags:
 
 def _ratios_to_limits(
     prior_table: Known,
-    cells: tuple[NDArray[Any], ...],
+    cells: tuple[IntArray, IntArray],
     people: FloatArray,
     counts: FloatArray,
     thorough: bool = False,
@@ -184,20 +182,25 @@ def _ratios_to_limits(
     has how many people of each signature an option has, `counts` how often each value occurs in it.
     Options run along the last axis, next to each other in memory.
     """
-    chances, limits = prior_table.chances[cells], prior_table.limits_of_possible[cells]
+    # One index into the flat tables is faster than two: shape (signatures, values, options).
+    places = cells[0] * prior_table.chances.shape[1] + cells[1]
     occurs = (people[:, None] > 0) & (counts > 0)  # (signatures, values, options)
     if prior_table.reading == "joint":
         # Everybody has exactly one value. No prior is 0, so that some scaling agrees with the
         # counts.
         n_rounds = _MANY_SCALINGS if thorough else _SCALINGS
-        chances = np.maximum(chances, 1e-9) * occurs
+        chances = prior_table.positive_chances.take(places) * occurs
         posterior = _posteriors_of_one_value(chances, people, counts, n_rounds)
     else:
         # A person has each value or not, whatever the others.
-        odds = chances / np.maximum(prior_table.complements[cells], 1e-12)
+        odds = prior_table.odds.take(places)
         by_value = _posteriors_value_by_value(odds, people, counts, thorough)
         posterior = np.where(occurs, by_value, 0.0)
-    ratios: FloatArray = (posterior / limits).max(axis=(0, 1))
+    if prior_table.one_limit is None:
+        posterior /= prior_table.limits_of_possible.take(places)
+    ratios: FloatArray = posterior.reshape(-1, posterior.shape[2]).max(axis=0)
+    if prior_table.one_limit is not None:
+        ratios /= prior_table.one_limit
     return ratios
 
 
@@ -236,8 +239,12 @@ def _posteriors_of_one_value(
     1. Axes: signatures, values, options; `initial` avoids divisions by 0.
     """
     product, people = np.empty_like(chances), people[:, None]
+    # The sums by value and by signature, in memory that all rounds share.
+    of_values, of_signatures = np.empty_like(chances[0]), np.empty_like(chances[:, :1])
     for _ in range(n_rounds):
         np.multiply(chances, people, out=product)
-        chances *= counts / np.add.reduce(product, axis=0, initial=1e-300)
-        chances /= np.add.reduce(chances, axis=1, keepdims=True, initial=1e-300)
+        np.add.reduce(product, axis=0, out=of_values, initial=1e-300)
+        chances *= np.divide(counts, of_values, out=of_values)
+        np.add.reduce(chances, axis=1, out=of_signatures, keepdims=True, initial=1e-300)
+        chances /= of_signatures
     return chances

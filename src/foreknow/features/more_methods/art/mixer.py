@@ -356,11 +356,14 @@ class _Growth:
         self._needed = np.array(
             [min(int(problem.sizes[target]) or problem.least, _LARGEST) for target in targets]
         )
+        self._weight = _PRESSURE * self._needed / problem.least  # of a change of the excess
         # What changes as people leave their profiles for the bag of a target; see `_state`.
-        self._rows, self._changes = mixer.table[self._profiles], changes[self._profiles]
+        self._rows = mixer.table[self._profiles]
         all_targets = np.arange(len(targets))[:, None]
         all_slots = np.arange(self._profiles.shape[1])
-        self._can_join, self._pressure = self._spared(all_targets, all_slots)
+        self._can_join, self._pressure = self._spared(
+            all_targets, all_slots, changes[self._profiles], counts[self._profiles]
+        )
         self._state_at_start = tuple(array.copy() for array in self._state)
         # How many people of home there may be in the bag: what is tried next comes last.
         self._shares = [_shares(needed, way.thrift) for needed in self._needed.tolist()]
@@ -397,10 +400,10 @@ class _Growth:
     def _state(self) -> tuple[NDArray[Any], ...]:
         """Arrays that change as people leave their profiles for a bag, by target and slot.
 
-        They are the people of each slot by value, the change of its excess if a candidate leaves,
-        whether a candidate can join, and what that adds to the cost.
+        They are the people of each slot by value, whether a candidate can join, and what that adds
+        to the cost.
         """
-        return self._rows, self._changes, self._can_join, self._pressure
+        return self._rows, self._can_join, self._pressure
 
     def recipes(self) -> list[Recipe | None]:
         """For each target a safe group that holds it and helps; None where none is found."""
@@ -414,11 +417,7 @@ class _Growth:
         growing = np.arange(len(self._targets))  # targets that have no recipe yet
         while len(growing):
             # Each bag takes the person that costs least, if anybody can join.
-            worst_posterior, cost = self._options(growing)
-            best = cost.argmin(axis=1)
-            row = np.arange(len(growing))
-            worst_of_best = worst_posterior[row, best]
-            can_grow = np.isfinite(cost[row, best])
+            worst_of_best, best, can_grow = self._best_options(growing)
             slots, candidates = np.divmod(best[can_grow], self._values.shape[2])
             self._add(growing[can_grow], slots, candidates)
             sizes = np.array([len(self._members[target]) for target in growing.tolist()])
@@ -483,37 +482,38 @@ class _Growth:
     def _leave(self, targets: IntArray, slots: IntArray, values: IntArray) -> None:
         """Remove people who were added to bags from those of their slots, and update the state."""
         self._rows[targets, slots, values] -= 1
-        self._changes[targets, slots] = self._mixer.changes(
-            self._rows[targets, slots], self._profiles[targets, slots], self._values[targets, slots]
-        )
-        can_join, pressure = self._spared(targets, slots)
-        self._can_join[targets, slots], self._pressure[targets, slots] = can_join, pressure
+        cells = targets, slots
+        rows, profiles, candidates = self._rows[cells], self._profiles[cells], self._values[cells]
+        changes = self._mixer.changes(rows, profiles, candidates)
+        counts = rows[np.arange(len(rows))[:, None], candidates]
+        self._can_join[cells], self._pressure[cells] = self._spared(*cells, changes, counts)
 
-    def _spared(self, targets: IntArray, slots: IntArray) -> tuple[NDArray[np.bool_], FloatArray]:
+    def _spared(
+        self, targets: IntArray, slots: IntArray, changes: FloatArray, counts: IntArray
+    ) -> tuple[NDArray[np.bool_], FloatArray]:
         """For each candidate of some slots: whether one can join, and what that adds to the cost.
 
         A slot is a profile from which people may join a target's bag; slot 0 is the target's home.
-        Candidates are its most frequent values. `targets` and `slots` are indices of one shape;
-        both results have a last axis more, of candidates. Home gives anybody, since it is to lose
-        people; another profile only those whose leaving does not take it farther from being grouped
-        by itself.
+        Candidates are its most frequent values: so many people as `counts` says have each, and
+        `changes` is how the excess changes if one leaves. `targets` and `slots` are indices of one
+        shape; the other arrays and both results have a last axis more, of candidates. Home gives
+        anybody, since it is to lose people; another profile only those whose leaving does not take
+        it farther from being grouped by itself.
         """
-        changes, values = self._changes[targets, slots], self._values[targets, slots]
-        counts = np.take_along_axis(self._rows[targets, slots], values, axis=-1)
         is_slot = self._profiles[targets, slots][..., None] >= 0  # a slot may be empty
         is_home = (slots == 0)[..., None]
         can_join = is_slot & (counts > 0) & (is_home | (changes <= 0))
         # The change of the excess, in people; limited, so that it does not outweigh posteriors.
         # It weighs more for targets that need larger groups.
         smallest_size = self._mixer.problem.least
-        weight = _PRESSURE * self._needed[targets][..., None] / smallest_size
-        return can_join, weight * np.clip(changes, -smallest_size, smallest_size)
+        limited = np.minimum(np.maximum(changes, -smallest_size), smallest_size)
+        return can_join, self._weight[targets][..., None] * limited
 
-    def _options(self, targets: IntArray) -> tuple[FloatArray, FloatArray]:
-        """The worst posterior and the cost if a person is added, shape (targets, options).
+    def _best_options(self, targets: IntArray) -> tuple[FloatArray, IntArray, NDArray[np.bool_]]:
+        """The option that costs least for each target: its worst posterior, and its number.
 
         An option is a slot (a near profile) and a candidate (one of its most frequent values), as
-        one number. Both results are infinite where nobody can join.
+        one number. The third result is False where nobody can join.
         """
         options = self._can_join[targets]  # (targets, slots, candidates)
         # Home gives no more people than this attempt allows.
@@ -522,19 +522,25 @@ class _Growth:
             options &= ~self._held[targets[:, None, None], self._values[targets]]
         # Only the nearest profiles that have somebody who can join.
         has_option = options.any(axis=2)
-        options &= (np.cumsum(has_option, axis=1) <= self._way.neighbours)[:, :, None]
-        row, slot, candidate = np.nonzero(options)
-        worst_posterior, cost = (np.full(options.shape, np.inf) for _ in range(2))
+        options &= (has_option.cumsum(axis=1) <= self._way.neighbours)[:, :, None]
+        place = np.flatnonzero(options)
+        n_options = options[0].size
+        row, number = np.divmod(place, n_options)
+        worst_posterior, cost = (np.full((len(targets), n_options), np.inf) for _ in range(2))
         if len(row):
-            cells = targets[row], slot
+            # Where these options stand in the arrays of all targets.
+            cell = targets[row] * n_options + number
+            slot_cell = cell // self._values.shape[2]
             # The cost: the worst posterior, the distance of the profile, and what it loses.
             guesses = self._bags.guess_of_more(
-                targets, row, self._profiles[cells], self._values[(*cells, candidate)]
+                targets, row, self._profiles.take(slot_cell), self._values.take(cell)
             )
-            worst_posterior[options] = guesses
-            pressure = self._pressure[(*cells, candidate)]
-            cost[options] = guesses + self._distance_cost[cells] + pressure
-        return worst_posterior.reshape(len(targets), -1), cost.reshape(len(targets), -1)
+            worst_posterior.ravel()[place] = guesses
+            guesses += self._distance_cost.take(slot_cell)
+            guesses += self._pressure.take(cell)
+            cost.ravel()[place] = guesses
+        best, every_row = cost.argmin(axis=1), np.arange(len(targets))
+        return worst_posterior[every_row, best], best, np.isfinite(cost[every_row, best])
 
 
 def _shares(needed: int, thrift: float) -> list[int]:

@@ -49,6 +49,24 @@ class Known:
         return np.where(self.priors.chances > 0, self.limits.floats, np.inf)
 
     @cached_property
+    def one_limit(self) -> float | None:
+        """The limit of all signatures and values as a float; None if they differ."""
+        limits = self.limits_of_possible
+        first = limits.ravel()[:1]
+        return float(first[0]) if limits.size and bool((limits == first).all()) else None
+
+    @cached_property
+    def positive_chances(self) -> FloatArray:
+        """The chances, none of them 0: at least a tiny one."""
+        return np.maximum(self.chances, 1e-9)
+
+    @cached_property
+    def odds(self) -> FloatArray:
+        """The odds of each value, by signature: at most as for a tiny complement."""
+        odds: FloatArray = self.chances / np.maximum(self.complements, 1e-12)
+        return odds
+
+    @cached_property
     def likely(self) -> LimitTable:
         """Shares with which groups likely keep them."""
         return self.asked.tightened(self.amounts, self.frequent)
