@@ -326,12 +326,8 @@ def _key(columns: Sequence[Ints]) -> tuple[Ints, int]:
 
 def _order(key: Ints, span: int) -> Ints:
     """The positions that sort `key`, whole numbers below `span`; equal ones keep their order."""
-    if span <= _room(key):
-        rank, n = _ranked(key, span)
-        if n == len(key):  # all numbers differ, so each rank is a position: no need to sort
-            order = np.empty_like(rank)
-            order[rank] = np.arange(n)
-            return order
+    if span * len(key) < _MOST:  # with positions as last digits, none are equal: any sort will do
+        return np.sort(key * len(key) + np.arange(len(key))) % len(key)
     return np.argsort(key, kind="stable")
 
 

@@ -149,6 +149,8 @@ def _odds(law: Theorem2, profiles: Sequence[Profile]) -> list[Ratio]:
     A profile is the numbers of a group that decide the odds. These are the least of the three
     products of Theorem 2 (see `Theorem2.least`), with the target in a group of this profile.
     """
+    if not law.m:  # V is 1
+        return [least_of([law.against(row, law.k), law.against(row, 0)]) for row in profiles]
     known_elsewhere = law.least_none_linked(profiles, law.k)
     all_unknown = law.least_none_linked(profiles, 0)
     odds = []
