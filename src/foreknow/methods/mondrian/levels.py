@@ -244,7 +244,9 @@ class Level:
         refused, n_asked = np.zeros(ranking.gain.shape, dtype=bool), 1
         for turn in range(ranking.turns):
             waiting = waiting[ranking.has(turn)[waiting]]
-            if turn == n_asked and len(waiting) and not ledger.looks_back:
+            if not len(waiting):  # all are divided, or have no further candidate
+                break
+            if turn == n_asked and not ledger.looks_back:
                 n_asked += self._look_ahead(ledger, ranking, turn, waiting, refused)
             for run in self._runs(waiting[~refused[waiting, turn]]):
                 children = self.children(ranking, turn, run)
