@@ -239,7 +239,7 @@ def _said(value):
     return from_toml(f"x = {toml_value(value)}")["x"]
 
 
-@examples(400, 60, deadline=None)
+@examples(400, 25, deadline=None)
 @given(_CHANGES, st.sampled_from([LAID_OUT, IN_A_LINE, "# Above.\n", ""]))
 def test_edits_keep_comments_in_place(changes, text):
     for path, value in changes:
