@@ -426,6 +426,7 @@ def drawn_requirement(draw, kind, world):
     )
 
 
+@pytest.mark.thinned(2)
 @pytest.mark.parametrize("decoys", [0, 3])
 @pytest.mark.parametrize("kind", KINDS)
 def test_releases_stay_below_limits(kind, decoys, eager):

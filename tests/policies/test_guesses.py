@@ -130,6 +130,7 @@ def compared(at):
     return fk.compare(at.texts, at.suggested, methods="mondrian", processes=0)
 
 
+@pytest.mark.thinned(2)
 @pytest.mark.parametrize("line", lines_of("does.txt"))
 def test_guess_does_what_is_meant(at, line):
     assert typed_in_python(line, at)
@@ -312,6 +313,7 @@ def test_a_line_that_is_advised(hint, lines):
 # ---- in a shell --------------------------------------------------------------------------------
 
 
+@pytest.mark.thinned(3)
 @pytest.mark.parametrize("row", lines_of("shell.txt"))
 def test_a_guess_in_a_shell(at, typed, row):
     code, words, message = row.split(" |")
@@ -358,6 +360,7 @@ COMMANDS = sorted(
 )
 
 
+@pytest.mark.thinned(2)
 @pytest.mark.parametrize("command", COMMANDS)
 def test_a_command_that_is_advised(command, at, typed, monkeypatch, tmp_path):
     """It does what it says, with a table in place of TABLE, and a release of FOLDER."""
