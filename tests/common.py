@@ -5,6 +5,7 @@ import os
 import signal
 from contextlib import contextmanager
 from dataclasses import fields
+from pathlib import Path
 
 import pytest
 from hypothesis import settings
@@ -73,3 +74,13 @@ def forge(folder, change):
 def settings_of(certificate, **changed):
     """Change settings of the first requirement of a certificate."""
     certificate["policy"]["require"][0].update(changed)
+
+
+# ---- files of what is written, and below each what is said -------------------------------------
+
+
+def said_below(test_file, name):
+    """Pairs of a line of a file beside a test and of the one below it; # begins a comment."""
+    lines = Path(test_file).parent.joinpath(name).read_text("utf-8").splitlines()
+    lines = [line for line in lines if not line.startswith("# ")]
+    return [*zip(lines[::2], [line.strip() for line in lines[1::2]], strict=True)]

@@ -24,6 +24,7 @@ from tests.attacks.test_attack_exact import (
 )
 from tests.cli.conftest import AGES as DESK_AGES
 from tests.cli.conftest import desk as desk
+from tests.common import said_below
 
 import foreknow as fk
 from foreknow.features.attacks.observation import groups_from
@@ -501,28 +502,7 @@ def test_what_is_printed(attacking, words, code, message):
     assert not out if message is None else message in out + err
 
 
-@pytest.mark.parametrize(
-    ("words", "message"),
-    [
-        *((LOTS + f"--seeds '{wrong}'", "--seeds") for wrong in ("x", "3-1", "", "1-99999999")),
-        (PLAIN + "--method mondrain", "no method 'mondrain'"),
-        (PLAIN + "--set cutz=1", "publish.mondrian: unknown key cutz; did you mean 'cuts'?"),
-        (PLAIN + "--worlds 0", "worlds"),
-        ("table.csv --policy low.toml", "not even one group"),
-        (GROUPS + "age", "does not make these groups"),
-        (GROUPS + "maid", "has no column 'maid'"),
-        (GROUPS + "made --nothing", "there is none"),
-        (PLAIN + "--method own.py", "write FILE.py:NAME"),
-        (PLAIN + "--method own.py:group", "did you mean 'groups'?"),
-        (PLAIN + "--method own.py:number", "no function of a table"),
-        (PLAIN + "--method own.py:broken", "fails on a possible table"),
-        (PLAIN + "--method other.py:groups", "there is no file"),
-        (PLAIN + "--method wrong.py:groups", "line 1"),
-        (PLAIN + "--method ends.py:groups", "SystemExit: 3"),
-        (PLAIN + "--method class.py:Mine", "is a class"),
-        (PLAIN + "--method own.py:groups --set a=1", "--set is for"),
-    ],
-)
+@pytest.mark.parametrize(("words", "message"), said_below(__file__, "refused.txt"))
 def test_refusals_of_the_command(attacking, desk, words, message):
     code = 1 if "low" in words else 2
     assert message in desk.refused("attack", *shlex.split(words), code=code)

@@ -18,6 +18,7 @@ import pandas as pd
 import polars as pl
 import pytest
 from click import UsageError
+from tests.common import said_below
 
 import foreknow as fk
 from foreknow import names
@@ -130,7 +131,6 @@ def compared(at):
     return fk.compare(at.texts, at.suggested, methods="mondrian", processes=0)
 
 
-@pytest.mark.thinned(2)
 @pytest.mark.parametrize("line", lines_of("does.txt"))
 def test_guess_does_what_is_meant(at, line):
     assert typed_in_python(line, at)
@@ -138,9 +138,6 @@ def test_guess_does_what_is_meant(at, line):
 
 def naming(**named):
     return {**RULES, "schema": {**RULES["schema"], **named}}
-
-
-SAYS = lines_of("says.txt")
 
 
 def test_a_printed_call(at):
@@ -151,11 +148,11 @@ def test_a_printed_call(at):
     assert whole(eval(call, {"fk": fk, "table": at.df}))
 
 
-@pytest.mark.parametrize(("line", "message"), [*zip(SAYS[::2], SAYS[1::2], strict=True)])
+@pytest.mark.parametrize(("line", "message"), said_below(__file__, "guesses/says.txt"))
 def test_guess_says_what_to_type(at, line, message):
     with pytest.raises((fk.ForeknowError, AttributeError)) as caught:
         typed_in_python(line, at)
-    assert message.strip() in str(caught.value)
+    assert message in str(caught.value)
     assert "\n" not in str(caught.value)
     assert len(str(caught.value)) < 600
 
@@ -313,7 +310,6 @@ def test_a_line_that_is_advised(hint, lines):
 # ---- in a shell --------------------------------------------------------------------------------
 
 
-@pytest.mark.thinned(3)
 @pytest.mark.parametrize("row", lines_of("shell.txt"))
 def test_a_guess_in_a_shell(at, typed, row):
     code, words, message = row.split(" |")

@@ -13,6 +13,7 @@ import pyarrow as pa
 import pytest
 from tests.cli.conftest import desk as desk
 from tests.cli.conftest import pay as pay
+from tests.common import said_below
 from tests.people import ADULT_GOLDEN, ADULT_LATTICE, FOLDER, adult_microdata, adult_table
 
 import foreknow as fk
@@ -375,37 +376,7 @@ def test_published_folders_need_no_columns(desk):
         assert said in desk.refused(*words)
 
 
-@pytest.mark.parametrize(
-    ("words", "message"),
-    [
-        (PLAIN + "-v AID", "no group contains the sensitive value 'AID'; did you mean 'AIDS'?"),
-        (AIDS + "--above 1,2", "three whole numbers l,k,m from 0"),
-        (AIDS + "--above 1,2,-3", "three whole numbers l,k,m from 0"),
-        (PLAIN + "--above 1,2,3", "add --value"),
-        (PLAIN + "--name-people", "add --value"),
-        (AIDS + "--name-people", "needs a table with a row for each person, and"),
-        (SKYLINE, "say what the columns are: --policy FILE; or --sensitive"),
-        (SKYLINE + "--sensitive disease", "either --group COLUMN or --quasi-identifiers"),
-        (PLAIN + "--quasi-identifiers who", "either --group COLUMN or --quasi-identifiers"),
-        (
-            SKYLINE + "--quasi-identifiers sex --policy policy.toml",
-            "--quasi-identifiers contradicts --policy",
-        ),
-        (SKYLINE + "--sensitive diseas --group ward", "did you mean 'disease'"),
-        (SKYLINE + "--sensitive disease --quasi-identifiers ,", "has no column ''"),
-        (RAW + "--levels age", "--levels takes a level for each column"),
-        (RAW + "--levels ''", "--levels takes a level for each column"),
-        (RAW + "--levels age=1,age=2", "--levels names 'age' twice"),
-        (RAW + "--levels agee=1", "'agee' is no quasi-identifier of table.csv; did you mean 'age'"),
-        (RAW + "--levels age=1 --group sex", "leave out --group"),
-        (RAW + "--levels age=1 --quasi-identifiers sex", "contradicts --policy"),
-        ("curves table.csv --levels age=1 --sensitive disease", "--quasi-identifiers"),
-        (SURVEY + "--knowledge '1;3'", "--knowledge takes whole numbers"),
-        (SURVEY + "--knowledge ''", "--knowledge takes whole numbers"),
-        ("survey table.csv", "say what the columns are"),
-        ("survey table.csv --policy wrong.toml", "did you mean 'disease'?"),
-    ],
-)
+@pytest.mark.parametrize(("words", "message"), said_below(__file__, "refused.txt"))
 def test_what_is_refused(ward, words, message):
     assert message in ward.refused(*shlex.split(words))
 
