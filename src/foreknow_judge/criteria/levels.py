@@ -73,12 +73,12 @@ def gauge_levels(
 def shows_more(label: str | None, settings: LevelSettings, are_integers: bool = True) -> bool:
     """True if a label shows more than the settings of its column allow.
 
-    These name a least level of a hierarchy, or ends: values from `top` on, and up to `bottom`, must
-    not be told apart. `are_integers`: all numbers of the column are whole.
+    The settings name the finest level of a hierarchy that is allowed, or ends: no label may tell
+    values from `top` on apart, or values up to `bottom`. `are_integers`: all its numbers are whole.
     """
     level, hierarchy = settings.at_least, settings.hierarchy
     top, bottom = map(_limit, (settings.top, settings.bottom))
-    # Empty without ends; {False} for numbers, {True} for dates; both ends must be of one sort.
+    # {False} if the ends are numbers, {True} if dates, both (refused) if mixed; empty without ends.
     are_dates = {end.dated for end in (top, bottom) if end is not None}
     if len(are_dates) > 1 or (not are_dates and level is None):
         raise CertificateError("wrong-setting", "levels")
@@ -91,7 +91,7 @@ def shows_more(label: str | None, settings: LevelSettings, are_integers: bool = 
         return False
     if level < 1 or hierarchy is None:
         raise CertificateError("wrong-setting", "levels")
-    if "rows" in hierarchy:  # of which a value may be called "unknown or missing"
+    if "rows" in hierarchy:  # a tree: "x or missing" may be a value of it
         return not _node(label, hierarchy, level)
     return label != MISSING and not _is_coarse(bare_label, hierarchy, level, are_integers)
 

@@ -144,10 +144,10 @@ def chances_by_facts(groups: GroupBags, secrets: Collection[str], l: int, k: int
 
 
 def _odds(law: Theorem2, profiles: Sequence[Profile]) -> list[Ratio]:
-    """For each profile of one value, the lowest odds against a target in a group that has it.
+    """For each profile of one value, the lowest odds that a target does not have the value.
 
-    A profile is the numbers of a group that decide the odds. These are the least of the three
-    products of Theorem 2 (see `Theorem2.least`), with the target in a group of this profile.
+    A profile is the numbers of a group that decide the odds. The target is in a group of this
+    profile. The lowest odds are the least of three products, which `Theorem2.least` explains.
     """
     if not law.m:  # V is 1
         return [least_of([law.against(row, law.k), law.against(row, 0)]) for row in profiles]

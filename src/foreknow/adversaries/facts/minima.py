@@ -123,7 +123,12 @@ class FactsMeasure(Measure):
         return np.asarray((s > 0) & (odds < self.least * (1 - CLOSE)))
 
     def cells(self, counts: GroupCounts, groups: BoolArray | None = None) -> KeyedRatios:
-        """The cells (values of groups) of the wanted values, with five ratios each."""
+        """Five ratios for each cell (a group, and a value asked for that occurs in it), by value.
+
+        They are factors and a product of Theorem 2. T is the odds that a target of the group does
+        not have the value, V the chance that no linked person of the group has it. From the least
+        of each ratio over all groups, `odds` computes the odds against a breach.
+        """
         if counts.semantics != self.semantics:
             raise UnsupportedError(
                 f"this search with Facts needs {self.semantics!r} semantics, not "

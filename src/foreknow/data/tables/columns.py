@@ -639,9 +639,10 @@ def _codes_of_chunks(array: pa.ChunkedArray, null_code: int) -> Codes:
 
 
 def _narrow_range(array: pa.ChunkedArray) -> tuple[int, int] | None:
-    """The smallest of whole numbers, and how many the range from it to the largest has.
+    """The smallest number of an integer column, and how many integers lie from it to the largest.
 
-    None if that is a wide range, and for columns with nulls, without rows, or of other types.
+    None if there are too many for a table of that size, and for a column with nulls, without rows
+    or of another type.
     """
     if not pa.types.is_integer(array.type) or array.null_count or not len(array):
         return None

@@ -203,9 +203,10 @@ def certified_policy(certificate: Certificate) -> Policy:
 
 
 def _as_published(policy: Policy, certificate: Certificate, other_method: bool) -> Policy:
-    """The policy with the options of a release.
+    """The policy with the options by which a release was published, from its certificate.
 
-    `other_method` says that the policy's own method and settings stay: another method is attacked.
+    If `other_method`, the attack is on the policy's method, and not on the one that made the
+    release: the policy keeps its own method and settings.
     """
     options = PublishOptions.from_dict(certificate.policy["publish"])
     if other_method:

@@ -214,12 +214,16 @@ class _Bags:
     def settle_in_turn(
         self, cells: IntArray, groups: IntArray, numbered_groups: IntArray
     ) -> tuple[IntArray, IntArray, IntArray] | None:
-        """Settle cells one after another; the cell, value and count of each entry of their bags.
+        """Find the bags of cells one after another: arrays of cell, value and count.
 
-        Each cell gets what is left of its item in `groups`, and these values are taken out of all
-        its groups, which `numbered_groups` has. None if one of them never had such a value.
+        A cell is the people who share a group in every release. ``groups[i]`` is a group whose
+        other cells are settled already, so the values that remain in it are the bag of
+        ``cells[i]``. They are then taken out of all groups of this cell, ``numbered_groups[i]``
+        (one for each release). None if one of these groups never had such a value; if it has too
+        few, its remaining count falls below 0, and `CrossedGroups` refuses the releases later.
         """
-        # As a list, which is quicker one by one; the last entry stands for "in no group".
+        # A list, because it is quicker than an array to change one by one. Its last entry is that
+        # of releases without this cell: it is changed, too, and never read.
         remaining = [*self.remaining.tolist(), 0]
         settled_parts = []
         for start in range(0, len(cells), _CHUNK):
