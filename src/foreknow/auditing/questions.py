@@ -20,7 +20,7 @@ from foreknow.data.tables.columns import codes_of, fetch, sorted_texts, to_pytho
 from foreknow.data.tables.rows import TallyRows, ValuesRows, count_equal_rows, no_signatures
 from foreknow.data.tables.table import Table, free_name
 from foreknow.data.tables.tally import amounts_of
-from foreknow_judge.counts.group_bags import Column
+from foreknow_judge.counts.group_bags import Column, distinct
 from foreknow_judge.counts.layout import multivalued_columns
 from foreknow_judge.counts.owner_counts import Counted
 from foreknow_judge.errors import UnsupportedError
@@ -415,13 +415,12 @@ class _OwnersReader:
         if self.by is None:
             return columns, times_or_once(self.people.times, len(self.groups))
         # A unit, such as a household, counts once in each group, however many rows it has there.
-        codes, distinct = self.people.as_it_stands(self.by)
+        codes, labels = self.people.as_it_stands(self.by)
         unit = codes.astype(np.int64)
         # Rows without a number of their unit, whose code is the last one.
-        nobody = np.flatnonzero(unit >= len(distinct) - distinct.null_count)
-        unit[nobody] = len(distinct) + np.arange(len(nobody))  # each is a unit by itself
-        keys = np.stack([unit, *(column.codes for column in columns)])
-        _, first = np.unique(keys, axis=1, return_index=True)
+        nobody = np.flatnonzero(unit >= len(labels) - labels.null_count)
+        unit[nobody] = len(labels) + np.arange(len(nobody))  # each is a unit by itself
+        first, _ = distinct(unit, *(column.codes for column in columns))
         return [column.take(first) for column in columns], times_or_once(None, len(first))
 
     def _printed(self, name: str) -> Column:

@@ -27,6 +27,7 @@ from foreknow.data.labels.labels import Label
 from foreknow.data.labels.windows import Windows
 from foreknow.data.members import CASES
 from foreknow.data.microdata import Microdata
+from foreknow_judge.counts.group_bags import distinct
 from foreknow_judge.errors import UnsupportedError
 from foreknow_judge.numbers import CLOSE
 from foreknow_judge.verdict import Limit
@@ -54,11 +55,9 @@ def owners_counts(
     counts = replace(combined.counts(groups), groups=labels)
     if numbers_of_cases(counts) is None:
         return counts, None
-    # One number for group and combination. Cells are sorted by it, so each case finds its cell.
-    cells = counts.cell_groups * counts.n_values + counts.codes
-    cell_of_case = groups.astype(np.int64) * counts.n_values + combined.sensitive_codes
-    name = str(combined.schema.person)
-    return counts, CaseOwners(name, combined.persons, np.searchsorted(cells, cell_of_case))
+    # Cells are sorted by group and combination, and each occurs: so they are these kinds of rows.
+    _, cell_of_case = distinct(groups, combined.sensitive_codes)
+    return counts, CaseOwners(str(combined.schema.person), combined.persons, cell_of_case)
 
 
 def numbers_of_cases(counts: GroupCounts) -> IntArray | None:
@@ -242,7 +241,12 @@ class _Sums:
         can have a higher sum is no longer looked at.
         """
         highest = least.copy()
-        surest_first = self._only_cases(np.lexsort((self.people, -self._upper_bounds)))
+        # The cases of a person stay together, in their order, so it is persons that are sorted.
+        first_cases = np.flatnonzero(np.diff(self.people, prepend=-1))
+        ends = np.append(first_cases[1:], len(self.people))
+        by_bound = np.argsort(-self._upper_bounds[first_cases], kind="stable")
+        cases, _ = ranges(first_cases[by_bound], ends[by_bound])
+        surest_first = self._only_cases(cases)
         for start, end in surest_first._block_ends():
             may_rise = highest < surest_first._upper_bounds[start]
             if not may_rise.any():
