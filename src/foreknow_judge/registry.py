@@ -30,9 +30,9 @@ class Kinds(NamedTuple):
 
     def by_other_columns(self, key: str) -> bool:
         """True if a criterion tells people apart by other published columns too, by default."""
-        if not self.counts_people(key):
-            return False
-        return not (self.gauges[key].of_population or self.gauges[key].of_labels)
+        return self.counts_people(key) and not (
+            self.compares_population(key) or self.gauges[key].of_labels
+        )
 
     def compares_population(self, key: str) -> bool:
         """True if a criterion compares groups with a population."""

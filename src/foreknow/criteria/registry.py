@@ -5,7 +5,7 @@ from __future__ import annotations
 from foreknow.adversaries.registry import ADVERSARIES
 from foreknow.features import is_installed, leaf_of
 from foreknow.plugins import Registry
-from foreknow_judge.criteria.gauges import GAUGES
+from foreknow_judge.criteria.gauges import GAUGES, Gauge
 
 # What each is called, and its class: loaded when it is first asked for.
 _PLACES = {
@@ -22,11 +22,25 @@ _PLACES = {
     "population_risk": "foreknow.features.risk.criteria:PopulationRisk",
     "levels": "foreknow.criteria.levels:Levels",
 }
+
+
+def asks_groups(gauge: Gauge) -> bool:
+    """True if a search can ask a gauge: of each group by itself, given nothing but groups."""
+    return gauge.by_group and gauge == Gauge(
+        gauge.measure,
+        settings=gauge.settings,
+        of_people=gauge.of_people,
+        of_sets=gauge.of_sets,
+        by_group=True,
+        merges=gauge.merges,
+    )
+
+
 # Those that only the judge has a file for.
 _PLACES |= {
-    key: f"foreknow.criteria.gauged:{key}"
+    key: f"foreknow.criteria.gauged:criterion_{key}"
     for key, gauge in GAUGES.items()
-    if gauge.by_group and key not in _PLACES
+    if asks_groups(gauge) and key not in _PLACES
 }
 OURS = {key: place for key, place in _PLACES.items() if is_installed(leaf_of(place) or "foreknow")}
 CRITERIA = Registry("foreknow.criteria", OURS, ADVERSARIES)

@@ -32,6 +32,7 @@ from foreknow.shown_numbers import significant
 from foreknow.toml import toml_value
 from foreknow_judge.errors import InputError, PolicyError
 from foreknow_judge.files.printable import visible
+from foreknow_judge.numbers import as_fraction
 from foreknow_judge.policy.grammar import LIMITS
 
 # The most values named in one line, and the most lines with amounts.
@@ -455,11 +456,16 @@ def _number_settings(criterion: Any) -> list[str]:
     settings, fields = criterion.to_dict()[criterion.key], criterion.__dataclass_fields__
     names = [name for name in settings if name in fields] if isinstance(settings, Mapping) else []
     # A criterion that is written as a single number (k_anonymity = 5) has it as its first field.
-    return [
-        name
-        for name in names or list(fields)[:1]
-        if isinstance(getattr(criterion, name), (int, float, Fraction, str))
-    ]
+    return [name for name in names or list(fields)[:1] if _is_number(getattr(criterion, name))]
+
+
+def _is_number(setting: Any) -> bool:
+    """True for a number, or a text of one."""
+    try:
+        as_fraction(setting)
+    except InputError:
+        return False
+    return True
 
 
 def weaker(requirement: Requirement) -> Iterator[Requirement]:

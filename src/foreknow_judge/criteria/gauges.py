@@ -12,18 +12,18 @@ import numpy as np
 from foreknow_judge import criteria
 from foreknow_judge.counts.group_bags import GroupBags, Measured
 from foreknow_judge.criteria.gauge import Gauge as Gauge
+from foreknow_judge.policy.kinds import KNOWLEDGE
 
-
-def _declared() -> Iterator[tuple[str, Gauge]]:
-    """Yield each criterion and its gauge, by the files that declare some as `GAUGES`."""
-    for module in iter_modules(criteria.__path__, "foreknow_judge.criteria."):
-        if module.name != __name__:
-            yield from getattr(import_module(module.name), "GAUGES", {}).items()
-
-
-GAUGES: dict[str, Gauge] = dict(_declared())
+GAUGES: dict[str, Gauge] = {}
+for _module in iter_modules(criteria.__path__, "foreknow_judge.criteria."):
+    if _module.name != __name__:
+        _declared = getattr(import_module(_module.name), "GAUGES", {})
+        # No file may replace what decides on another criterion, or on a kind of knowledge.
+        if _declared.keys() & {**GAUGES, **KNOWLEDGE}:
+            raise ImportError(f"{_module.name}: GAUGES has a key that is taken")
+        GAUGES.update(_declared)
 # The settings of each in a policy.
-CRITERIA: dict[str, Any] = {key: gauge.settings for key, gauge in GAUGES.items()}
+CRITERIA = {key: gauge.settings for key, gauge in GAUGES.items()}
 
 
 def limits_values(gauge: Gauge, settings: Any, groups: GroupBags, arguments: Sequence[Any]) -> bool:
@@ -31,22 +31,24 @@ def limits_values(gauge: Gauge, settings: Any, groups: GroupBags, arguments: Seq
 
     No other groups are worse for the criteria of values in `GAUGES`. A criterion that holds for
     such groups, such as "at most n distinct values", limits no inference: they say who has what.
+    Nor does one that fails for small groups only, so one by group must fail for large ones, too.
     """
     if gauge.of_people:
         return False
     values = np.flatnonzero(groups.totals)
     # A group for each value, of all who have it; its labels do not matter.
-    labels = [column.take(np.zeros(len(values), np.int64)) for column in groups.labels]
-    by_value = GroupBags(
-        labels, groups.names, np.arange(len(values)), values, groups.totals[values]
-    )
-    return not Measured(*gauge.measure(by_value, settings, *arguments)).holds
+    labels = [column.take(values * 0) for column in groups.labels]
+    for least in (0, 10**6 * gauge.by_group):
+        people = np.maximum(groups.totals[values], least)
+        by_value = GroupBags(labels, groups.names, np.arange(len(values)), values, people)
+        if Measured(*gauge.measure(by_value, settings, *arguments)).holds:
+            return False
+    return True
 
 
-def digests_of(requirements: Sequence[Mapping[str, Any]]) -> list[tuple[int, str]]:
-    """The positions of requirements that compare groups with a population, and its digest."""
+def digests_of(requirements: Sequence[Mapping[str, Any]]) -> Iterator[tuple[int, str]]:
+    """Yield the positions of requirements that compare groups with a population, and its digest."""
     compared = {key for key, gauge in GAUGES.items() if gauge.of_population}
-    digests = []
     for position, table in enumerate(requirements):
-        digests += [(position, str(table[key].get("digest"))) for key in compared & table.keys()]
-    return digests
+        for key in compared & table.keys():
+            yield position, str(table[key].get("digest"))
