@@ -20,6 +20,7 @@ from tests.common import NIGHTLY
 import foreknow as fk
 from foreknow import plugins
 from foreknow.features import LEAVES
+from foreknow.methods import registry
 
 # What the package has beside the toys: what it says is not so.
 MORE = '''
@@ -232,6 +233,14 @@ def test_one_folder_is_a_method(tmp_path):
     done = subprocess.run(run, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr[-2_000:]
     assert done.stdout == "[5, 5] {'name': 'Pairs', 'size': 5}\n"
+
+
+def test_no_folder_replaces_a_method(tmp_path, monkeypatch):
+    (tmp_path / "mondrian").mkdir()
+    (tmp_path / "mondrian" / "__init__.py").write_text("")
+    monkeypatch.setattr(registry.more_methods, "__path__", [str(tmp_path)])
+    with pytest.raises(ImportError, match="mondrian: a method of Foreknow is called so already"):
+        list(registry._of_folders())
 
 
 def test_names_that_are_taken(place):

@@ -43,6 +43,8 @@ def _of_folders() -> Iterator[tuple[str, str]]:
     named = {place.split(".")[3] for _, place in OURS if ".more_methods." in place}
     for folder in iter_modules(more_methods.__path__):
         if folder.name not in named:
+            if folder.name in dict(OURS):
+                raise ImportError(f"{folder.name}: a method of Foreknow is called so already")
             yield folder.name, f"{more_methods.__name__}.{folder.name}.{folder.name}:METHOD"
 
 
