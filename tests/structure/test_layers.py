@@ -422,7 +422,7 @@ def test_names_comprehensions_and_words():
     assert sum(map(is_nested, comprehensions)) <= 16
     pages = [ROOT / "README.md", *(ROOT / "docs").rglob("*.md")]
     words = [word for page in pages for word in page.read_text("utf-8").split()]
-    assert sum(any(map(str.isalnum, word)) for word in words) <= 55_000  # not bars of tables
+    assert sum(any(map(str.isalnum, word)) for word in words) <= 56_000  # not bars of tables
 
 
 # Wrong verdicts arise where code asks which semantics, who is counted, in which form, what labels
